@@ -1,0 +1,72 @@
+# make demo | test | lint | types | venv | bench | clean
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# `make test WORKERS=0` runs the tests in one process, for a debugger.
+WORKERS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format types pytest venv bench constraints clean
+
+help:
+	@echo "make demo         the main job on the embedded Adult table, from a fresh clone"
+	@echo "make test         everything continuous integration runs: lint, types, pytest"
+	@echo "make lint         ruff check and ruff format --check"
+	@echo "make format       let ruff rewrite what it can"
+	@echo "make types        mypy --strict"
+	@echo "make pytest       the tests alone; WORKERS=0 for one process, ARGS='-k name' for some"
+	@echo "make bench        the benchmarks"
+	@echo "make venv         .venv with the development extras"
+	@echo "make constraints  rewrite constraints.txt from the newest versions that install here"
+	@echo "make clean        remove everything that make made"
+
+# The stamps make a second call instant; they are renewed when the dependencies change.
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "kpareto needs Python 3.11 or newer; set PYTHON=")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo-stamp: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable '.[plots,ml]'
+	@touch $@
+
+$(VENV)/.dev-stamp: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.demo-stamp
+
+venv: $(VENV)/.dev-stamp
+
+demo: $(VENV)/.demo-stamp
+	$(BIN)/kpareto demo
+
+test: lint types pytest
+
+lint: $(VENV)/.dev-stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/.dev-stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(VENV)/.dev-stamp
+	$(BIN)/mypy --strict
+
+pytest: $(VENV)/.dev-stamp
+	$(BIN)/pytest -n $(WORKERS) $(ARGS)
+
+bench: $(VENV)/.dev-stamp
+	$(BIN)/kpareto bench $(ARGS)
+
+# A throw-away environment without constraints; only names and versions are kept, so no host can slip in.
+constraints:
+	rm -rf $(VENV)-constraints
+	$(PYTHON) -m venv $(VENV)-constraints
+	$(VENV)-constraints/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' hatchling
+	{ echo "# Versions the tests passed with; make uses them as pip install -c. Renew with: make constraints"; \
+	  $(VENV)-constraints/bin/python -m pip freeze --exclude-editable | grep -E '^[A-Za-z0-9._-]+==[^ ]+$$'; } > constraints.txt
+	rm -rf $(VENV)-constraints
+
+clean:
+	rm -rf $(VENV) $(VENV)-constraints .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache build dist demo
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
