@@ -1,35 +1,55 @@
 """Every trade-off between privacy and information that a table allows.
 
-The public names, nothing else. Each is fetched from its room on first use, so that ``import kpareto`` is quick.
+The public names, nothing else.
+Each is fetched from its room on first use, so that ``import kpareto`` is quick.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from kpareto._version import __version__
 
-# name -> the room it lives in, in the order of the rooms. To make a name public, add one row here.
-_ROOM_OF: dict[str, str] = {
+if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compares it with the table below
+    from kpareto.errors import BadInput as BadInput
+    from kpareto.errors import Interrupted as Interrupted
+    from kpareto.errors import KparetoError as KparetoError
+    from kpareto.errors import Unsafe as Unsafe
+
+# name -> its room, in the order of the rooms. To make a name public, add one row here and one line above.
+_ROOM_OF = {
     "KparetoError": "errors",
     "BadInput": "errors",
     "Unsafe": "errors",
     "Interrupted": "errors",
 }
 
-__all__ = [  # noqa: PLE0604 (the table above holds nothing but strings)
-    "__version__",
-    *_ROOM_OF,
-]
+__all__ = ["__version__", *_ROOM_OF]  # noqa: PLE0604 (the table holds nothing but strings)
 
 
-def __getattr__(name: str) -> object:
-    """Fetch a public name from its room (PEP 562)."""
-    if name not in _ROOM_OF:
-        raise AttributeError(f"module 'kpareto' has no attribute {name!r}")
-    value: object = getattr(import_module(f"kpareto.{_ROOM_OF[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # hidden, so that type checkers see a misspelled name
+
+    def __getattr__(name: str) -> object:
+        """Fetch a public name from its room (PEP 562)."""
+        if name not in _ROOM_OF:
+            raise AttributeError(f"module 'kpareto' has no attribute {name!r}")
+        value: object = getattr(import_module(f"kpareto.{_ROOM_OF[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
     """The public names, for tab completion."""
     return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """Keeps ``kpareto.front`` the function: importing the room ``front.py`` would otherwise overwrite it."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (isinstance(value, ModuleType) and name in _ROOM_OF):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

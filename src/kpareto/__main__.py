@@ -1,0 +1,7 @@
+"""``python -m kpareto`` is the same as ``kpareto``."""
+
+import sys
+
+from kpareto.cli import main
+
+sys.exit(main())

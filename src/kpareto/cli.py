@@ -1,0 +1,143 @@
+"""The command line: every verb of the library as a word in the shell.
+
+A command is a short function here that imports its room when it runs, so that ``--help`` stays quick.
+Answers go to standard output, remarks and progress to standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import click
+
+from kpareto._version import __version__
+from kpareto.console import one_line
+from kpareto.errors import Interrupted, KparetoError, Unsafe, did_you_mean
+
+# Exit statuses that scripts rely on; 0 is done.
+BAD_INPUT, UNSAFE, INTERRUPTED = 2, 3, 130
+BROKEN_PIPE = 141  # what the shell reports for any program whose reader went away
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+class Commands(click.Group):
+    """A click group that answers a mistyped command with the nearest one."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which one was probably meant."""
+        word = args[0]
+        if self.get_command(ctx, word) is None and not word.startswith("-"):
+            known = self.list_commands(ctx)
+            ctx.fail(f"No command {word!r}. {did_you_mean(word, known)}There are: {', '.join(known)}.")
+        return super().resolve_command(ctx, args)
+
+
+def quiet_option(function: Function) -> Function:
+    """``-q``, in the same words for every command."""
+    return click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks.")(function)
+
+
+def json_option(function: Function) -> Function:
+    """``--json FILE``, in the same words for every command that has an answer."""
+    option = click.option(
+        "--json",
+        "json_file",
+        metavar="FILE",
+        type=click.Path(dir_okay=False, allow_dash=True),
+        help="Write the answer as JSON to FILE; '-' is standard output.",
+    )
+    return option(function)
+
+
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="kpareto", message="%(prog)s %(version)s")
+@click.pass_context
+def commands(context: click.Context) -> None:
+    """Every trade-off between privacy and information that a table allows."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@commands.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@json_option
+@quiet_option
+def bench(names: tuple[str, ...], json_file: str | None, quiet: bool) -> None:
+    """Time the main jobs on this machine: all of them, or those named."""
+    from kpareto.bench import run
+
+    run(names, json_file=json_file, quiet=quiet)
+
+
+@commands.command()
+@json_option
+@quiet_option
+def demo(json_file: str | None, quiet: bool) -> None:
+    """Run the main job on the embedded Adult table: front, release, verification, report."""
+    from kpareto.demo import run
+
+    run(json_file=json_file, quiet=quiet)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status; an expected failure is one sentence on standard error."""
+    if instruction := os.environ.get("_KPARETO_COMPLETE"):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(commands, {}, "kpareto", "_KPARETO_COMPLETE", instruction)
+    try:
+        return _run(list(sys.argv[1:] if arguments is None else arguments))
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "kpareto"
+        return _fail(f"{_sentence(error.format_message())} See: {where} --help", BAD_INPUT)
+    except click.ClickException as error:
+        return _fail(_sentence(error.format_message()), BAD_INPUT)
+    except Unsafe as error:
+        return _fail(str(error), UNSAFE)
+    except (Interrupted, KeyboardInterrupt, click.Abort) as error:
+        return _fail(str(error) or "Interrupted.", INTERRUPTED)
+    except KparetoError as error:
+        return _fail(str(error), BAD_INPUT)
+    except BrokenPipeError:
+        # Python flushes standard output once more on its way out; let that go nowhere, quietly.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except OSError as error:
+        if error.filename is None:
+            raise
+        return _fail(f"Cannot use {str(error.filename)!r}: {error.strerror}.", BAD_INPUT)
+
+
+def _run(arguments: list[str]) -> int:
+    """Parse and invoke; click's own ``main`` would turn a broken pipe and Ctrl-C into status 1."""
+    try:
+        with commands.make_context("kpareto", arguments) as context:
+            commands.invoke(context)
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    finally:
+        sys.stdout.flush()
+    return 0
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "?", "!", ")")) else text + "."
+
+
+def _fail(sentence: str, status: int) -> int:
+    click.echo(one_line(sentence), err=True)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,185 @@
+"""What a person sees in the terminal: progress while waiting, tables, remarks.
+
+Not on a terminal there are no bars, no colours and no boxes.
+Rich is imported only when something is drawn with it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+PATIENCE = 2.0  # seconds a person waits happily without being told why
+
+
+def on_terminal(stream: TextIO) -> bool:
+    """Whether a person is looking at the stream, on a screen that can redraw a line."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def visible(text: object) -> str:
+    """The text with control characters spelled out, so that no cell of a table can steer the terminal."""
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in str(text)
+    )
+
+
+def one_line(text: str) -> str:
+    """The text as one visible line, as fits an error message."""
+    return visible(" ".join(text.split()))
+
+
+def remark(text: str, quiet: bool = False) -> None:
+    """A sentence beside the answer, on standard error; nothing when quiet."""
+    if not quiet:
+        click.echo(one_line(text), err=True)
+
+
+class Bar:
+    """A progress bar that stays away from short waits, from files and pipes, and from quiet people."""
+
+    def __init__(
+        self,
+        title: str,
+        total: int | None,
+        stream: TextIO,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.title = title
+        self.total = total
+        self.stream = stream
+        self.clock = clock
+        self.done = 0
+        self.began = clock()
+        self._drawn: tuple[Progress, TaskID] | None = None
+
+    @property
+    def shown(self) -> bool:
+        """Whether the wait was long enough for the bar to appear."""
+        return self._drawn is not None
+
+    def advance(self, count: int = 1) -> None:
+        """Count more work as done, and redraw."""
+        self.done += count
+        if self._drawn is None:
+            if self.clock() - self.began < PATIENCE:
+                return
+            self._drawn = self._draw()
+        progress, task = self._drawn
+        progress.update(task, completed=self.done, pace=self.pace())
+
+    def pace(self) -> str:
+        """The rate so far, and the time that remains at that rate: ``1,250/s, 0:12 left``."""
+        rate = self.done / max(self.clock() - self.began, 1e-9)
+        text = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.2g}/s"
+        if self.total is None or rate == 0:
+            return text
+        minutes, seconds = divmod(max(0, round((self.total - self.done) / rate)), 60)
+        hours, minutes = divmod(minutes, 60)
+        clock = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+        return f"{text}, {clock} left"
+
+    def close(self) -> None:
+        """Take the bar off the screen."""
+        if self._drawn is not None:
+            self._drawn[0].stop()
+
+    def _draw(self) -> tuple[Progress, TaskID]:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+        progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[pace]}", markup=False),
+            console=Console(file=self.stream),
+            transient=True,
+        )
+        progress.start()
+        return progress, progress.add_task(self.title, total=self.total, completed=self.done, pace="")
+
+
+@contextmanager
+def progress(title: str, total: int | None = None, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+    """Give a function to call with each number of finished things; a bar appears where it helps.
+
+    >>> with progress("Evaluating nodes", total=3) as advance:
+    ...     for _ in range(3):
+    ...         advance(1)
+    """
+    if quiet or not on_terminal(sys.stderr):
+        yield lambda _count: None
+        return
+    bar = Bar(title, total, sys.stderr)
+    try:
+        yield bar.advance
+    finally:
+        bar.close()
+
+
+def cell(value: object) -> str:
+    """A value as a person reads it: thousands apart, six digits, nothing for None."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return visible(value)
+
+
+def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str = "") -> None:
+    """Print a table on standard output: with lines and colour on a terminal, else plain columns."""
+    cells = [[cell(value) for value in row] for row in rows]
+    right = [
+        all(isinstance(row[at], int | float | None) and not isinstance(row[at], bool) for row in rows)
+        for at in range(len(columns))
+    ]
+    if on_terminal(sys.stdout):
+        _show_rich(columns, cells, right, title)
+    else:
+        click.echo(plain_table(columns, cells, right, title))
+
+
+def plain_table(
+    columns: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[bool], title: str = ""
+) -> str:
+    """The table as text: two spaces between columns, numbers to the right, no trailing blanks."""
+    lines = [[visible(name) for name in columns], *cells]
+    widths = [max(len(line[at]) for line in lines) for at in range(len(columns))]
+    text = [
+        "  ".join(
+            word.rjust(width) if to_right else word.ljust(width)
+            for word, width, to_right in zip(line, widths, right, strict=True)
+        ).rstrip()
+        for line in lines
+    ]
+    return "\n".join([visible(title), *text] if title else text)
+
+
+def _show_rich(
+    columns: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[bool], title: str
+) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    # Text, not str: a cell such as "[red]" is data, not markup.
+    table = Table(title=Text(visible(title)) if title else None, title_justify="left")
+    for name, to_right in zip(columns, right, strict=True):
+        table.add_column(Text(visible(name)), justify="right" if to_right else "left")
+    for line in cells:
+        table.add_row(*(Text(word) for word in line))
+    Console().print(table)
