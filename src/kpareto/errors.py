@@ -1,0 +1,65 @@
+"""Every error kpareto raises on purpose.
+
+KparetoError
+├── BadInput            exit status 2: something given is wrong; nothing was written
+│   ├── BadSchema       columns and roles
+│   ├── BadHierarchy    a hierarchy that does not nest, cover or load
+│   ├── BadTable        the rows themselves: empty, ragged, undecodable, unseen values
+│   ├── BadJob          a job file or an argument that makes no sense
+│   └── MissingExtra    an optional package is not installed
+├── Unsafe              exit status 3: a limit is not met; nothing was released
+└── Interrupted         exit status 130: stopped by the user; what is known is kept
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+class KparetoError(Exception):
+    """The root of the tree; its text is one sentence for a person."""
+
+
+class BadInput(KparetoError):
+    """What was given is wrong: the sentence says what, what was given, and what to do."""
+
+
+class BadSchema(BadInput):
+    """A column is missing, or has two roles, or none is a quasi-identifier."""
+
+
+class BadHierarchy(BadInput):
+    """A hierarchy does not nest, does not cover its column, or cannot be read."""
+
+
+class BadTable(BadInput):
+    """The rows cannot be used: empty, ragged, not decodable, unseen values."""
+
+
+class BadJob(BadInput):
+    """A job file or an argument makes no sense."""
+
+
+class MissingExtra(BadInput):
+    """An optional package is needed; the sentence says which one to install."""
+
+
+class Unsafe(KparetoError):
+    """A limit is not met, so nothing is released."""
+
+
+class Interrupted(KparetoError):
+    """The user stopped the work; what is known so far was kept."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A half sentence ``Did you mean 'zipcode'? `` for a word close to a known one, else nothing."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"Did you mean {near[0]!r}? " if near else ""
+
+
+def shorten(words: Sequence[object], limit: int = 8) -> str:
+    """A list for a sentence: the first few words, and how many more there are."""
+    shown = ", ".join(str(word) for word in words[:limit])
+    return f"{shown} and {len(words) - limit:,} more" if len(words) > limit else shown

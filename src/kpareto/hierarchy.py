@@ -1,0 +1,333 @@
+"""Hierarchy: how one column generalizes. Ordered leaves, levels and a tree are three views of one object.
+
+The leaves stand in an order in which every group of every level is a run of neighbours. A **cut** of the column is an
+integer per leaf (which group it falls into), rising by at most one from leaf to leaf. Hence
+
+* a lattice level is the cut ``hierarchy.groups[level]``,
+* a tree cut is a cut whose groups are all nodes of ``hierarchy.tree``,
+* an ordered cut is any cut.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from kpareto.errors import BadHierarchy, shorten
+
+TOP = "*"
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """The distinct groups of a hierarchy as nested runs of leaves, in preorder; node 0 is the root."""
+
+    first: np.ndarray  # (nodes,) int32, first leaf
+    last: np.ndarray  # (nodes,) int32, last leaf, inclusive
+    parent: np.ndarray  # (nodes,) int32, -1 at the root
+    labels: tuple[str, ...]  # (nodes,)
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The children of each node, left to right."""
+        lists: list[list[int]] = [[] for _ in self.labels]
+        for node, parent in enumerate(self.parent.tolist()):
+            if parent >= 0:
+                lists[parent].append(node)
+        return tuple(tuple(nodes) for nodes in lists)
+
+    @cached_property
+    def runs(self) -> dict[tuple[int, int], int]:
+        """(first leaf, last leaf) -> node."""
+        return {(f, e): n for n, (f, e) in enumerate(zip(self.first.tolist(), self.last.tolist(), strict=True))}
+
+    def cuts(self) -> int:
+        """How many cuts the tree has: c(leaf) = 1, c(v) = 1 + product over the children (SPEC A.0.3)."""
+        count = [1] * len(self.labels)
+        for node in range(len(self.labels) - 1, -1, -1):
+            if self.children[node]:
+                count[node] = 1 + math.prod(count[child] for child in self.children[node])
+        return count[0]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a hierarchy file was written, so that export gives the same bytes back."""
+
+    separator: str = ";"
+    newline: str = "\n"
+    ends: bool = True  # a newline after the last line
+    bom: bool = False
+    quoted: Literal["minimal", "all"] = "minimal"
+    order: tuple[int, ...] | None = None  # line -> leaf; None: leaf order
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """How one column generalizes; level 0 holds the leaves, the last level one group."""
+
+    name: str
+    leaves: tuple[str, ...]
+    groups: np.ndarray  # (levels, leaves) int32, a cut per level; first row 0, 1, 2, …; last row all 0
+    labels: tuple[tuple[str, ...], ...]  # labels[level][group]
+    tree: Tree
+    ordered: bool = False  # any run of neighbours is a meaningful group (numbers, dates, ranks)
+    spans: np.ndarray | None = None  # (leaves, 2) float64, smallest and largest number in each leaf
+    edges: np.ndarray | None = None  # (leaves + 1,) float64: leaves are cells, numbers find their leaf by them
+    closed: Literal["left", "right"] = "left"  # which edge belongs to a cell: [a, b) or (a, b]
+    loss: Literal["leaves", "distance"] = "leaves"  # cell loss by number of leaves, or by span (SPEC A.0.7)
+    data_dependent: bool = False  # built from the rows themselves, so labels tell about them (warning W10)
+    layout: Layout = field(default_factory=Layout)
+
+    def __post_init__(self) -> None:
+        count = len(self.leaves)
+        if count == 0:
+            raise BadHierarchy(f"The hierarchy of {self.name!r} has no values. Give at least one.")
+        if self.groups.ndim != 2 or self.groups.shape[1] != count or len(self.labels) != self.groups.shape[0]:
+            raise BadHierarchy(f"The hierarchy of {self.name!r} has levels of different lengths.")
+        check_levels(self.name, self.leaves, self.groups)
+        if self.loss == "distance" and self.spans is None:
+            raise BadHierarchy(
+                f"The hierarchy of {self.name!r} counts loss by distance but has no numbers. "
+                "Give numeric leaves, or count loss by leaves."
+            )
+
+    @property
+    def height(self) -> int:
+        """The highest level; the lattice has height + 1 levels for this column."""
+        return int(self.groups.shape[0]) - 1
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Leaf label -> position."""
+        return {leaf: position for position, leaf in enumerate(self.leaves)}
+
+    def locate(self, values: Sequence[str]) -> np.ndarray:
+        """The leaf of each value, -1 where the hierarchy does not know it: (values,) int32.
+
+        Cells take numbers by their edges. Otherwise labels must match; a numeric leaf also takes the same number
+        written otherwise (39.0 for 39).
+        """
+        found = np.array([self.index.get(value, -1) for value in values], dtype=np.int32)
+        lost = np.flatnonzero(found < 0)
+        if lost.size == 0 or (self.edges is None and self.spans is None):
+            return found
+        numbers = np.array([_number(values[position]) for position in lost.tolist()], dtype=np.float64)
+        if self.edges is not None:
+            cell = np.searchsorted(self.edges, numbers, side="right" if self.closed == "left" else "left") - 1
+            # The outermost edge belongs to the outermost cell, as in [0,5], (5,10] …
+            cell = np.where(numbers == self.edges[0], 0, cell)
+            cell = np.where(numbers == self.edges[-1], len(self.leaves) - 1, cell)
+            inside = (numbers >= self.edges[0]) & (numbers <= self.edges[-1])
+            found[lost] = np.where(inside, cell, -1)
+        elif self.spans is not None:
+            same = {float(low): leaf for leaf, (low, high) in enumerate(self.spans.tolist()) if low == high}
+            found[lost] = [same.get(number, -1) for number in numbers.tolist()]
+        return found
+
+    def group_label(self, first: int, last: int) -> str:
+        """The name of a run of leaves: its tree node, else a range, else a list (SPEC GE-1)."""
+        node = self.tree.runs.get((first, last))
+        if node is not None:
+            return self.tree.labels[node]
+        if self.spans is not None:
+            low, high = float(self.spans[first, 0]), float(self.spans[last, 1])
+            return f"{_text(min(low, float(self.spans[last, 0])))}-{_text(max(high, float(self.spans[first, 1])))}"
+        return "|".join(self.leaves[first : last + 1])
+
+    def is_tree_cut(self, cut: np.ndarray) -> bool:
+        """Whether every group of the cut is a node of the tree."""
+        return all(run in self.tree.runs for run in runs_of(cut))
+
+    def renamed(self, name: str) -> Hierarchy:
+        """The same hierarchy under another column name."""
+        return replace(self, name=name)
+
+
+def runs_of(cut: np.ndarray) -> list[tuple[int, int]]:
+    """(first leaf, last leaf) of each group of a cut, in order."""
+    borders = np.flatnonzero(np.diff(cut)) + 1
+    firsts = [0, *borders.tolist()]
+    return list(zip(firsts, [b - 1 for b in firsts[1:]] + [len(cut) - 1], strict=True))
+
+
+def cut_bits(cut: np.ndarray) -> np.ndarray:
+    """The bit string of a cut (SPEC A.0.3): (leaves - 1,) uint8, 1 separates a leaf from the next."""
+    return np.diff(cut).astype(np.uint8)
+
+
+def bits_cut(bits: np.ndarray) -> np.ndarray:
+    """The cut of a bit string: (leaves,) int32."""
+    return np.concatenate(([0], np.cumsum(bits, dtype=np.int64))).astype(np.int32)
+
+
+def check_levels(name: str, leaves: Sequence[str], groups: np.ndarray) -> None:
+    """Raise unless the levels are cuts, nested, from single leaves to one group."""
+    if len(set(leaves)) != len(leaves):
+        twice = next(leaf for position, leaf in enumerate(leaves) if leaf in leaves[:position])
+        raise BadHierarchy(f"The hierarchy of {name!r} lists the value {twice!r} twice. Keep one line for it.")
+    steps = np.diff(groups, axis=1)
+    if groups[:, 0].any() or ((steps != 0) & (steps != 1)).any():
+        raise BadHierarchy(f"The hierarchy of {name!r} has groups that are not runs of neighbouring values.")
+    if not (steps[0] == 1).all():
+        raise BadHierarchy(f"Level 0 of the hierarchy of {name!r} must keep every value apart.")
+    if steps[-1].any():
+        raise BadHierarchy(
+            f"The last level of the hierarchy of {name!r} has {int(groups[-1, -1]) + 1} groups "
+            f"({shorten(list(leaves), 3)} …). Add a last level with one group, such as '*'."
+        )
+    for level in range(1, groups.shape[0]):
+        split = (steps[level] == 1) & (steps[level - 1] == 0)
+        if split.any():
+            left = int(np.flatnonzero(split)[0])
+            raise BadHierarchy(
+                f"The hierarchy of {name!r} is not nested: {leaves[left]!r} and {leaves[left + 1]!r} are together "
+                f"at level {level - 1} and apart at level {level}. A level must only merge groups of the level below."
+            )
+
+
+def levels_tree(groups: np.ndarray, labels: Sequence[Sequence[str]]) -> Tree:
+    """The tree of the distinct groups of nested levels; a group repeated on several levels is one node."""
+    top = groups.shape[0] - 1
+    found: dict[tuple[int, int], str] = {}
+    for level in range(top + 1):  # the lowest level a group appears on names it, but a leaf keeps its own name
+        for group, run in enumerate(runs_of(groups[level])):
+            found.setdefault(run, labels[level][group])
+    return make_tree([(first, last, label) for (first, last), label in found.items()])
+
+
+def make_tree(nodes: Sequence[tuple[int, int, str]]) -> Tree:
+    """A Tree from (first leaf, last leaf, label) of nested, distinct runs."""
+    order = sorted(nodes, key=lambda node: (node[0], -node[1]))
+    parents: list[int] = []
+    open_nodes: list[int] = []
+    for position, (first, _, _) in enumerate(order):
+        while open_nodes and order[open_nodes[-1]][1] < first:
+            open_nodes.pop()
+        parents.append(open_nodes[-1] if open_nodes else -1)
+        open_nodes.append(position)
+    return Tree(
+        np.array([node[0] for node in order], dtype=np.int32),
+        np.array([node[1] for node in order], dtype=np.int32),
+        np.array(parents, dtype=np.int32),
+        tuple(node[2] for node in order),
+    )
+
+
+def tree_levels(tree: Tree, leaf_count: int) -> tuple[np.ndarray, tuple[tuple[str, ...], ...]]:
+    """Levels of a tree of uneven depth: at level h each leaf shows its highest ancestor of height at most h."""
+    height = [0] * len(tree.labels)
+    for node in range(len(tree.labels) - 1, 0, -1):
+        parent = int(tree.parent[node])
+        height[parent] = max(height[parent], height[node] + 1)
+    cuts, labels = [], []
+    for level in range(height[0] + 1):
+        kept = [n for n in range(len(height)) if height[n] <= level and (n == 0 or height[tree.parent[n]] > level)]
+        cut = np.zeros(leaf_count, dtype=np.int32)
+        for group, node in enumerate(kept):
+            cut[tree.first[node] : tree.last[node] + 1] = group
+        cuts.append(cut)
+        labels.append(tuple(tree.labels[node] for node in kept))
+    return np.array(cuts, dtype=np.int32).reshape(-1, leaf_count), tuple(labels)
+
+
+def from_levels(name: str, rows: Sequence[Sequence[str]]) -> Hierarchy:
+    """A hierarchy from one line per leaf, the leaf first, then its label on each level (ARX layout).
+
+    Lines are put in tree order when a group's lines do not stand together; the given order is kept in the layout.
+    """
+    check_lines(name, rows)
+    width = len(rows[0])
+    if len({row[-1] for row in rows}) > 1:
+        tops = sorted({row[-1] for row in rows})
+        raise BadHierarchy(
+            f"The last level of the hierarchy of {name!r} has {len(tops)} groups ({shorten(tops, 4)}). "
+            "Add a last level with one group, such as '*'."
+        )
+    check_nesting(name, rows)
+    order = tree_order(rows)
+    lines = [rows[position] for position in order]
+    groups = np.zeros((width, len(lines)), dtype=np.int32)
+    labels: list[tuple[str, ...]] = []
+    for level in range(width):
+        column = [line[level] for line in lines]
+        changes = [0, *(int(a != b) for a, b in pairwise(column))]
+        if level == 0:
+            changes = [0] + [1] * (len(lines) - 1)
+        groups[level] = np.cumsum(changes)
+        labels.append(tuple(column[position] for position in range(len(lines)) if position == 0 or changes[position]))
+    line_of_leaf = {position: leaf for leaf, position in enumerate(order)}
+    kept = None if order == list(range(len(rows))) else tuple(line_of_leaf[i] for i in range(len(rows)))
+    return Hierarchy(
+        name, tuple(labels[0]), groups, tuple(labels), levels_tree(groups, labels), layout=Layout(order=kept)
+    )
+
+
+def check_lines(name: str, rows: Sequence[Sequence[str]]) -> None:
+    """Raise unless there are lines, all of one length, each for another value."""
+    if not rows:
+        raise BadHierarchy(f"The hierarchy of {name!r} is empty. Give one line per value.")
+    seen: dict[str, int] = {}
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(rows[0]):
+            raise BadHierarchy(
+                f"Line {number} of the hierarchy of {name!r} has {len(row)} entries where the first line has "
+                f"{len(rows[0])} ({shorten(list(row), 4)}). Give every value the same number of levels."
+            )
+        if row[0] in seen:
+            raise BadHierarchy(
+                f"The hierarchy of {name!r} lists the value {row[0]!r} twice (lines {seen[row[0]]} and {number}). "
+                "Keep one line for it."
+            )
+        seen[row[0]] = number
+
+
+def check_nesting(name: str, rows: Sequence[Sequence[str]]) -> None:
+    """Raise unless equal labels on one level stay equal on every level above."""
+    for level in range(1, len(rows[0]) - 1):
+        above: dict[str, tuple[str, str]] = {}
+        for row in rows:
+            leaf, label, parent = row[0], row[level], row[level + 1]
+            other = above.setdefault(label, (parent, leaf))
+            if other[0] != parent:
+                raise BadHierarchy(
+                    f"The hierarchy of {name!r} is not nested: {other[1]!r} and {leaf!r} are both {label!r} at level "
+                    f"{level}, but {other[0]!r} and {parent!r} at level {level + 1}. Give one group one parent."
+                )
+
+
+def tree_order(rows: Sequence[Sequence[str]]) -> list[int]:
+    """The lines in an order in which every group stands together, otherwise as given."""
+    rank: dict[tuple[int, str], int] = {}
+    for position, row in enumerate(rows):
+        for level, label in enumerate(row):
+            rank.setdefault((level, label), position)
+    width = len(rows[0])
+    return sorted(range(len(rows)), key=lambda i: [rank[level, rows[i][level]] for level in range(width - 1, -1, -1)])
+
+
+def flat(name: str, leaves: Sequence[str]) -> Hierarchy:
+    """The least hierarchy: the leaves as they are, and all of them as one group."""
+    if len(leaves) == 1:
+        return from_levels(name, [(leaves[0], TOP)])
+    groups = np.vstack((np.arange(len(leaves)), np.zeros(len(leaves)))).astype(np.int32)
+    labels = (tuple(leaves), (TOP,))
+    root = [(0, len(leaves) - 1, TOP), *((i, i, leaf) for i, leaf in enumerate(leaves))]
+    return Hierarchy(name, tuple(leaves), groups, labels, make_tree(root))
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _text(number: float) -> str:
+    return str(int(number)) if float(number).is_integer() else repr(float(number))

@@ -1,0 +1,133 @@
+"""The Measure seam: one number about a partition, and the table of names.
+
+A measure says in which direction it is better, in which unit it counts, and how it moves when classes merge. The trend
+is a promise that exact searches rely on; ``kpareto.testing`` checks it on random tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
+
+from kpareto.errors import BadJob, did_you_mean
+from kpareto.partition import RULES, Partition, Rule
+
+Better = Literal["lower", "higher"]
+Trend = Literal["rises", "falls", "either"]  # as classes merge: never falls, never rises, no promise
+
+
+@runtime_checkable
+class Measure(Protocol):
+    """One number about a partition."""
+
+    @property
+    def name(self) -> str:
+        """A column header and a word on the command line."""
+
+    @property
+    def better(self) -> Better:
+        """Which direction is better."""
+
+    @property
+    def unit(self) -> str:
+        """What the number counts, in words."""
+
+    @property
+    def trend(self) -> Mapping[Rule, Trend]:
+        """How the number moves when classes merge, per suppression rule."""
+
+    def __call__(self, partition: Partition) -> float:
+        """The number."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A measure made of a function: the form of all built-in measures."""
+
+    name: str
+    better: Better
+    unit: str
+    trend: Mapping[Rule, Trend]
+    function: Callable[[Partition], float]
+
+    def __call__(self, partition: Partition) -> float:
+        """The number."""
+        return float(self.function(partition))
+
+
+@dataclass(frozen=True)
+class Model:
+    """A privacy model: a measure that can also say which classes fail a threshold.
+
+    ``by_class`` gives one number per class; the measure is the worst of them over the visible classes.
+    """
+
+    name: str
+    better: Better
+    unit: str
+    trend: Mapping[Rule, Trend]
+    by_class: Callable[[Partition], np.ndarray]  # partition -> (classes,) float64
+
+    def __call__(self, partition: Partition) -> float:
+        """The worst visible class."""
+        if partition.empty:
+            return float("inf") if self.better == "higher" else 0.0
+        values = self.by_class(partition)[partition.visible]
+        return float(values.min() if self.better == "higher" else values.max())
+
+    def fails(self, threshold: float) -> Callable[[Partition], np.ndarray]:
+        """A class-wise rule for the suppression rule constraint: which classes are worse than the threshold."""
+        slack = 1e-12 * max(1.0, abs(threshold))  # a share such as 1/3 must not fail its own threshold
+
+        def failing(partition: Partition) -> np.ndarray:
+            values = self.by_class(partition)
+            if self.better == "higher":
+                return np.asarray(values < threshold - slack)
+            return np.asarray(values > threshold + slack)
+
+        return failing
+
+
+def trends(
+    none: Trend, below_k: Trend = "either", cap_max_k: Trend = "either", constraint: Trend = "either"
+) -> dict[Rule, Trend]:
+    """A trend per suppression rule; cap-threshold compares unequal thresholds, so it never promises anything."""
+    return dict(zip(RULES, (none, below_k, cap_max_k, "either", constraint), strict=True))
+
+
+# name -> a function that makes the measure from keyword parameters given on the command line or in a job
+MAKERS: dict[str, Callable[..., Measure]] = {}
+
+
+def named(name: str) -> Callable[[Callable[..., Measure]], Callable[..., Measure]]:
+    """Enter a measure's maker in the table of names."""
+
+    def enter(maker: Callable[..., Measure]) -> Callable[..., Measure]:
+        MAKERS[name] = maker
+        return maker
+
+    return enter
+
+
+def make(spec: str) -> Measure:
+    """A measure by its name, with parameters in brackets where it takes some: ``l``, ``t(column=diagnosis)``."""
+    name, _, inside = spec.strip().removesuffix(")").partition("(")
+    maker = MAKERS.get(name)
+    if maker is None:
+        raise BadJob(f"No measure {name!r}. {did_you_mean(name, MAKERS)}The measures are: {', '.join(sorted(MAKERS))}.")
+    parameters: dict[str, object] = {}
+    for part in filter(None, (piece.strip() for piece in inside.split(","))):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise BadJob(f"The measure {spec!r} has a parameter {part!r} without a value. Write {part}=value.")
+        try:
+            parameters[key.strip()] = float(value)
+        except ValueError:
+            parameters[key.strip()] = value.strip()
+    try:
+        return maker(**parameters)
+    except TypeError as error:
+        raise BadJob(f"The measure {name!r} does not take {', '.join(parameters)}: {error}.") from error
