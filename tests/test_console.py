@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from kpareto import console
+from kpareto.errors import BadInput
 
 
 class Screen(io.StringIO):
@@ -105,8 +106,14 @@ def test_progress_closes_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None
     screen = Screen()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(console, "PATIENCE", 0.0)
-    with pytest.raises(TypeError), console.progress("Working", total=2) as advance:
-        advance("one")  # type: ignore[arg-type]  # the error
+
+    def work() -> None:
+        with console.progress("Working", total=2) as advance:
+            advance(1)
+            raise BadInput("Stop.")
+
+    with pytest.raises(BadInput, match="Stop"):
+        work()
     assert "\x1b[?25h" in screen.getvalue()
 
 

@@ -112,9 +112,7 @@ def room_if_file(name: str) -> str:
 def complaints(room: str, source: str) -> list[str]:
     """What is wrong with the imports of a source that stands in this room."""
     if room not in ROOMS:
-        return [
-            f"{room} is not in the list of rooms: add it to ROOMS in tests/test_rooms.py, above its users."
-        ]
+        return [f"{room} is not in the list of rooms: add it to ROOMS in tests/test_rooms.py, above its users."]
     allowed = ONLY.get(room, set(ROOMS[: ROOMS.index(room)])) | {room}
     return [
         f"line {line}: {room} imports {other}, which does not stand before it in the list of rooms."

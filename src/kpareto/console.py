@@ -28,9 +28,7 @@ def on_terminal(stream: TextIO) -> bool:
 
 def visible(text: object) -> str:
     """The text with control characters spelled out, so that no cell of a table can steer the terminal."""
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in str(text)
-    )
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in str(text))
 
 
 def one_line(text: str) -> str:
@@ -153,9 +151,7 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: 
         click.echo(plain_table(columns, cells, right, title))
 
 
-def plain_table(
-    columns: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[bool], title: str = ""
-) -> str:
+def plain_table(columns: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[bool], title: str = "") -> str:
     """The table as text: two spaces between columns, numbers to the right, no trailing blanks."""
     lines = [[visible(name) for name in columns], *cells]
     widths = [max(len(line[at]) for line in lines) for at in range(len(columns))]
@@ -169,9 +165,7 @@ def plain_table(
     return "\n".join([visible(title), *text] if title else text)
 
 
-def _show_rich(
-    columns: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[bool], title: str
-) -> None:
+def _show_rich(columns: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[bool], title: str) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
