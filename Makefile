@@ -62,7 +62,7 @@ bench: $(VENV)/.dev-stamp
 constraints:
 	rm -rf $(VENV)-constraints
 	$(PYTHON) -m venv $(VENV)-constraints
-	$(VENV)-constraints/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' hatchling
+	$(VENV)-constraints/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	{ echo "# Versions the tests passed with; make uses them as pip install -c. Renew with: make constraints"; \
 	  $(VENV)-constraints/bin/python -m pip freeze --exclude-editable | grep -E '^[A-Za-z0-9._-]+==[^ ]+$$'; } > constraints.txt
 	rm -rf $(VENV)-constraints

@@ -26,6 +26,7 @@ ROOMS = [
     "space",
     "kernels",
     "partition",
+    "rollup",
     "measure",
     "privacy",
     "loss",

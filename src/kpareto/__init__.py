@@ -16,6 +16,12 @@ if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compare
     from kpareto.errors import Interrupted as Interrupted
     from kpareto.errors import KparetoError as KparetoError
     from kpareto.errors import Unsafe as Unsafe
+    from kpareto.hierarchy import Hierarchy as Hierarchy
+    from kpareto.partition import Partition as Partition
+    from kpareto.partition import Suppression as Suppression
+    from kpareto.recoding import Recoding as Recoding
+    from kpareto.schema import Schema as Schema
+    from kpareto.table import Table as Table
 
 # name -> its room, in the order of the rooms. To make a name public, add one row here and one line above.
 _ROOM_OF = {
@@ -23,6 +29,12 @@ _ROOM_OF = {
     "BadInput": "errors",
     "Unsafe": "errors",
     "Interrupted": "errors",
+    "Schema": "schema",
+    "Hierarchy": "hierarchy",
+    "Table": "table",
+    "Recoding": "recoding",
+    "Suppression": "partition",
+    "Partition": "partition",
 }
 
 __all__ = ["__version__", *_ROOM_OF]  # noqa: PLE0604 (the table holds nothing but strings)

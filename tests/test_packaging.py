@@ -1,0 +1,51 @@
+"""The scaffold: pinned versions without addresses, and the two commands that outsiders rely on."""
+
+import os
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PINS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+
+
+def plain(name: str) -> str:
+    """A package name as registries compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_constraints_hold_names_and_versions_only() -> None:
+    """No address, path or hash of the place where the file was made gets into it."""
+    assert PINS
+    assert [pin for pin in PINS if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!+_-]+", pin)] == []
+
+
+def test_every_dependency_is_pinned_and_bounded_below() -> None:
+    """pyproject.toml gives lower bounds only, and constraints.txt one version for each."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras: dict[str, list[str]] = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *(package for extra in extras.values() for package in extra)]
+    names = []
+    for requirement in wanted:
+        if not requirement.startswith("kpareto["):
+            bounded = re.fullmatch(r"([A-Za-z0-9._-]+)>=[0-9.]+", requirement)
+            assert bounded, f"{requirement!r} is not a plain lower bound"
+            names.append(plain(bounded[1]))
+    pinned = {plain(pin.split("==")[0]) for pin in PINS}
+    assert [name for name in names if name not in pinned] == [], "renew with: make constraints"
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "lint", "types", "venv", "bench", "clean"])
+def test_make_targets(target: str) -> None:
+    """The targets that the documentation names are there."""
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no executable bits")
+def test_ci_runs_make_test() -> None:
+    """Continuous integration runs what people run."""
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    assert script.read_text().rstrip().endswith("make test")
