@@ -66,6 +66,7 @@ class Layout:
     bom: bool = False
     quoted: Literal["minimal", "all"] = "minimal"
     order: tuple[int, ...] | None = None  # line -> leaf; None: leaf order
+    text: str | None = None  # the whole file, where the fields above do not say all of how it was written
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +137,8 @@ class Hierarchy:
         node = self.tree.runs.get((first, last))
         if node is not None:
             return self.tree.labels[node]
+        if self.edges is not None:
+            return range_label(self.edges, first, last, self.closed)
         if self.spans is not None:
             low, high = float(self.spans[first, 0]), float(self.spans[last, 1])
             return f"{_text(min(low, float(self.spans[last, 0])))}-{_text(max(high, float(self.spans[first, 1])))}"
@@ -148,6 +151,13 @@ class Hierarchy:
     def renamed(self, name: str) -> Hierarchy:
         """The same hierarchy under another column name."""
         return replace(self, name=name)
+
+
+def range_label(edges: np.ndarray, first: int, last: int, closed: str) -> str:
+    """The name of a run of cells, such as [0,15) or (5,15]; the outermost edges belong to the outermost cells."""
+    opens = "[" if closed == "left" or first == 0 else "("
+    closes = "]" if closed == "right" or last == len(edges) - 2 else ")"
+    return f"{opens}{_text(float(edges[first]))},{_text(float(edges[last + 1]))}{closes}"
 
 
 def runs_of(cut: np.ndarray) -> list[tuple[int, int]]:

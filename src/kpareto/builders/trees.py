@@ -1,0 +1,114 @@
+"""Hierarchies from JSON: trees of any depth, ordered values and cells, interval rules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from kpareto.builders.files import read_text
+from kpareto.builders.numbers import cells, in_numeric_order, numbers_of, order, text_of
+from kpareto.errors import BadHierarchy, did_you_mean, shorten
+from kpareto.hierarchy import Hierarchy, flat, make_tree, tree_levels
+
+KINDS = ("tree", "ordered", "interval-rules")
+
+
+def read_json(name: str, path: str | Path, values: Sequence[str] | None = None) -> Hierarchy:
+    """The hierarchy in a JSON file of one of the kinds tree, ordered and interval-rules."""
+    text = read_text(name, path).removeprefix("\ufeff")
+    try:
+        given = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadHierarchy(
+            f"The hierarchy of {name!r} in {str(path)!r} is not JSON: {error.msg} in line {error.lineno}."
+        ) from None
+    if not isinstance(given, dict):
+        raise BadHierarchy(
+            f'The hierarchy of {name!r} in {str(path)!r} is not a JSON object. Write {{"kind": "tree", …}}.'
+        )
+    return from_json(name, given, values)
+
+
+def from_json(name: str, given: Mapping[str, object], values: Sequence[str] | None = None) -> Hierarchy:
+    """The hierarchy in a JSON object of one of the kinds tree, ordered and interval-rules."""
+    kind = given.get("kind", "tree" if "tree" in given or "children" in given else None)
+    if kind == "tree":
+        return tree(name, given.get("tree", given), given.get("leaf_order"))
+    if kind == "ordered":
+        return _ordered(name, given)
+    raise BadHierarchy(
+        f"The hierarchy of {name!r} is of the kind {kind!r}. {did_you_mean(str(kind), KINDS)}"
+        f"The kinds are: {', '.join(KINDS)}."
+    )
+
+
+def tree(name: str, root: object, leaf_order: object = None) -> Hierarchy:
+    """The hierarchy of a tree of ``{"label": …, "children": […]}``; levels count from the leaves up.
+
+    A node with one child adds nothing and is left out. A branch that is shorter than another stands still meanwhile:
+    on level h each leaf shows its highest ancestor that is at most h steps above its deepest leaf.
+    """
+    leaves: list[str] = []
+    nodes: dict[tuple[int, int], str] = {}
+    todo: list[tuple[object, int]] = [(root, -1)]  # a node, and its first leaf once its children are done
+    while todo:
+        node, first = todo.pop()
+        if not isinstance(node, Mapping):
+            raise BadHierarchy(f'The tree of {name!r} has {node!r} where {{"label": …, "children": […]}} belongs.')
+        label, children = node.get("label"), node.get("children", ())
+        if not isinstance(label, str | int | float) or not isinstance(children, list | tuple):
+            raise BadHierarchy(f"A node in the tree of {name!r} has no label or no list of children: {node!r:.80}.")
+        label = label if isinstance(label, str) else text_of(label)
+        if first >= 0:
+            nodes.setdefault((first, len(leaves) - 1), label)
+        elif children:
+            todo.append((node, len(leaves)))
+            todo.extend((child, -1) for child in reversed(children))
+        else:
+            nodes[len(leaves), len(leaves)] = label
+            leaves.append(label)
+    _check_leaves(name, leaves, leaf_order)
+    if len(leaves) == 1:
+        return in_numeric_order(flat(name, leaves))
+    made = make_tree([(first, last, label) for (first, last), label in nodes.items()])
+    groups, labels = tree_levels(made, len(leaves))
+    hierarchy = Hierarchy(name, tuple(leaves), groups, labels, made)
+    return hierarchy if leaf_order is not None else in_numeric_order(hierarchy)
+
+
+def _check_leaves(name: str, leaves: Sequence[str], leaf_order: object) -> None:
+    if len(set(leaves)) != len(leaves):
+        seen: set[str] = set()
+        twice = next(leaf for leaf in leaves if leaf in seen or seen.add(leaf))  # type: ignore[func-returns-value]
+        raise BadHierarchy(f"The tree of {name!r} has the leaf {twice!r} twice. Keep it in one place.")
+    if leaf_order is not None and list(map(str, leaf_order if isinstance(leaf_order, list) else [])) != list(leaves):
+        raise BadHierarchy(
+            f"The leaf_order of {name!r} is not the order of the leaves in its tree, which is: {shorten(leaves)}. "
+            "Correct it or leave it out."
+        )
+
+
+def _ordered(name: str, given: Mapping[str, object]) -> Hierarchy:
+    values = given.get("values")
+    if not isinstance(values, list):
+        raise BadHierarchy(f"The ordered hierarchy of {name!r} has no list of values. Give values = [first, …, last].")
+    labels = [value if isinstance(value, str) else text_of(value) for value in values]
+    ranks, edges, closed = given.get("ranks"), given.get("edges"), given.get("closed")
+    if edges is not None:
+        right = len(labels) > 1 and labels[1].startswith("(") and labels[1].endswith("]")
+        return cells(name, _floats(name, "edges", edges), labels, str(closed or ("right" if right else "left")))
+    numbers = None
+    if ranks is not None:
+        numbers = _floats(name, "ranks", ranks)
+    elif given.get("numeric", True):
+        numbers = numbers_of(labels)
+    return order(name, labels, numbers)
+
+
+def _floats(name: str, word: str, given: object) -> np.ndarray:
+    if not isinstance(given, list | tuple) or not all(isinstance(number, int | float) for number in given):
+        raise BadHierarchy(f"The {word} of {name!r} must be a list of numbers, not {given!r:.80}.")
+    return np.array(given, dtype=np.float64)
