@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from fractions import Fraction
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -43,15 +44,25 @@ class Measure(Protocol):
         """The number."""
 
 
+def no_exact_value(_: Partition) -> Fraction | None:
+    """What a measure answers whose values are not ratios of whole numbers."""
+    return None
+
+
 @dataclass(frozen=True)
 class Number:
-    """A measure made of a function: the form of all built-in measures."""
+    """A measure made of a function: the form of most built-in measures.
+
+    ``exact`` gives the same number as a fraction, so that front membership can be decided without rounding; it answers
+    None where there is none (an irrational or infinite value).
+    """
 
     name: str
     better: Better
     unit: str
     trend: Mapping[Rule, Trend]
     function: Callable[[Partition], float]
+    exact: Callable[[Partition], Fraction | None] = no_exact_value
 
     def __call__(self, partition: Partition) -> float:
         """The number."""
@@ -70,6 +81,7 @@ class Model:
     unit: str
     trend: Mapping[Rule, Trend]
     by_class: Callable[[Partition], np.ndarray]  # partition -> (classes,) float64
+    exact: Callable[[Partition], Fraction | None] = no_exact_value
 
     def __call__(self, partition: Partition) -> float:
         """The worst visible class."""
@@ -98,14 +110,27 @@ def trends(
     return dict(zip(RULES, (none, below_k, cap_max_k, "either", constraint), strict=True))
 
 
+def exact(measure: Measure, partition: Partition) -> Fraction | None:
+    """The measure's value as a fraction where it can give one; a user's measure need not know how."""
+    function = getattr(measure, "exact", no_exact_value)
+    return function(partition)
+
+
+def spell(name: str, **parameters: object) -> str:
+    """A measure's full name, which ``make`` reads back: ``spell("t", column="diagnosis")`` is t(column=diagnosis)."""
+    given = ", ".join(f"{key}={value}" for key, value in parameters.items() if value is not None)
+    return f"{name}({given})" if given else name
+
+
 # name -> a function that makes the measure from keyword parameters given on the command line or in a job
 MAKERS: dict[str, Callable[..., Measure]] = {}
+Maker = TypeVar("Maker", bound=Callable[..., Measure])
 
 
-def named(name: str) -> Callable[[Callable[..., Measure]], Callable[..., Measure]]:
+def named(name: str) -> Callable[[Maker], Maker]:
     """Enter a measure's maker in the table of names."""
 
-    def enter(maker: Callable[..., Measure]) -> Callable[..., Measure]:
+    def enter(maker: Maker) -> Maker:
         MAKERS[name] = maker
         return maker
 

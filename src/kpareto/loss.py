@@ -1,0 +1,338 @@
+"""Information lost cell by cell (LM, GLM, NWP, precision, entropy) and by class size (DCN, average class size).
+
+A cell loss is a table of whole numbers per column and group, so that compiled loops and exact fronts can add them
+without rounding: value = scale × sum of whole numbers. Losses count rows, also where persons are told apart. A row
+that is suppressed, dropped or masked, loses all its cells; an empty release has the largest loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce, wraps
+from math import gcd, lcm, log2
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from kpareto.errors import BadJob, did_you_mean, shorten
+from kpareto.measure import Better, Number, Trend, named, spell, trends
+from kpareto.partition import Partition, Rule
+from kpareto.table import Table
+
+LARGEST = 2**62  # sums of whole numbers stay below, so int64 never overflows
+FINE = 2**40  # parts a unit is divided into where a loss is not a ratio of small whole numbers
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnLoss:
+    """The loss of a cell of one column: whole numbers over one denominator, for any run of leaves."""
+
+    of_runs: Callable[[np.ndarray, np.ndarray], np.ndarray]  # first leaves, last leaves (inclusive) -> int64 each
+    denominator: int
+    lost: int  # the numerator of a suppressed cell
+    exact: bool = True  # false: rounded to the denominator, which is then FINE
+
+
+@dataclass(frozen=True)
+class CellLoss:
+    """A loss that adds up over cells: a Measure, and a table of whole numbers per column and cut.
+
+    value = scale(table) × (Σ over kept rows and columns of ``table_of`` + Σ over suppressed rows of ``suppressed``).
+    Where ``is_exact`` is false they are rounded, with a total error below 10⁻⁹ of the largest value (up to 10⁹ cells).
+    """
+
+    name: str
+    unit: str
+    trend: Mapping[Rule, Trend]
+    column: Callable[[Table, int], ColumnLoss]
+    share: Callable[[Table, int], Fraction]  # what a cell of this column counts in the whole
+    better: Better = "lower"
+
+    def _factors(self, table: Table) -> list[Fraction]:
+        """What one numerator counts, per column."""
+        columns = range(len(table.schema.quasi))
+        return [self.share(table, c) / self.column(table, c).denominator for c in columns]
+
+    def _largest(self, table: Table) -> Fraction:
+        """The value if every cell were suppressed."""
+        columns = range(len(table.schema.quasi))
+        return table.rows * sum(
+            (f * self.column(table, c).lost for c, f in zip(columns, self._factors(table), strict=True)), Fraction(0)
+        )
+
+    def is_exact(self, table: Table) -> bool:
+        """Whether ``table_of`` holds the loss without rounding."""
+        columns = range(len(table.schema.quasi))
+        if not all(self.column(table, c).exact for c in columns):
+            return False
+        return self._largest(table) < LARGEST * self._unit(table)
+
+    def _unit(self, table: Table) -> Fraction:
+        """The largest number of which every factor is a multiple."""
+        used = [factor for factor in self._factors(table) if factor]
+        if not used:
+            return Fraction(1)
+        return Fraction(reduce(gcd, (f.numerator for f in used)), reduce(lcm, (f.denominator for f in used)))
+
+    def scale(self, table: Table) -> Fraction:
+        """What one whole number counts; the same for every column."""
+        if self.is_exact(table):
+            return self._unit(table)
+        return max(self._largest(table), Fraction(1, LARGEST)) * 2 / LARGEST
+
+    def _whole(self, table: Table, column: int, numerators: np.ndarray) -> np.ndarray:
+        factor = self._factors(table)[column] / self.scale(table)
+        if factor.denominator == 1 and self.is_exact(table):
+            return numerators * int(factor)
+        return np.array([round(int(n) * factor) for n in numerators.ravel()], dtype=np.int64).reshape(numerators.shape)
+
+    def table_of(self, table: Table, column: int, cut: np.ndarray) -> np.ndarray:
+        """The loss of a cell in each group of a cut: (groups,) int64."""
+        first, last = run_ends(cut)
+        return self._whole(table, column, self.column(table, column).of_runs(first, last))
+
+    def run_table(self, table: Table, column: int) -> np.ndarray:
+        """The loss of a cell in each run of leaves: (first leaf, last leaf) int64, 0 if last < first."""
+        count = len(table.hierarchies[column].leaves)
+        first, last = np.triu_indices(count)
+        runs = np.zeros((count, count), dtype=np.int64)
+        runs[first, last] = self._whole(table, column, self.column(table, column).of_runs(first, last))
+        return runs
+
+    def suppressed(self, table: Table, column: int) -> int:
+        """The loss of a suppressed cell, in the same whole numbers."""
+        return int(self._whole(table, column, np.array([self.column(table, column).lost]))[0])
+
+    def exact(self, partition: Partition) -> Fraction | None:
+        """The loss without rounding; None where it is not a ratio of whole numbers."""
+        table = partition.table
+        total = Fraction(0)
+        for column, factor in enumerate(self._factors(table)):
+            loss = self.column(table, column)
+            if not loss.exact:
+                return None
+            total += factor * _sum(partition, column, loss)
+        return total
+
+    def __call__(self, partition: Partition) -> float:
+        """The loss."""
+        table = partition.table
+        columns = [self.column(table, c) for c in range(len(table.schema.quasi))]
+        parts = [f * _sum(partition, c, columns[c]) for c, f in enumerate(self._factors(table))]
+        return float(sum(parts, Fraction(0)))
+
+
+def _sum(partition: Partition, column: int, loss: ColumnLoss) -> int:
+    """The numerators of one column, added over all rows."""
+    first, last = run_ends(partition.recoding.cuts[column])
+    numerators = loss.of_runs(first, last)
+    kept = ~partition.suppressed
+    rows = np.bincount(partition.groups[kept, column], weights=partition.rows[kept], minlength=len(first))
+    # Python's whole numbers, because numerators of distances may be large
+    seen = sum(int(n) * int(r) for n, r in zip(numerators.tolist(), rows.tolist(), strict=True))
+    return seen + loss.lost * partition.suppressed_rows
+
+
+def _remembered(function: Callable[[Table, int], ColumnLoss]) -> Callable[[Table, int], ColumnLoss]:
+    """Work a column's loss out once per table, and forget it with the table."""
+    known: WeakKeyDictionary[Table, dict[int, ColumnLoss]] = WeakKeyDictionary()
+
+    @wraps(function)
+    def look(table: Table, column: int) -> ColumnLoss:
+        columns = known.setdefault(table, {})
+        if column not in columns:
+            columns[column] = function(table, column)
+        return columns[column]
+
+    return look
+
+
+def run_ends(cut: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first and last leaf of each group of a cut: (groups,) int64 each."""
+    borders = np.flatnonzero(np.diff(cut))
+    return np.concatenate(([0], borders + 1)), np.concatenate((borders, [len(cut) - 1]))
+
+
+def cell_loss(table: Table, column: int, cut: np.ndarray) -> tuple[np.ndarray, int]:
+    """The loss of a cell in each group of a cut, by leaves or by distance as the hierarchy says (SPEC A.0.7).
+
+    Returns numerators (groups,) int64 and their denominator. A column with one value loses nothing.
+    """
+    loss = generalization_loss(table, column)
+    return loss.of_runs(*run_ends(cut)), loss.denominator
+
+
+@_remembered
+def generalization_loss(table: Table, column: int) -> ColumnLoss:
+    """The cell loss of LM, GLM and NWP: (|g| − 1) / (|domain| − 1), or (U_g − L_g) / (U − L) (Iyengar 2002, 3.1)."""
+    hierarchy = table.hierarchies[column]
+    counted = table.observed[column] if table.domain == "observed" else np.ones(len(hierarchy.leaves), dtype=np.bool_)
+    if hierarchy.loss == "distance" and hierarchy.spans is not None:
+        return _distance_loss(hierarchy.spans, counted)
+    before = np.concatenate(([0], np.cumsum(counted)))  # counted leaves before each leaf
+
+    def of_runs(first: np.ndarray, last: np.ndarray) -> np.ndarray:
+        return np.maximum(before[last + 1] - before[first] - 1, 0).astype(np.int64)
+
+    denominator = max(int(counted.sum()) - 1, 1)
+    return ColumnLoss(of_runs, denominator, denominator)
+
+
+def _distance_loss(spans: np.ndarray, counted: np.ndarray) -> ColumnLoss:
+    """U_g and L_g are the largest and smallest number in the counted leaves of a group, not its cut points."""
+    lows, highs, denominator, exact = _whole_spans(spans[counted])
+    low = np.full(len(counted) + 1, np.iinfo(np.int64).max // 2)
+    high = np.full(len(counted) + 1, np.iinfo(np.int64).min // 2)
+    low[:-1][counted], high[:-1][counted] = lows, highs
+
+    def of_runs(first: np.ndarray, last: np.ndarray) -> np.ndarray:
+        ends = np.stack((first, last + 1), axis=1).ravel()  # reduceat over pairs: every second answer is a run
+        width = np.maximum.reduceat(high, ends)[::2] - np.minimum.reduceat(low, ends)[::2]
+        return np.maximum(width, 0).astype(np.int64)  # a run without a counted leaf holds no rows
+
+    return ColumnLoss(of_runs, denominator, denominator, exact)
+
+
+def _whole_spans(spans: np.ndarray) -> tuple[np.ndarray, np.ndarray, int, bool]:
+    """Spans as whole numbers from 0 to the denominator; numbers are taken as the decimals they are written as."""
+    numbers = [[Fraction(repr(float(number))) for number in pair] for pair in spans.tolist()]
+    least = min(pair[0] for pair in numbers)
+    width = max(pair[1] for pair in numbers) - least
+    if width == 0:
+        zero = np.zeros(len(numbers), dtype=np.int64)
+        return zero, zero, 1, True
+    parts = lcm(*((number - least).denominator for pair in numbers for number in pair))
+    exact = width * parts <= FINE
+    unit = Fraction(1, parts) if exact else width / FINE
+    whole = np.array([[round((number - least) / unit) for number in pair] for pair in numbers], dtype=np.int64)
+    return whole[:, 0], whole[:, 1], round(width / unit), exact
+
+
+def _each(_: Table, __: int) -> Fraction:
+    return Fraction(1)
+
+
+def _mean(table: Table, _: int) -> Fraction:
+    return Fraction(1, table.rows * len(table.schema.quasi))
+
+
+# Coarser groups hold more leaves, so without suppression a cell loss never falls. Suppression breaks it: O16.
+RISES = trends("rises")
+
+
+@named("glm")
+def glm() -> CellLoss:
+    """General loss: the sum of cell losses; a suppressed row adds one per quasi-identifier (LU eq. 1; PO; PB)."""
+    return CellLoss("glm", "cells", RISES, generalization_loss, _each)
+
+
+@named("lm")
+def lm() -> CellLoss:
+    """Loss metric: the mean cell loss (Iyengar 2002, 3.1; divided by the number of columns, SPEC A.1 readings)."""
+    return CellLoss("lm", "mean share of a cell", RISES, generalization_loss, _mean)
+
+
+@named("nwp")
+def nwp(weights: Mapping[str, float] | None = None) -> CellLoss:
+    """Normalized weighted penalty: the mean over rows of Σ w · cell loss, weights adding up to 1 (GE-4).
+
+    Weights are those of the schema unless given; a column without one counts 1 before they are divided by their sum.
+    """
+    given = None if weights is None else dict(weights)
+    if given is not None and any(not 0 <= w < float("inf") for w in given.values()):
+        raise BadJob(f"The weights of nwp are {given!r}. Give numbers of at least 0.")
+
+    def share(table: Table, column: int) -> Fraction:
+        names = table.schema.quasi
+        for name in given or ():
+            if name not in names:
+                raise BadJob(
+                    f"nwp has a weight for {name!r}, which is not a quasi-identifier. "
+                    f"{did_you_mean(name, names)}The quasi-identifiers are: {shorten(names)}."
+                )
+        plain = {name: table.schema.weight(name) if given is None else given.get(name, 1.0) for name in names}
+        parts = {name: Fraction(repr(float(weight))) for name, weight in plain.items()}
+        total = sum(parts.values(), Fraction(0))
+        if total == 0:
+            raise BadJob("Every weight of nwp is 0. Give at least one quasi-identifier a weight above 0.")
+        return parts[names[column]] / total / table.rows
+
+    return CellLoss("nwp", "weighted mean share of a cell", RISES, generalization_loss, share)
+
+
+@named("precision-loss")
+def precision_loss() -> CellLoss:
+    """One minus Sweeney's precision: the mean of level / height over all cells (Sweeney 2002, Prec).
+
+    The level of a cell is the lowest at which the leaves of its group stand together, so tree cuts and ordered cuts
+    have one too, and a group that a hierarchy repeats on several levels counts by the lowest.
+    """
+    return CellLoss("precision-loss", "mean share of the height", RISES, _height_loss, _mean)
+
+
+@_remembered
+def _height_loss(table: Table, column: int) -> ColumnLoss:
+    hierarchy = table.hierarchies[column]
+
+    def of_runs(first: np.ndarray, last: np.ndarray) -> np.ndarray:
+        together = hierarchy.groups[:, first] == hierarchy.groups[:, last]  # (levels, runs)
+        return np.argmax(together, axis=0).astype(np.int64)
+
+    return ColumnLoss(of_runs, max(hierarchy.height, 1), max(hierarchy.height, 1))
+
+
+@named("entropy")
+def entropy() -> CellLoss:
+    """The bits one must guess per cell, added up: Σ H(value | group) (Gionis & Tassa 2009, entropy measure).
+
+    Without suppression it equals their non-uniform entropy Σ −log₂ P(value | group), as in ARX. A suppressed cell
+    counts log₂ of the number of observed values, which no group exceeds.
+    """
+    return CellLoss("entropy", "bits", RISES, _entropy_loss, _each)
+
+
+@_remembered
+def _entropy_loss(table: Table, column: int) -> ColumnLoss:
+    rows = np.append(table.leaf_rows[column], 0).astype(np.float64)
+    bits = rows * np.log2(np.maximum(rows, 1))
+
+    def of_runs(first: np.ndarray, last: np.ndarray) -> np.ndarray:
+        ends = np.stack((first, last + 1), axis=1).ravel()
+        whole = np.maximum(np.add.reduceat(rows, ends)[::2], 1)
+        guess = np.log2(whole) - np.add.reduceat(bits, ends)[::2] / whole
+        return np.rint(np.maximum(guess, 0) * FINE).astype(np.int64)
+
+    return ColumnLoss(of_runs, FINE, round(log2(int(table.observed[column].sum())) * FINE), exact=False)
+
+
+@named("dcn")
+def dcn() -> Number:
+    """Discernibility: Σ size² over kept classes + all rows for each suppressed row (Bayardo & Agrawal 2005; PO)."""
+
+    def total(partition: Partition) -> Fraction:
+        kept = partition.rows[~partition.suppressed]
+        return Fraction(int(kept @ kept) + partition.table.rows * partition.suppressed_rows)
+
+    return Number("dcn", "lower", "pairs of rows", RISES, lambda partition: float(total(partition)), total)
+
+
+@named("average-class-size")
+def average_class_size(k: float | None = None) -> Number:
+    """Kept rows per class; divided by k it is the normalized C_AVG (LeFevre et al. 2006, 1.2).
+
+    With every row suppressed it is the worst there is: all rows in one class.
+    """
+    if k is not None and not k >= 1:
+        raise BadJob(f"average-class-size has k = {k!r}. Give a number of at least 1.")
+    divisor = Fraction(1) if k is None else Fraction(repr(float(k)))
+
+    def average(partition: Partition) -> Fraction:
+        if partition.classes == 0:
+            return Fraction(partition.table.rows) / divisor
+        return Fraction(partition.table.rows - partition.suppressed_rows, partition.classes) / divisor
+
+    name = spell("average-class-size", k=None if k is None else f"{k:g}")
+    unit = "rows per class" if k is None else "rows per class and k"
+    return Number(name, "lower", unit, RISES, lambda partition: float(average(partition)), average)
