@@ -1,0 +1,252 @@
+"""Text files of cells (CSV, TSV): which encoding, which separator, which columns, and where the first bad line is.
+
+The cells themselves are read by the engine in files.py. This room looks at the first megabyte beforehand and, only
+when the engine stumbles, at the whole file, to name the line that is wrong.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, cast
+
+from kpareto.errors import BadJob, BadTable
+from kpareto.texts import BLANKS
+
+SEPARATORS = (",", ";", "\t", "|")
+HEAD = 1 << 20  # bytes looked at beforehand, and read at a time
+SAMPLE = 100  # lines the separator is recognised by
+# How files that hold no text begin, longest first where one begins like another.
+_BEGINNINGS = (
+    (b"PK\x03\x04", "a zip archive or a spreadsheet"),
+    (b"\xd0\xcf\x11\xe0", "an old spreadsheet"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"ARROW1", "an Arrow file"),
+    (b"%PDF-", "a PDF"),
+    (b"\x28\xb5\x2f\xfd", "compressed by zstd"),
+    (b"\xfd7zXZ", "compressed by xz"),
+    (b"BZh91AY&SY", "compressed by bzip2"),
+)
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+@dataclass(frozen=True)
+class Csv:
+    """A text file of cells, with what the file itself does not tell.
+
+    Without a separator it is recognised among comma, semicolon, tab and bar; without names the first line has them.
+    """
+
+    path: str | Path
+    encoding: str = "utf-8"
+    separator: str | None = None
+    names: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            "".encode(self.encoding)
+        except LookupError:
+            raise BadJob(
+                f"No encoding {self.encoding!r} is known. Take utf-8, utf-16, latin-1, cp1252 or another of Python's."
+            ) from None
+        if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
+            raise BadJob(f"The separator is {self.separator!r}. Give one character, such as ',' or ';'.")
+
+
+@dataclass(frozen=True)
+class Cells:
+    """How a text file is laid out."""
+
+    shown: str  # the file's name in sentences
+    path: Path  # the file, or a copy of it in UTF-8
+    packed: bool  # by gzip
+    separator: str
+    skip: int  # empty lines before the first that counts
+    header: bool
+    names: tuple[str, ...]
+
+
+def examine(source: Csv, folder: Path) -> Cells:
+    """Look at the beginning of a file; one that is not UTF-8 is copied into the folder as UTF-8."""
+    shown, path = str(source.path), Path(source.path)
+    with path.open("rb") as raw:
+        packed = raw.read(2) == b"\x1f\x8b"
+    beginning = _beginning(path, packed, shown)
+    encoding = codecs.lookup(source.encoding).name
+    if encoding in ("utf-8", "utf-8-sig"):
+        encoding = next((name for mark, name in _MARKS if beginning.startswith(mark)), "utf-8")
+    if encoding == "utf-8":
+        _check_text(beginning, shown)
+    else:
+        path, packed = _copied(path, packed, encoding, folder / "copy.csv", shown), False
+    with _bytes(path, packed, shown) as stream:
+        text = next(decoded(stream, "utf-8", shown), "")
+    blank = re.match(r"(?: *(?:\r\n|\r|\n))*", text)
+    skipped = blank.group() if blank else ""
+    skip = len(skipped.splitlines())
+    text = text[len(skipped) :]
+    if not text.strip():
+        raise BadTable(f"File {shown!r} is empty. Give a file with a line of column names and at least one row.")
+    cells = Cells(shown, path, packed, source.separator or _separator(text), skip, source.names is None, ())
+    first = next(iter(_records(text, cells.separator)), None)
+    if first is None:  # the very first line does not end
+        raise complaint(replace(cells, names=("",))) or BadTable(f"The first line of {shown!r} cannot be read.")
+    names = tuple(name.strip(BLANKS) for name in first) if source.names is None else tuple(source.names)
+    if len(names) != len(first):
+        raise BadTable(
+            f"{len(names)} column names are given for {shown!r}, and its first line has {len(first)} cells. "
+            "Give one name per cell, or another separator."
+        )
+    return replace(cells, names=names)
+
+
+def _beginning(path: Path, packed: bool, shown: str) -> bytes:
+    with _bytes(path, packed, shown) as stream:
+        beginning = stream.read(HEAD)
+    if not beginning:
+        raise BadTable(f"File {shown!r} is empty. Give a file with a line of column names and at least one row.")
+    for start, kind in _BEGINNINGS:
+        if beginning.startswith(start):
+            raise BadTable(
+                f"File {shown!r} is {kind}, not a CSV or Parquet file. Save its table as CSV or Parquet and give that."
+            )
+    return beginning
+
+
+def _check_text(beginning: bytes, shown: str) -> None:
+    nulls = beginning.count(0)
+    if not nulls:
+        return
+    if nulls * 3 > len(beginning) and not beginning[::2].count(0) * beginning[1::2].count(0):
+        name = "utf-16-le" if beginning[1::2].count(0) else "utf-16-be"
+        raise BadTable(f'File {shown!r} is not UTF-8; it looks like UTF-16. Give encoding="{name}".')
+    raise BadTable(f"File {shown!r} is a binary file, not text. Give a CSV or Parquet file.")
+
+
+@contextmanager
+def _bytes(path: Path, packed: bool, shown: str) -> Iterator[IO[bytes]]:
+    with path.open("rb") as raw:
+        try:
+            yield cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if packed else raw
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise BadTable(f"File {shown!r} is not a whole gzip file ({error}). Copy or compress it again.") from error
+
+
+def decoded(stream: IO[bytes], encoding: str, shown: str) -> Iterator[str]:
+    """The text of a file piece by piece; a byte that does not belong is named with its line."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    offset, line, first = 0, 1, True
+    while True:
+        piece = stream.read(HEAD)
+        held = len(decoder.getstate()[0])
+        try:
+            text = decoder.decode(piece, final=not piece)
+        except UnicodeDecodeError as error:
+            line += error.object[: error.start].decode(encoding, errors="replace").count("\n")
+            given = "" if encoding == "utf-8" else f" as {encoding}"
+            raise BadTable(
+                f"File {shown!r} is not UTF-8: byte 0x{error.object[error.start]:02x} at offset "
+                f"{offset - held + error.start:,} (line {line:,}) begins no character. Give its encoding, such as "
+                f'encoding="latin-1".'
+                if not given
+                else f"File {shown!r} cannot be read{given}: byte 0x{error.object[error.start]:02x} at offset "
+                f"{offset - held + error.start:,} (line {line:,}) has no meaning there. Give another encoding."
+            ) from None
+        if not piece and not text:
+            return
+        offset += len(piece)
+        line += text.count("\n")
+        yield text.removeprefix("\ufeff") if first else text
+        first = False
+
+
+def _copied(path: Path, packed: bool, encoding: str, target: Path, shown: str) -> Path:
+    with _bytes(path, packed, shown) as stream, target.open("w", encoding="utf-8", newline="") as copy:
+        copy.writelines(decoded(stream, encoding, shown))
+    return target
+
+
+def _records(text: str, separator: str) -> list[list[str]]:
+    """The first lines of a text as cells; the last one is left out where the text may have been cut there."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
+    found: list[list[str]] = []
+    try:
+        for record in reader:
+            found.append(record)
+            if len(found) > SAMPLE:
+                break
+    except csv.Error:
+        return found
+    whole = len(found) <= 1 or len(found) > SAMPLE or len(text) < HEAD // 4
+    return found if whole else found[:-1]
+
+
+def _separator(text: str) -> str:
+    """The separator that gives every line as many cells as the first, as many as possible."""
+
+    def score(separator: str) -> tuple[bool, int]:
+        widths = [len(record) for record in _records(text, separator) if record]
+        width = widths[0] if widths else 0
+        return width > 1 and all(other == width for other in widths), width
+
+    return max(SEPARATORS, key=score)
+
+
+def complaint(cells: Cells) -> BadTable | None:
+    """What is wrong with a text file, as an error that names the line; None where nothing is."""
+    with _bytes(cells.path, cells.packed, cells.shown) as stream:
+        for _ in decoded(stream, "utf-8", cells.shown):
+            pass
+    end, width = cells.skip, len(cells.names)
+    try:
+        for line, record in _lines(cells):
+            trailing = len(record) == width + 1 and not record[-1]
+            if record and len(record) != width and not trailing:
+                return BadTable(
+                    f"Line {end + 1:,} of {cells.shown!r} has {len(record)} cell{'s' * (len(record) > 1)} where the "
+                    f"first line has {width}. Mend the line, or give another separator."
+                )
+            end = line
+    except csv.Error as error:
+        if "expected after" in str(error):
+            return BadTable(
+                f"Line {end + 1:,} of {cells.shown!r} has text after a closing quote. "
+                'Write a quote inside a cell twice ("").'
+            )
+        return BadTable(
+            f"A quote opened on line {end + 1:,} of {cells.shown!r} is never closed. "
+            'Close it, or write a quote inside a cell twice ("").'
+        )
+    return None
+
+
+def rewritten(cells: Cells, target: Path) -> Cells:
+    """A copy of a right but unusual file (its lines end in different ways) in the plainest form there is."""
+    with target.open("w", encoding="utf-8", newline="") as copy:
+        writer = csv.writer(copy, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        writer.writerows(record[: len(cells.names)] for _, record in _lines(cells) if record)
+    return replace(cells, path=target, packed=False, separator=",", skip=0)
+
+
+def _lines(cells: Cells) -> Iterator[tuple[int, list[str]]]:
+    """Each line's cells, with the number of the file's line they end on."""
+    with _bytes(cells.path, cells.packed, cells.shown) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        for _ in range(cells.skip):
+            text.readline()
+        reader = csv.reader(text, delimiter=cells.separator, skipinitialspace=True, strict=True)
+        for record in reader:
+            yield cells.skip + reader.line_num, record

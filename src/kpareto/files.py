@@ -1,0 +1,255 @@
+"""Files as the engine (DuckDB) sees them: recognised by what they hold, read by columns, never whole.
+
+Columns get names of our own (c0, c1, …) by their position, so no name of the user's ever stands in a query.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kpareto.delimited import Cells, Csv, complaint, examine, rewritten
+from kpareto.errors import BadTable, did_you_mean, shorten
+from kpareto.texts import Rolled, encode, refused
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+Ask = Callable[[str], "duckdb.DuckDBPyRelation"]  # runs a query
+
+PARTS = (".parquet", ".parq", ".pq")
+# Types whose values have no text, and types that only the engine itself can write as text.
+_REFUSED = re.compile(r"\]$|^(STRUCT|MAP|UNION|BLOB|INTERVAL|GEOMETRY|VARIANT)\b")
+_WRITTEN = re.compile(r"^(U?HUGEINT|BIGNUM|VARINT|UUID|BIT|TIME WITH TIME ZONE)$")
+
+
+@dataclass(frozen=True, eq=False)
+class Engine:
+    """A DuckDB connection of our own, and a private folder that goes when it goes."""
+
+    connection: duckdb.DuckDBPyConnection
+    folder: Path
+
+
+@contextmanager
+def engine() -> Iterator[Engine]:
+    """Start an engine that loads nothing from the network and spills into its own folder."""
+    import duckdb
+
+    with tempfile.TemporaryDirectory(prefix="kpareto-") as name:
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "preserve_insertion_order": "false",
+            "temp_directory": name,
+        }
+        with duckdb.connect(":memory:", config=settings) as connection:
+            yield Engine(connection, Path(name))
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """A file, or a folder of Parquet parts, that the engine can read."""
+
+    shown: str  # its name in sentences
+    columns: tuple[str, ...]  # as the file names them
+    rows: str  # what stands after FROM and gives these columns
+    cells: Cells | None = None  # of a text file
+    parts: tuple[Path, ...] = ()  # of a Parquet file or folder
+
+
+def scan(source: str | Path | Csv, engine: Engine) -> Scan:
+    """Recognise a file; a file that is none, empty, binary or damaged is a sentence."""
+    path = Path(source.path) if isinstance(source, Csv) else Path(source)
+    try:
+        if isinstance(source, str | Path) and path.is_dir():
+            return _parquet(path, _parts(path))
+        if not path.exists():
+            raise BadTable(_no_file(path))
+        if not path.is_file():
+            raise BadTable(f"{str(path)!r} is not a plain file. Save the table to a file first.")
+        with path.open("rb") as stream:
+            parquet = stream.read(4) == b"PAR1"
+        if parquet:
+            return _parquet(path, [path])
+        if path.suffix.lower() in PARTS and path.stat().st_size:
+            raise BadTable(f"File {str(path)!r} is not a Parquet file, whatever its name says. Write it again.")
+        return _delimited(examine(source if isinstance(source, Csv) else Csv(path), engine.folder))
+    except OSError as error:
+        raise BadTable(f"File {str(path)!r} cannot be read: {error.strerror or error}.") from error
+
+
+def _no_file(path: Path) -> str:
+    if not path.parent.is_dir():
+        return f"No file {str(path)!r}: there is no folder {str(path.parent)!r}."
+    near = did_you_mean(path.name, [other.name for other in path.parent.iterdir()])
+    return f"No file {str(path)!r}. {near or 'Check the name and the folder.'}".strip()
+
+
+def _parts(folder: Path) -> list[Path]:
+    found = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.suffix.lower() in PARTS
+        and path.is_file()
+        and not any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)  # Spark's own files
+    ]
+    if not found:
+        have = sorted(path.name for path in folder.iterdir())
+        raise BadTable(
+            f"Folder {str(folder)!r} has no Parquet file (*.parquet). "
+            f"{f'It has: {shorten(have)}.' if have else 'It is empty.'} Give a file, or a folder of Parquet parts."
+        )
+    return found
+
+
+def _parquet(path: Path, parts: list[Path]) -> Scan:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        names = list(pq.read_schema(parts[0]).names)
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(parts[0], error) from error
+    # Spark and others keep a column in the folders' names: year=2024/part.parquet.
+    hive = [] if parts == [path] else [part.split("=")[0] for part in parts[0].relative_to(path).parts if "=" in part]
+    names += [name for name in hive if name not in names]
+    listed = ", ".join(literal(globbed(part)) for part in parts)
+    options = f"union_by_name = true, hive_partitioning = {'true' if hive else 'false'}, hive_types_autocast = false"
+    return Scan(str(path), tuple(names), f"read_parquet([{listed}], {options})", parts=tuple(parts))
+
+
+def _damaged(part: Path, error: Exception) -> BadTable:
+    reason = str(error).partition("\n")[0]
+    return BadTable(f"File {str(part)!r} is not a whole Parquet file ({reason}). Write it again.")
+
+
+def _delimited(cells: Cells) -> Scan:
+    own = [literal(f"c{position}") for position in range(len(cells.names))]
+    typed = ", ".join(f"{name}: 'VARCHAR'" for name in own)
+    options = ", ".join(
+        (
+            "auto_detect = false",
+            f"header = {'true' if cells.header else 'false'}",
+            f"skip = {cells.skip}",
+            f"delim = {literal(cells.separator)}",
+            "quote = '\"'",
+            "escape = '\"'",
+            f"compression = '{'gzip' if cells.packed else 'none'}'",
+            f"columns = {{{typed}}}",
+            f"force_not_null = [{', '.join(own)}]",  # an empty cell is the text "", as in any text file
+        )
+    )
+    return Scan(cells.shown, cells.names, f"read_csv({literal(globbed(cells.path))}, {options})", cells)
+
+
+def literal(text: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def globbed(path: Path) -> str:
+    """A path in which no character is a wildcard for the engine."""
+    return re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))
+
+
+def roll_up_file(file: Scan, engine: Engine, wanted: Sequence[str]) -> Rolled:
+    """The distinct rows of a file over the wanted columns, by one GROUP BY."""
+    import duckdb
+
+    _check_parts(file, wanted)
+    try:
+        return roll_up(engine.connection.sql, file.rows, file.columns, wanted)
+    except duckdb.Error as error:
+        if file.cells is None:
+            raise _damaged(Path(file.shown), error) from error
+        wrong = complaint(file.cells)
+        if wrong is not None:
+            raise wrong from error
+    plain = _delimited(rewritten(file.cells, engine.folder / "plain.csv"))
+    try:
+        return roll_up(engine.connection.sql, plain.rows, plain.columns, wanted)
+    except duckdb.Error as error:
+        reason = str(error).partition("\n")[0]
+        raise BadTable(f"File {file.shown!r} cannot be read ({reason}). Write it again as plain CSV.") from error
+
+
+def roll_up(ask: Ask, rows: str, columns: Sequence[str], wanted: Sequence[str]) -> Rolled:
+    """One GROUP BY in DuckDB over the wanted columns of what stands after FROM."""
+    table = f"{rows} AS t({', '.join(f'c{position}' for position in range(len(columns)))})"
+    kinds = [str(kind) for kind in ask(f"SELECT * FROM {table}").types]
+    chosen = []
+    for name in wanted:
+        position = columns.index(name)
+        if _REFUSED.search(kinds[position]):
+            raise refused(name, kinds[position].lower())
+        chosen.append(f"c{position}::VARCHAR" if _WRITTEN.search(kinds[position]) else f"c{position}")
+    listed = ", ".join(f"{column} AS v{place}" for place, column in enumerate(chosen))
+    answer = ask(f"SELECT {listed}, count(*) AS weight FROM {table} GROUP BY ALL").to_arrow_table()
+    return rolled(answer, wanted)
+
+
+def rolled(answer: pa.Table, wanted: Sequence[str]) -> Rolled:
+    """The answer to a GROUP BY, whose last column counts the rows."""
+    return Rolled(
+        tuple(encode(answer.column(place), name) for place, name in enumerate(wanted)),
+        answer.column(len(wanted)).to_numpy().astype(np.int64),
+    )
+
+
+def _check_parts(file: Scan, wanted: Sequence[str]) -> None:
+    """Raise unless every part has the wanted columns, each as text in all parts or in none.
+
+    The engine would fill an absent column with NULL, and write numbers as text in a way of its own.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    import pyarrow.types as is_
+
+    text: dict[str, tuple[bool, Path]] = {}
+    for part in file.parts if len(file.parts) > 1 else ():
+        try:
+            schema = pq.read_schema(part)
+        except (pa.ArrowException, OSError) as error:
+            raise _damaged(part, error) from error
+        for name in wanted:
+            if name not in schema.names:
+                if any(step.startswith(f"{name}=") for step in part.parts):
+                    continue
+                raise BadTable(f"Part {str(part)!r} has no column {name!r}. Give parts with the same columns.")
+            kind = schema.field(name).type
+            kind = kind.value_type if is_.is_dictionary(kind) else kind
+            if is_.is_null(kind):
+                continue
+            own = is_.is_string(kind) or is_.is_large_string(kind) or is_.is_string_view(kind)
+            first, other = text.setdefault(name, (own, part))
+            if first != own:
+                raise BadTable(
+                    f"Column {name!r} is text in {str(part if own else other)!r} and {kind if first else 'a number'} "
+                    f"in {str(other if own else part)!r}. Write all parts with one type."
+                )
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes, read piece by piece, or of a folder's Parquet parts and their names."""
+    try:
+        if path.is_dir():
+            whole = hashlib.sha256()
+            for part in _parts(path):
+                whole.update(f"{part.relative_to(path).as_posix()}\0{file_digest(part)}\n".encode())
+            return whole.hexdigest()
+        if not path.exists():
+            raise BadTable(_no_file(path))
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise BadTable(f"File {str(path)!r} cannot be read: {error.strerror or error}.") from error

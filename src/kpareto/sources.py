@@ -1,0 +1,255 @@
+"""What can hold rows: files, pyarrow tables, DuckDB relations, pandas frames, and whatever else narwhals knows.
+
+Each is asked for the same thing, one GROUP BY over some columns, and answers in the same form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import numpy as np
+
+from kpareto.delimited import Csv
+from kpareto.errors import BadTable, shorten
+from kpareto.files import Engine, Scan, engine, roll_up, roll_up_file, rolled, scan
+from kpareto.texts import Coded, Rolled, encode, object_texts, refused, texts
+
+if TYPE_CHECKING:
+    import duckdb
+    import narwhals.stable.v2 as nw
+    import pandas as pd
+    import pyarrow as pa
+
+
+class Source(Protocol):
+    """Something that holds rows and can roll them up itself; a new engine is one more of these."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns, in order."""
+
+    def roll_up(self, wanted: Sequence[str]) -> Rolled:
+        """The distinct rows over the wanted columns, by one GROUP BY."""
+
+
+@contextmanager
+def opened(source: object, encoding: str = "utf-8") -> Iterator[Source]:
+    """The source as something that can roll up its rows."""
+    if isinstance(source, str | PathLike):
+        source = Csv(Path(fspath(source)), encoding) if encoding != "utf-8" else Path(fspath(source))
+    if isinstance(source, Csv | Path):
+        with engine() as started:
+            yield FileSource(started, scan(source, started))
+        return
+    home = type(source).__module__.partition(".")[0]
+    if home == "pyarrow":
+        with engine() as started:
+            yield ArrowSource(started, _arrow_table(source))
+    elif home in ("duckdb", "_duckdb"):
+        yield RelationSource(_relation(source))
+    else:
+        yield _frame_source(source)
+
+
+@dataclass(frozen=True, eq=False)
+class FileSource:
+    """A file or a folder of Parquet parts, rolled up by an engine of our own."""
+
+    engine: Engine
+    file: Scan
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return self.file.columns
+
+    def roll_up(self, wanted: Sequence[str]) -> Rolled:
+        """The distinct rows of the file over the wanted columns."""
+        return roll_up_file(self.file, self.engine, wanted)
+
+
+@dataclass(frozen=True, eq=False)
+class ArrowSource:
+    """A pyarrow table, rolled up by an engine of our own that reads it where it lies."""
+
+    engine: Engine
+    table: pa.Table
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return tuple(self.table.column_names)
+
+    def roll_up(self, wanted: Sequence[str]) -> Rolled:
+        """The distinct rows of the table over the wanted columns."""
+        import pyarrow as pa
+        import pyarrow.types as is_
+
+        def legible(column: pa.ChunkedArray) -> pa.ChunkedArray:
+            """The column in types DuckDB knows."""
+            if isinstance(column.type, pa.BaseExtensionType):
+                column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
+            if is_.is_float16(column.type):
+                return column.cast(pa.float32())
+            return column.cast(pa.string()) if is_.is_decimal256(column.type) else column
+
+        chosen = pa.table([legible(self.table.column(name)) for name in wanted], names=list(wanted))
+        self.engine.connection.register("kpareto_rows", chosen)
+        return roll_up(self.engine.connection.sql, "kpareto_rows", wanted, wanted)
+
+
+def _arrow_table(source: object) -> pa.Table:
+    import pyarrow as pa
+
+    if isinstance(source, pa.RecordBatch):
+        return pa.Table.from_batches([source])
+    if not isinstance(source, pa.Table):
+        raise _unknown(source)
+    return source
+
+
+@dataclass(frozen=True, eq=False)
+class RelationSource:
+    """A DuckDB relation, rolled up by the connection it belongs to."""
+
+    relation: duckdb.DuckDBPyRelation
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return tuple(self.relation.columns)
+
+    def roll_up(self, wanted: Sequence[str]) -> Rolled:
+        """The distinct rows of the relation over the wanted columns."""
+
+        def ask(query: str) -> duckdb.DuckDBPyRelation:
+            return cast("duckdb.DuckDBPyRelation", self.relation.query("kpareto_rows", query))
+
+        return roll_up(ask, "kpareto_rows", self.columns, wanted)
+
+
+def _relation(source: object) -> duckdb.DuckDBPyRelation:
+    import duckdb
+
+    if not isinstance(source, duckdb.DuckDBPyRelation):
+        raise _unknown(source)
+    return source
+
+
+@dataclass(frozen=True, eq=False)
+class FrameSource:
+    """Any frame narwhals knows, eager or lazy, rolled up by its own library."""
+
+    frame: nw.DataFrame[Any] | nw.LazyFrame[Any]
+    columns: tuple[str, ...]
+
+    def roll_up(self, wanted: Sequence[str]) -> Rolled:
+        """The distinct rows of the frame over the wanted columns."""
+        import narwhals.stable.v2 as nw
+
+        own = [f"c{place}" for place in range(len(wanted))]
+        chosen = self.frame.select(*(nw.col(name).alias(new) for name, new in zip(wanted, own, strict=True)))
+        kinds = chosen.collect_schema()
+        for name, new in zip(wanted, own, strict=True):
+            check_kind(kinds[new], name)
+        if isinstance(chosen, nw.LazyFrame):
+            counted = chosen.group_by(own, drop_null_keys=False).agg(nw.len().alias("weight"))
+            return rolled(counted.collect(backend="pyarrow").to_native(), wanted)
+        return rolled(chosen.group_by(own, drop_null_keys=False).agg(nw.len().alias("weight")).to_arrow(), wanted)
+
+
+def check_kind(kind: Any, column: str) -> None:
+    """Raise where the values of a narwhals type have no text."""
+    import narwhals.stable.v2 as nw
+
+    if kind.is_nested() or kind in (nw.Object, nw.Binary, nw.Duration):
+        raise refused(column, str(kind).lower())
+
+
+@dataclass(frozen=True, eq=False)
+class PandasSource:
+    """A pandas frame; columns of Python objects are numbered first, as no engine knows what they are."""
+
+    frame: pd.DataFrame
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns; pandas allows names that are not text."""
+        return tuple(str(name) for name in self.frame.columns)
+
+    def roll_up(self, wanted: Sequence[str]) -> Rolled:
+        """The distinct rows of the frame over the wanted columns, whatever its index."""
+        import narwhals.stable.v2 as nw
+        import pandas as pd
+
+        found: dict[str, pd.Series[Any]] = {}
+        named: dict[int, pa.Array] = {}
+        for place, name in enumerate(wanted):
+            column = self.frame.iloc[:, self.columns.index(name)].reset_index(drop=True)
+            kind = nw.from_native(column, series_only=True).dtype
+            if kind in (nw.Object, nw.Unknown, nw.Categorical, nw.Enum):
+                codes, named[place] = _numbered(column, name)
+                column = pd.Series(codes)
+            else:
+                check_kind(kind, name)
+            found[f"c{place}"] = column
+        counted = (
+            nw.from_native(pd.DataFrame(found), eager_only=True)
+            .group_by(list(found), drop_null_keys=False)
+            .agg(nw.len().alias("weight"))
+            .to_arrow()
+        )
+        columns = tuple(
+            Coded(named[place], counted.column(place).to_numpy().astype(np.int64))
+            if place in named
+            else encode(counted.column(place), name)
+            for place, name in enumerate(wanted)
+        )
+        return Rolled(columns, counted.column(len(wanted)).to_numpy().astype(np.int64))
+
+
+def _numbered(column: pd.Series[Any], name: str) -> tuple[np.ndarray, pa.Array]:
+    """A column of Python objects or categories as codes, -1 for no value, and the text of each code."""
+    import pandas as pd
+    import pyarrow as pa
+
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        categories = column.cat.categories
+        if categories.dtype == object or isinstance(categories.dtype, pd.IntervalDtype | pd.PeriodDtype):
+            return column.cat.codes.to_numpy(dtype=np.int64), object_texts(categories.tolist(), name)
+        return column.cat.codes.to_numpy(dtype=np.int64), texts(pa.array(categories, from_pandas=True), name)
+    if pd.api.types.infer_dtype(column, skipna=True).startswith("mixed"):
+        # True equals 1 for pandas, but not for people.
+        flags = column.map(type).isin((bool, np.bool_))
+        column = column.where(~flags, column[flags].map({True: "true", False: "false"}))
+    try:
+        codes, values = pd.factorize(column)
+    except TypeError as error:
+        kinds = sorted({type(value).__name__ for value in column[:1000] if type(value).__hash__ is None})
+        raise refused(name, shorten(kinds) or "that cannot be compared") from error
+    return codes.astype(np.int64), object_texts(list(values), name)
+
+
+def _frame_source(source: object) -> Source:
+    import narwhals.stable.v2 as nw
+
+    native: Any = nw.to_native(source, pass_through=True)
+    try:
+        frame = nw.from_native(native)
+    except TypeError:
+        raise _unknown(source) from None
+    if frame.implementation.is_pandas():
+        return PandasSource(native)
+    return FrameSource(frame, tuple(frame.collect_schema().names()))
+
+
+def _unknown(source: object) -> BadTable:
+    return BadTable(
+        f"Cannot read a table from {type(source).__module__}.{type(source).__qualname__}. Give a pandas or polars "
+        "frame, a pyarrow table, a DuckDB relation, or the path of a CSV or Parquet file."
+    )
