@@ -1,0 +1,154 @@
+"""Count many recodings by cuts at once: the evaluation inside genetic searches.
+
+Each recoding goes once over the distinct rows; nothing is rolled up, because two cuts of a population rarely refine
+each other.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kpareto import kernels
+from kpareto.partition import RULES
+from kpareto.rollup import Counted, Wanted, histogram_columns
+from kpareto.table import Table, distinct_rows
+
+MOST_LEAVES = 2_000  # a column's losses are looked up per run of leaves: leaves squared
+MOST_COMBINATIONS = 4_096  # of the columns in one part: what still fits into the first cache
+
+
+def fits_batch(table: Table, wanted: Wanted) -> bool:
+    """Whether the compiled batch can hold this table and these wishes."""
+    values = sum(len(counts.values) for counts in histogram_columns(wanted))
+    return (
+        max(len(h.leaves) for h in table.hierarchies) <= MOST_LEAVES
+        and table.distinct * values <= 200_000_000
+        and wanted.suppression.rule != "cap-threshold"
+        and (wanted.suppression.rows == "drop" or wanted.suppression.rule == "none")
+    )
+
+
+def count_cuts(table: Table, wanted: Wanted, cuts: np.ndarray, threads: int | None = None) -> Counted:
+    """The statistics of many recodings; cuts: (n, all leaves) int32, the cuts of the columns side by side."""
+    return CutCounter(table, wanted).count(cuts, threads)
+
+
+@dataclass(frozen=True, eq=False)
+class CutCounter:
+    """A table made ready for counting recodings by cuts."""
+
+    table: Table
+    wanted: Wanted
+
+    def count(self, cuts: np.ndarray, threads: int | None = None) -> Counted:
+        """The statistics of many recodings, in their order; any number of threads gives the same."""
+        workers = max(1, min(threads or os.cpu_count() or 1, len(cuts) // 16))
+        if workers == 1:
+            pieces = [self._run(cuts)]
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                pieces = list(pool.map(self._run, np.array_split(cuts, workers)))
+        numbers = np.arange(len(cuts))
+        ints = np.concatenate([ints for ints, _ in pieces])
+        return Counted(numbers, np.zeros_like(numbers), ints, np.concatenate([reals for _, reals in pieces]))
+
+    def _run(self, cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        wanted, table = self.wanted, self.table
+        persons = table.persons
+        none = np.zeros(1, dtype=np.int64)
+        return kernels.evaluate_cuts(
+            np.ascontiguousarray(cuts, dtype=np.int32), self.leaf_at, *self.parts, table.weights, table.codes,
+            *self.losses, *self.histograms,
+            none if persons is None else persons.start, none if persons is None else persons.code.astype(np.int64),
+            0 if persons is None else len(persons.values),
+            RULES.index(wanted.suppression.rule), wanted.suppression.k or 0, wanted.suppression.allowed(table.rows),
+            table.rows, wanted.risky_below, *self.limits,
+        )  # fmt: skip
+
+    @cached_property
+    def leaf_at(self) -> np.ndarray:
+        """Where each column's leaves start in a cut: (columns + 1,) int64."""
+        return np.concatenate(([0], np.cumsum([len(h.leaves) for h in self.table.hierarchies]))).astype(np.int64)
+
+    @cached_property
+    def parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Columns in parts of few distinct combinations: order, borders, combinations, their number, and by row."""
+        codes = self.table.codes
+        groups: list[list[int]] = []
+        for column in sorted(range(codes.shape[1]), key=lambda c: -len(self.table.hierarchies[c].leaves)):
+            tried = [(len(distinct_rows(codes[:, [*part, column]])[1]), part) for part in groups]
+            least = min(tried, default=(MOST_COMBINATIONS + 1, groups), key=lambda entry: entry[0])
+            if least[0] <= max(MOST_COMBINATIONS, 1):
+                groups[groups.index(least[1])].append(column)  # type: ignore[arg-type]
+            else:
+                groups.append([column])
+        found = [distinct_rows(codes[:, part]) for part in groups]
+        counts = np.array([len(start) for _, start in found], dtype=np.int64)
+        combos = np.zeros((codes.shape[1], int(counts.max())), dtype=np.int32)
+        by_row = np.zeros((len(groups), self.table.distinct), dtype=np.int32)
+        place = 0
+        for p, (part, (order, start)) in enumerate(zip(groups, found, strict=True)):
+            by_row[p, order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
+            for column in part:
+                combos[place, : len(start)] = codes[order[start], column]
+                place += 1
+        columns = np.array([column for part in groups for column in part], dtype=np.int64)
+        borders = np.concatenate(([0], np.cumsum([len(part) for part in groups]))).astype(np.int64)
+        return columns, borders, combos, counts, by_row
+
+    @cached_property
+    def losses(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Per column and run of leaves the loss of a cell, of a suppressed cell, and the rows of each leaf."""
+        table = self.table
+        columns = range(len(table.hierarchies))
+        sizes = [len(h.leaves) ** 2 for h in table.hierarchies]
+        run_at = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
+        runs = np.zeros((len(self.wanted.losses), sum(sizes)), dtype=np.int64)
+        lost = np.zeros((len(self.wanted.losses), len(sizes)), dtype=np.int64)
+        for b, loss in enumerate(self.wanted.losses):
+            for c in columns:
+                runs[b, run_at[c] : run_at[c] + sizes[c]] = loss.run_table(table, c).ravel()
+                lost[b, c] = loss.suppressed(table, c)
+        return run_at, runs, lost, np.concatenate(table.leaf_rows)
+
+    @cached_property
+    def histograms(self) -> tuple[np.ndarray, ...]:
+        """Entries of the sensitive and target columns by distinct row, and which numbers are wanted of them."""
+        columns = histogram_columns(self.wanted)
+        at = {id(counts): position for position, counts in enumerate(columns)}
+        most = max((len(counts.code) for counts in columns), default=0)
+        starts = np.zeros((len(columns), self.table.distinct + 1), dtype=np.int64)
+        values = np.zeros((len(columns), most), dtype=np.int64)
+        numbers = np.zeros((len(columns), most), dtype=np.int64)
+        for position, counts in enumerate(columns):
+            starts[position] = counts.start
+            values[position, : len(counts.code)] = counts.code
+            numbers[position, : len(counts.code)] = counts.count
+        widths = [len(counts.values) for counts in columns]
+        wanted = self.wanted.numbers
+        return (
+            starts,
+            values,
+            numbers,
+            np.concatenate(([0], np.cumsum(widths))).astype(np.int64),
+            np.concatenate([np.zeros(0, dtype=np.int64), *(counts.totals for counts in columns)]),
+            np.array([n.kind for n in wanted], dtype=np.int64),
+            np.array([at[id(n.counts)] for n in wanted], dtype=np.int64),
+            np.array([n.parameter for n in wanted], dtype=np.float64),
+        )
+
+    @cached_property
+    def limits(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The limits of the rule constraint: kinds, segments, thresholds with parameters."""
+        at = {id(counts): position for position, counts in enumerate(histogram_columns(self.wanted))}
+        limits = self.wanted.limits
+        return (
+            np.array([limit.kind for limit in limits], dtype=np.int64),
+            np.array([0 if n.counts is None else at[id(n.counts)] for n in limits], dtype=np.int64),
+            np.array([[n.threshold, n.parameter] for n in limits], dtype=np.float64).reshape(-1, 2),
+        )

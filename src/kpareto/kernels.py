@@ -1,0 +1,923 @@
+"""ALL compiled loops: arrays in, arrays out. Each has a slow twin in the tests.
+
+Words used here. A *class table* is three arrays that belong together: ``keys`` (a class's groups packed into one
+integer, one bit field per column), ``counts`` (its rows) and ``hists`` (rows per sensitive and target value, several
+counts packed into one word, so that merging two classes adds a few words). Keys are always in rising order. Raising
+the level of the column in the lowest field keeps that order, because the groups of a level are numbered in leaf order;
+so merging classes is one linear scan. Rotating moves the lowest field to the top with one counting sort, which makes
+the next column the lowest. The lattice is walked depth first that way: a node's classes come from a finer table that
+was already counted, never from the rows again.
+
+Everything sits in this one file because numba's cache does not notice an edit in another file.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+# Suppression rules (SPEC A.0.5), in the order of partition.RULES.
+NONE, BELOW_K, CAP_MAX_K, CAP_THRESHOLD, CONSTRAINT = range(5)
+
+# Whole-number statistics of a node: the first columns of ``ints``; one column per cell loss follows.
+K, SUPPRESSED, CLASSES, LARGEST, SQUARES, UNIQUES, RISKY = range(7)
+INTS = 7
+
+# Numbers about one class that come from a histogram: the worst visible class counts. DISTINCT and ENTROPY are better
+# higher, the others better lower. MINORITY and OWN are sums over classes instead of a worst case.
+DISTINCT, ENTROPY, T_EQUAL, T_ORDERED, ALPHA, BETA, ENHANCED_BETA, DELTA, RECURSIVE, MINORITY, OWN = range(11)
+
+
+@njit(cache=True, nogil=True)
+def raise_last(keys, counts, hists, size, mask, merge, to):
+    """Raise the column in the lowest field by one level, in place; returns the new number of classes.
+
+    merge: (groups below,) int64, the group of the level above for each group; to: room for ``size`` places.
+    Whether two neighbours merge is a coin toss that no branch predictor can guess, so nothing here branches. Indices
+    are unsigned, which spares the check for negative ones: 4 x faster in this loop.
+    """
+    if size == 0:
+        return 0
+    keep = ~mask
+    zero = np.uint64(0)
+    one = np.uint64(1)
+    written = zero
+    last = (keys[0] & keep) | merge[np.uint64(keys[0] & mask)]
+    total = counts[0]
+    keys[0] = last
+    words = hists.shape[0]
+    for i in range(one, np.uint64(size)):
+        word = keys[i]
+        key = (word & keep) | merge[np.uint64(word & mask)]
+        same = key == last
+        total = total + counts[i] if same else counts[i]
+        written += zero if same else one
+        last = key
+        keys[written] = key
+        counts[written] = total
+        if words:
+            to[i] = written
+    for w in range(words):
+        hist = hists[w]
+        packed = hist[0]
+        before = zero
+        for i in range(one, np.uint64(size)):
+            here = to[i]
+            packed = packed + hist[i] if here == before else hist[i]
+            before = here
+            hist[here] = packed
+    return np.int64(written) + 1
+
+
+@njit(cache=True, nogil=True)
+def rotate(keys, counts, hists, size, bits, total_bits, groups, out_keys, out_counts, out_hists, to):
+    """Move the lowest field (``bits`` wide, ``groups`` values) to the top by a stable counting sort."""
+    mask = (np.int64(1) << bits) - 1
+    shift = total_bits - bits
+    one = np.uint64(1)
+    place = np.zeros(groups + 1, dtype=np.uint64)
+    words = hists.shape[0]
+    for i in range(np.uint64(size)):
+        place[np.uint64(keys[i] & mask) + one] += one
+    for g in range(groups):
+        place[g + 1] += place[g]
+    for i in range(np.uint64(size)):
+        word = keys[i]
+        group = word & mask
+        at = place[np.uint64(group)]
+        place[np.uint64(group)] = at + one
+        out_keys[at] = (word >> bits) | (group << shift)
+        out_counts[at] = counts[i]
+        if words:
+            to[i] = at
+    for w in range(words):
+        hist = hists[w]
+        out = out_hists[w]
+        for i in range(np.uint64(size)):
+            out[to[i]] = hist[i]
+
+
+@njit(cache=True, nogil=True)
+def unpack(hists, i, first, values, lane_bits, out):
+    """The histogram of class i: ``values`` counts from packed word ``first`` on, into out."""
+    lanes = 64 // lane_bits
+    mask = (np.int64(1) << lane_bits) - 1 if lane_bits < 64 else np.int64(-1)
+    for v in range(values):
+        out[v] = (hists[first + v // lanes, i] >> ((v % lanes) * lane_bits)) & mask
+
+
+@njit(cache=True, nogil=True)
+def class_number(kind, hist, size, totals, rows, parameter):
+    """One number about one class from its histogram (values,); definitions in privacy.py and SPEC C.2."""
+    values = totals.shape[0]
+    if kind == DISTINCT:
+        seen = 0
+        for v in range(values):
+            if hist[v] > 0:
+                seen += 1
+        return float(seen)
+    if kind == ALPHA:
+        most = np.int64(0)
+        for v in range(values):
+            most = max(most, hist[v])
+        return most / size
+    if kind == ENTROPY:
+        entropy = 0.0
+        for v in range(values):
+            if hist[v] > 0:
+                share = hist[v] / size
+                entropy -= share * math.log(share)
+        return math.exp(entropy)
+    if kind == T_EQUAL:
+        total = np.int64(0)
+        for v in range(values):
+            total += abs(hist[v] * rows - totals[v] * size)
+        return total / (2.0 * float(rows) * float(size))
+    if kind == T_ORDERED:
+        total = 0.0
+        ahead = np.int64(0)
+        for v in range(values):
+            ahead += hist[v] * rows - totals[v] * size
+            total += abs(ahead)
+        steps = max(values - 1, 1)
+        return total / (float(steps) * float(rows) * float(size))
+    if kind == RECURSIVE:
+        return recursive_number(hist[:values], int(parameter))
+    worst = 0.0
+    for v in range(values):
+        if hist[v] == 0:  # delta ignores values that a class lacks, and no other gain is positive there
+            continue
+        here = hist[v] / size
+        all_rows = totals[v] / rows
+        if kind == DELTA:
+            gain = abs(math.log(here / all_rows))
+        else:
+            gain = (here - all_rows) / all_rows
+            if kind == ENHANCED_BETA:
+                gain = math.inf if gain > 1e-12 - math.log(all_rows) else gain
+        worst = max(worst, gain)
+    return worst
+
+
+@njit(cache=True, nogil=True)
+def recursive_number(hist, l_wanted):
+    """The smallest c for which the class is recursive (c, l)-diverse: r_1 / (r_l + … + r_m); infinite if m < l."""
+    ranked = np.sort(hist)[::-1]
+    tail = 0.0
+    for v in range(l_wanted - 1, ranked.shape[0]):
+        tail += ranked[v]
+    return ranked[0] / tail if tail > 0 else math.inf
+
+
+@njit(cache=True, nogil=True)
+def is_worse(kind, number, limit):
+    """Whether a class number misses its limit; a hair of slack so that 1/3 does not fail its own limit."""
+    slack = 1e-12 * max(1.0, abs(limit))
+    if kind == DISTINCT or kind == ENTROPY:
+        return number < limit - slack
+    return number > limit + slack
+
+
+@njit(cache=True, nogil=True)
+def size_thresholds(counts, size, allowed, found, lost, every):
+    """Admissible class-size thresholds (SPEC cap-threshold): fills found and lost, returns how many.
+
+    With every=False only the largest threshold is kept (cap-max-k).
+    """
+    smallest = counts[0]
+    for i in range(1, size):
+        if counts[i] < smallest:
+            smallest = counts[i]
+    if smallest > allowed:
+        found[0] = smallest
+        lost[0] = 0
+        return 1
+    if smallest == 1 and not every:
+        ones = 0
+        for i in range(size):
+            ones += counts[i] == 1
+        if ones > allowed:
+            found[0] = 1
+            lost[0] = 0
+            return 1
+    small = np.zeros(allowed + 1, dtype=np.int64)
+    above = np.int64(2**62)
+    for i in range(size):
+        if counts[i] <= allowed:
+            small[counts[i]] += counts[i]
+        elif counts[i] < above:
+            above = counts[i]
+    total = 0
+    n = 0
+    for z in range(1, allowed + 1):
+        if small[z] == 0:
+            continue
+        found[n] = z
+        lost[n] = total
+        total += small[z]
+        if total > allowed:
+            return keep_last(found, lost, n + 1, every)
+        n += 1
+    found[n] = above
+    lost[n] = total
+    return keep_last(found, lost, n + 1, every)
+
+
+@njit(cache=True, nogil=True)
+def keep_last(found, lost, n, every):
+    """All n thresholds, or only the last of them moved to the front."""
+    if every:
+        return n
+    found[0] = found[n - 1]
+    lost[0] = lost[n - 1]
+    return 1
+
+
+@njit(cache=True, nogil=True)
+def mark_failing(
+    counts, hists, size, lane_bits, limit_kinds, limit_segments, limits, segments, first_words, totals, rows, failing,
+    room,
+):  # fmt: skip
+    """The rule constraint: failing[i] = 1 where class i misses a limit; kind -1 is the limit on class size."""
+    lost = 0
+    for i in range(size):
+        bad = False
+        for j in range(limit_kinds.shape[0]):
+            kind = limit_kinds[j]
+            if kind == -1:
+                bad = counts[i] < limits[j, 0]
+            else:
+                segment = limit_segments[j]
+                whole = totals[segments[segment] : segments[segment + 1]]
+                unpack(hists, i, first_words[segment], whole.shape[0], lane_bits, room)
+                number = class_number(kind, room, counts[i], whole, rows, limits[j, 1])
+                bad = is_worse(kind, number, limits[j, 0])
+            if bad:
+                break
+        failing[i] = bad
+        if bad:
+            lost += counts[i]
+    return lost
+
+
+@njit(cache=True, nogil=True)
+def size_numbers(counts, size, threshold, failing, marked, risky_below, out):
+    """Fill the statistics that need class sizes only, and k, into out (one row of ints)."""
+    smallest = np.int64(2**62)
+    largest = 0
+    squares = 0
+    kept = 0
+    uniques = 0
+    risky = 0
+    for i in range(size):
+        c = counts[i]
+        if (marked and failing[i]) or c < threshold:
+            continue
+        kept += 1
+        squares += c * c
+        if c < smallest:
+            smallest = c
+        if c > largest:
+            largest = c
+        if c == 1:
+            uniques += 1
+        if c < risky_below:
+            risky += c
+    out[K] = smallest
+    out[CLASSES] = kept
+    out[LARGEST] = largest
+    out[SQUARES] = squares
+    out[UNIQUES] = uniques
+    out[RISKY] = risky
+
+
+@njit(cache=True, nogil=True)
+def lane_number(kind, word, lane_bits, most):
+    """OWN: the sum of the squared lanes of a packed word; else the larger of ``most`` and its largest lane."""
+    if lane_bits == 16:  # the loop below, unrolled, so that it is vectorized over classes
+        a, b, c, d = word & 0xFFFF, (word >> 16) & 0xFFFF, (word >> 32) & 0xFFFF, (word >> 48) & 0xFFFF
+        return a * a + b * b + c * c + d * d if kind == OWN else max(most, a, b, c, d)
+    mask = (np.int64(1) << lane_bits) - 1 if lane_bits < 64 else np.int64(-1)
+    value = np.int64(0) if kind == OWN else most
+    for lane in range(64 // lane_bits):
+        x = (word >> (lane * lane_bits)) & mask
+        value = value + x * x if kind == OWN else max(value, x)
+    return value
+
+
+@njit(cache=True, nogil=True)
+def own_sum(hists, size, first, words, lane_bits):
+    """The sum of squared counts over all classes."""
+    value = np.int64(0)
+    for w in range(first, first + words):
+        hist = hists[w]
+        if lane_bits == 16:
+            for i in range(size):
+                word = hist[i]
+                a, b, c, d = word & 0xFFFF, (word >> 16) & 0xFFFF, (word >> 32) & 0xFFFF, (word >> 48) & 0xFFFF
+                value += a * a + b * b + c * c + d * d
+        else:
+            for i in range(size):
+                value += lane_number(OWN, hist[i], lane_bits, np.int64(0))
+    return value
+
+
+@njit(cache=True, nogil=True)
+def class_sum(kind, hists, i, count, first, words, lane_bits):
+    """OWN or MINORITY of one class."""
+    value = np.int64(0)
+    for w in range(first, first + words):
+        part = lane_number(kind, hists[w, i], lane_bits, value)
+        value = value + part if kind == OWN else part
+    return value if kind == OWN else count - value
+
+
+@njit(cache=True, nogil=True)
+def hist_sum(kind, counts, hists, size, threshold, failing, marked, lost, first, words, lane_bits):
+    """The sum over visible classes of MINORITY (rows outside the majority) or OWN (squared counts)."""
+    value = np.int64(0)
+    if kind == OWN:
+        value = own_sum(hists, size, first, words, lane_bits)
+    else:
+        for i in range(size):
+            value += class_sum(kind, hists, i, counts[i], first, words, lane_bits)
+    if lost > 0:
+        for i in range(size):
+            if (marked and failing[i]) or counts[i] < threshold:
+                value -= class_sum(kind, hists, i, counts[i], first, words, lane_bits)
+    return float(value)
+
+
+@njit(cache=True, nogil=True)
+def hist_numbers(
+    counts, hists, size, threshold, failing, marked, lost, lane_bits, kinds, which, parameters, stops, segments,
+    first_words, totals, rows, room, out,
+):  # fmt: skip
+    """Fill one number per histogram statistic into out: the worst visible class, or the sum over them.
+
+    stops: (numbers,) float64, the worst any class can be (a class of one row); the scan ends when it is reached.
+    """
+    for j in range(kinds.shape[0]):
+        kind = kinds[j]
+        segment = which[j]
+        whole = totals[segments[segment] : segments[segment + 1]]
+        first = first_words[segment]
+        if kind == MINORITY or kind == OWN:
+            words = first_words[segment + 1] - first
+            out[j] = hist_sum(kind, counts, hists, size, threshold, failing, marked, lost, first, words, lane_bits)
+            continue
+        rises = kind == DISTINCT or kind == ENTROPY
+        value = math.inf if rises else 0.0
+        for i in range(size):
+            if (marked and failing[i]) or counts[i] < threshold:
+                continue
+            unpack(hists, i, first, whole.shape[0], lane_bits, room)
+            number = class_number(kind, room, counts[i], whole, rows, parameters[j])
+            if rises:
+                if number < value:
+                    value = number
+                    if value <= stops[j]:
+                        break
+            elif number > value:
+                value = number
+                if value >= stops[j]:
+                    break
+        out[j] = value
+
+
+@njit(cache=True, nogil=True)
+def grown_ints(rows, used):
+    """The same rows with twice the room."""
+    bigger = np.zeros((max(2 * rows.shape[0], 64), rows.shape[1]), dtype=rows.dtype)
+    bigger[:used] = rows[:used]
+    return bigger
+
+
+@njit(cache=True, nogil=True)
+def walk(
+    keys,  # (classes,) int64, rising; lowest field = column first_column, at level 0
+    counts,  # (classes,) int64
+    hists,  # (words, classes) int64, counts packed lane_bits apart; each segment starts a new word
+    lane_bits,
+    levels,  # (columns,) int64, fixed for columns before first_column; the walk visits all levels of the others
+    first_column,
+    heights,  # (columns,) int64, highest level
+    bits,  # (columns,) int64, width of each field
+    merge_at,  # (columns, most levels) int64, where the map from level - 1 to level starts in merges
+    merges,  # (…,) int64, group -> group one level up
+    group_counts,  # (columns, most levels) int64
+    strides,  # (columns,) int64, node number = sum of level * stride
+    rule,
+    threshold_given,  # below-k
+    allowed,  # rows that may be suppressed
+    cells_at,  # (columns, most levels) int64, where the groups of (column, level) start in cells
+    cells,  # (losses, …) int64, cell loss of each group
+    cell_sums,  # (losses, columns, most levels) int64, over all rows
+    cell_lost,  # (losses, columns) int64, the loss of a suppressed cell
+    kinds,  # (numbers,) int64, histogram statistics wanted
+    which,  # (numbers,) int64, their segment
+    parameters,  # (numbers,) float64
+    stops,  # (numbers,) float64, the worst a class can be
+    segments,  # (segments + 1,) int64, borders of the histograms in totals
+    first_words,  # (segments + 1,) int64, borders of the histograms in packed words
+    totals,  # (values,) int64, rows of the whole table with each value
+    limit_kinds,
+    limit_segments,
+    limits,  # (limits, 2) float64: threshold, parameter
+    rows,
+    sizes_wanted,
+    risky_below,
+):
+    """Visit every node below a prefix of levels; returns node numbers, thresholds, ints and reals, one row each."""
+    columns = heights.shape[0]
+    depth_count = columns - first_column
+    size0 = keys.shape[0]
+    words = hists.shape[0]
+    total_bits = 0
+    for a in range(columns):
+        total_bits += bits[a]
+    table_keys = np.empty((depth_count, size0), dtype=np.int64)
+    table_counts = np.empty((depth_count, size0), dtype=np.int64)
+    table_hists = np.empty((depth_count, words, size0), dtype=np.int64)
+    to = np.empty(size0 if words else 1, dtype=np.uint64)
+    room = np.zeros(max(totals.shape[0], 1), dtype=np.int64)
+    sizes = np.zeros(depth_count, dtype=np.int64)
+    level = levels.copy()
+    table_keys[0] = keys
+    table_counts[0] = counts
+    table_hists[0] = hists
+    sizes[0] = size0
+    losses = cells.shape[0]
+    # At the innermost depth the fields from the bottom up are: last column, then the first, second, …
+    shifts = np.zeros(columns, dtype=np.int64)
+    at = bits[columns - 1]
+    for a in range(columns - 1):
+        shifts[a] = at
+        at += bits[a]
+    nodes = np.zeros(64, dtype=np.int64)
+    zs = np.zeros(64, dtype=np.int64)
+    ints = np.zeros((64, INTS + losses), dtype=np.int64)
+    reals = np.zeros((64, kinds.shape[0]), dtype=np.float64)
+    used = 0
+    most = 2
+    if rule == CAP_MAX_K or rule == CAP_THRESHOLD:
+        most = 3 + int(math.sqrt(2.0 * allowed))
+    found = np.zeros(most, dtype=np.int64)
+    lost = np.zeros(most, dtype=np.int64)
+    failing = np.zeros(size0 if rule == CONSTRAINT else 1, dtype=np.bool_)
+    for a in range(first_column, columns):
+        level[a] = 0
+    depth = 0
+    while depth >= 0:
+        a = first_column + depth
+        if depth < depth_count - 1:
+            rotate(
+                table_keys[depth], table_counts[depth], table_hists[depth], sizes[depth], bits[a], total_bits,
+                group_counts[a, level[a]], table_keys[depth + 1], table_counts[depth + 1], table_hists[depth + 1],
+                to,
+            )  # fmt: skip
+            sizes[depth + 1] = sizes[depth]
+            level[a + 1] = 0
+            depth += 1
+            continue
+        while True:  # every level of the innermost column
+            size = sizes[depth]
+            here = table_counts[depth]
+            hist = table_hists[depth]
+            marked = rule == CONSTRAINT
+            n = 1
+            lost[0] = 0
+            found[0] = 0
+            if rule == BELOW_K:
+                found[0] = threshold_given
+            elif rule == CAP_MAX_K or rule == CAP_THRESHOLD:
+                n = size_thresholds(here, size, allowed, found, lost, rule == CAP_THRESHOLD)
+            elif rule == CONSTRAINT:
+                lost[0] = mark_failing(
+                    here, hist, size, lane_bits, limit_kinds, limit_segments, limits, segments, first_words, totals,
+                    rows, failing, room,
+                )  # fmt: skip
+            number = 0
+            for b in range(columns):
+                number += level[b] * strides[b]
+            for j in range(n):
+                if used == nodes.shape[0]:
+                    ints = grown_ints(ints, used)
+                    nodes = np.append(nodes, np.zeros(ints.shape[0] - used, dtype=np.int64))
+                    zs = np.append(zs, np.zeros(ints.shape[0] - used, dtype=np.int64))
+                    more = np.zeros((ints.shape[0], kinds.shape[0]), dtype=np.float64)
+                    more[:used] = reals[:used]
+                    reals = more
+                row = ints[used]
+                z = found[j]
+                nodes[used] = number
+                zs[used] = z
+                if sizes_wanted or rule == NONE or rule == BELOW_K or rule == CONSTRAINT:
+                    size_numbers(here, size, z, failing, marked, risky_below, row)
+                else:
+                    row[K] = z
+                    row[CLASSES] = -1
+                if rule == BELOW_K:
+                    lost[0] = 0
+                    for i in range(size):
+                        if here[i] < z:
+                            lost[0] += here[i]
+                row[SUPPRESSED] = lost[j]
+                for b in range(losses):
+                    total = 0
+                    for c in range(columns):
+                        total += cell_sums[b, c, level[c]]
+                    row[INTS + b] = total
+                if lost[j] > 0 and losses > 0:
+                    key = table_keys[depth]
+                    for i in range(size):
+                        if (marked and failing[i]) or here[i] < z:
+                            for c in range(columns):
+                                group = (key[i] >> shifts[c]) & ((np.int64(1) << bits[c]) - 1)
+                                place = cells_at[c, level[c]] + group
+                                for b in range(losses):
+                                    row[INTS + b] += here[i] * (cell_lost[b, c] - cells[b, place])
+                if kinds.shape[0] > 0:
+                    hist_numbers(
+                        here, hist, size, z, failing, marked, lost[j], lane_bits, kinds, which, parameters, stops,
+                        segments, first_words, totals, rows, room, reals[used],
+                    )  # fmt: skip
+                used += 1
+            if level[a] == heights[a]:
+                break
+            level[a] += 1
+            start = merge_at[a, level[a]]
+            sizes[depth] = raise_last(
+                table_keys[depth], here, hist, size, (np.int64(1) << bits[a]) - 1,
+                merges[start : start + group_counts[a, level[a] - 1]], to,
+            )  # fmt: skip
+        # Climb to the deepest column that can still rise.
+        depth -= 1
+        while depth >= 0 and level[first_column + depth] == heights[first_column + depth]:
+            depth -= 1
+        if depth >= 0:
+            a = first_column + depth
+            level[a] += 1
+            start = merge_at[a, level[a]]
+            sizes[depth] = raise_last(
+                table_keys[depth], table_counts[depth], table_hists[depth], sizes[depth],
+                (np.int64(1) << bits[a]) - 1, merges[start : start + group_counts[a, level[a] - 1]], to,
+            )  # fmt: skip
+    return nodes[:used], zs[:used], ints[:used], reals[:used]
+
+
+@njit(cache=True, nogil=True)
+def hashed(key):
+    """Spread the bits of a key (the finalizer of splitmix64)."""
+    x = np.uint64(key)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
+def dense_ids(keys, size, radix, table, firsts, ids):
+    """Number the distinct keys[:size] (each below radix) in order of first appearance; returns how many.
+
+    table: (power of two, at least 2 * size,) int32, all -1 before and after; it is addressed by the key itself where
+    the radix allows, else by a hash. firsts: room, filled with the first place of each number.
+    """
+    n = 0
+    mask = np.uint64(table.shape[0] - 1)
+    direct = radix <= table.shape[0]
+    one = np.uint64(1)
+    for i in range(np.uint64(size)):
+        key = keys[i]
+        if direct:
+            place = np.uint64(key)
+        else:
+            place = hashed(key) & mask
+            while table[place] >= 0 and keys[firsts[table[place]]] != key:
+                place = (place + one) & mask
+        if table[place] < 0:
+            table[place] = n
+            firsts[n] = i
+            n += 1
+        ids[i] = table[place]
+    # Later keys lie behind earlier ones on a probe path, so the table is emptied from the last key to the first.
+    for j in range(n - 1, -1, -1):
+        key = keys[firsts[j]]
+        if direct:
+            place = np.uint64(key)
+        else:
+            place = hashed(key) & mask
+            while table[place] != j:
+                place = (place + one) & mask
+        table[place] = -1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def part_ids(groups, leaf_at, columns, combos, table, firsts, keys, ids):
+    """Number the distinct group combinations of one part's columns; returns how many (ids: (combinations,) int32)."""
+    size = combos.shape[1]
+    radix = np.int64(1)
+    keys[:size] = 0
+    for j in range(columns.shape[0]):
+        column = columns[j]
+        first = leaf_at[column]
+        span = np.int64(groups[leaf_at[column + 1] - 1]) + 1
+        if radix > (np.int64(1) << 60) // span:
+            radix = np.int64(dense_ids(keys, size, radix, table, firsts, ids))
+            for i in range(size):
+                keys[i] = ids[i]
+        leaf = combos[j]
+        for i in range(np.uint64(size)):
+            keys[i] = keys[i] * span + groups[np.uint64(first + leaf[i])]
+        radix *= span
+    return dense_ids(keys, size, radix, table, firsts, ids)
+
+
+@njit(cache=True, nogil=True)
+def cut_classes(
+    groups,  # (all leaves,) int32, the cut of each column, one after the other
+    leaf_at,  # (columns + 1,) int64, where each column's leaves start
+    part_columns,  # (columns,) int64, columns in the order of the parts
+    part_at,  # (parts + 1,) int64, which of them belong to each part
+    combos,  # (columns, most combinations) int32: row j = leaves of part_columns[j] in each combination of its part
+    combo_counts,  # (parts,) int64
+    row_combos,  # (parts, distinct) int32, the combination of each distinct row
+    weights,  # (distinct,) int64
+    table,  # (power of two,) int32, all -1 before and after
+    firsts,  # (distinct,) int64, filled: the first distinct row of each class
+    keys,  # (distinct,) int64, room
+    shares,  # (parts, most combinations) int64, room
+    members,  # (distinct,) int32, filled: the class of each distinct row
+    counts,  # (distinct,) int64, filled: the rows of each class
+):
+    """Number the classes of a recoding by cuts and count them; returns how many there are.
+
+    Columns are grouped into a few parts; the groups of each distinct combination within a part are looked up once, so
+    a row costs one look-up per part (the prototype measured 3 x against one look-up per column).
+    """
+    parts = part_at.shape[0] - 1
+    rows = row_combos.shape[1]
+    radix = np.int64(1)
+    for p in range(parts - 1, -1, -1):
+        size = combo_counts[p]
+        at = part_at[p]
+        n = part_ids(
+            groups, leaf_at, part_columns[at : part_at[p + 1]], combos[at : part_at[p + 1], :size], table, firsts, keys,
+            members,
+        )  # fmt: skip
+        share = shares[p]
+        for i in range(np.uint64(size)):
+            share[i] = np.int64(members[i]) * radix
+        radix *= n
+    for r in range(np.uint64(rows)):
+        key = np.int64(0)
+        for p in range(parts):
+            key += shares[p, np.uint64(row_combos[p, r])]
+        keys[r] = key
+    n = dense_ids(keys, rows, radix, table, firsts, members)
+    counts[:n] = 0
+    for r in range(np.uint64(rows)):
+        counts[np.uint64(members[r])] += weights[r]
+    return n
+
+
+@njit(cache=True, nogil=True)
+def count_persons(members, n, person_at, persons, stamps, stamp, starts, order, sizes):
+    """Distinct persons in each class: sizes[:n]. stamps: (persons,) int64, the last class that met each person.
+
+    Returns the next unused stamp. starts: (n + 1,) room; order: (distinct,) room.
+    """
+    rows = members.shape[0]
+    starts[: n + 1] = 0
+    for r in range(rows):
+        starts[members[r] + 1] += 1
+    for c in range(n):
+        starts[c + 1] += starts[c]
+    for r in range(rows):
+        order[starts[members[r]]] = r
+        starts[members[r]] += 1
+    row = 0
+    for c in range(n):
+        stamp += 1
+        seen = 0
+        while row < rows and members[order[row]] == c:
+            r = order[row]
+            for e in range(person_at[r], person_at[r + 1]):
+                if stamps[persons[e]] != stamp:
+                    stamps[persons[e]] = stamp
+                    seen += 1
+            row += 1
+        sizes[c] = seen
+    return stamp
+
+
+@njit(cache=True, nogil=True)
+def cut_cells(groups, leaf_at, run_at, runs, leaf_rows, cells, sums):
+    """Cell losses of a recoding by cuts: cells (losses, all leaves) int64 per leaf, sums (losses,) over all rows.
+
+    runs: (losses, …) int64; the loss of the run first … last of a column with m leaves stands at
+    run_at[column] + first * m + last.
+    """
+    losses = runs.shape[0]
+    sums[:] = 0
+    for column in range(leaf_at.shape[0] - 1):
+        start = leaf_at[column]
+        end = leaf_at[column + 1]
+        leaf = start
+        while leaf < end:
+            first = leaf
+            rows = np.int64(0)
+            while leaf < end and groups[leaf] == groups[first]:
+                rows += leaf_rows[leaf]
+                leaf += 1
+            place = run_at[column] + (first - start) * (end - start) + (leaf - 1 - start)
+            for b in range(losses):
+                loss = runs[b, place]
+                sums[b] += loss * rows
+                for i in range(first, leaf):
+                    cells[b, i] = loss
+
+
+@njit(cache=True, nogil=True)
+def cap_threshold(sizes, counts, n, allowed):
+    """The k of the rule cap-max-k: the largest class size such that smaller classes hold at most ``allowed`` rows.
+
+    One more than the largest size when everything may be suppressed.
+    """
+    smallest = sizes[0]
+    ones = np.int64(0)
+    for i in range(n):
+        smallest = min(smallest, sizes[i])
+        ones += counts[i] if sizes[i] == 1 else 0
+    if smallest > allowed or ones > allowed:
+        return smallest
+    order = np.argsort(sizes[:n])
+    lost = np.int64(0)
+    for at in range(n):
+        lost += counts[order[at]]
+        if lost > allowed:
+            return sizes[order[at]]
+    return sizes[order[n - 1]] + 1
+
+
+@njit(cache=True, nogil=True)
+def evaluate_cuts(
+    genomes,  # (n, all leaves) int32, cuts
+    leaf_at, part_columns, part_at, combos, combo_counts, row_combos, weights, codes,
+    run_at, runs, lost_units, leaf_rows,
+    entry_at, entry_values, entry_counts,  # (columns, distinct + 1), (columns, most) and (columns, most): histograms
+    segments, totals, kinds, which, parameters,
+    person_at, persons, person_count,
+    rule, threshold_given, allowed, rows, risky_below, limit_kinds, limit_segments, limits,
+):  # fmt: skip
+    """Statistics of many recodings by cuts: ints (n, INTS + losses) and reals (n, numbers), as walk gives them.
+
+    Rules none, below-k, cap-max-k and constraint; suppressed rows are dropped.
+    """
+    n = genomes.shape[0]
+    distinct = row_combos.shape[1]
+    columns = leaf_at.shape[0] - 1
+    losses = runs.shape[0]
+    room = 16
+    while room < 2 * distinct or room < 65536:
+        room *= 2
+    table = np.full(room, -1, dtype=np.int32)
+    firsts = np.zeros(distinct, dtype=np.int64)
+    keys = np.zeros(distinct, dtype=np.int64)
+    shares = np.zeros((part_at.shape[0] - 1, combos.shape[1]), dtype=np.int64)
+    members = np.zeros(distinct, dtype=np.int32)
+    counts = np.zeros(distinct, dtype=np.int64)
+    sizes = counts
+    width = segments[segments.shape[0] - 1]
+    hists = np.zeros((distinct if width else 1, width), dtype=np.int64)
+    cells = np.zeros((losses, genomes.shape[1]), dtype=np.int64)
+    sums = np.zeros(losses, dtype=np.int64)
+    failing = np.zeros(distinct, dtype=np.bool_)
+    ints = np.zeros((n, INTS + losses), dtype=np.int64)
+    reals = np.zeros((n, kinds.shape[0]), dtype=np.float64)
+    stamps = np.zeros(person_count, dtype=np.int64)
+    starts = np.zeros(distinct + 1 if person_count else 1, dtype=np.int64)
+    order = np.zeros(distinct if person_count else 1, dtype=np.int64)
+    if person_count:
+        sizes = np.zeros(distinct, dtype=np.int64)
+    stamp = 0
+    for g in range(n):
+        size = cut_classes(
+            genomes[g], leaf_at, part_columns, part_at, combos, combo_counts, row_combos, weights, table, firsts, keys,
+            shares, members, counts,
+        )  # fmt: skip
+        if person_count:
+            stamp = count_persons(members, size, person_at, persons, stamps, stamp, starts, order, sizes)
+        fill_hists(members, size, entry_at, entry_values, entry_counts, segments, hists)
+        row = ints[g]
+        z = np.int64(0)
+        if rule == BELOW_K:
+            z = threshold_given
+        elif rule == CAP_MAX_K:
+            z = cap_threshold(sizes, counts, size, allowed)
+        marked = rule == CONSTRAINT
+        if marked:
+            mark_rows(sizes, counts, hists, size, limit_kinds, limit_segments, limits, segments, totals, rows, failing)
+        size_numbers(sizes, size, z, failing, marked, risky_below, row)
+        if person_count:
+            row_numbers(sizes, counts, size, z, failing, marked, risky_below, row)
+        cut_cells(genomes[g], leaf_at, run_at, runs, leaf_rows, cells, sums)
+        lost = np.int64(0)
+        for i in range(size):
+            if (marked and failing[i]) or sizes[i] < z:
+                lost += counts[i]
+                for b in range(losses):
+                    kept = np.int64(0)
+                    whole = np.int64(0)
+                    for c in range(columns):
+                        kept += cells[b, leaf_at[c] + codes[firsts[i], c]]
+                        whole += lost_units[b, c]
+                    sums[b] += counts[i] * (whole - kept)
+        row[SUPPRESSED] = lost
+        for b in range(losses):
+            row[INTS + b] = sums[b]
+        plain_hist_numbers(
+            sizes, counts, hists, size, z, failing, marked, kinds, which, parameters, segments, totals, rows, reals[g]
+        )
+    return ints, reals
+
+
+@njit(cache=True, nogil=True)
+def fill_hists(members, size, entry_at, entry_values, entry_counts, segments, hists):
+    """Histogram of each class: hists[:size], one segment per sensitive or target column."""
+    if hists.shape[1] == 0:
+        return
+    hists[:size] = 0
+    for s in range(segments.shape[0] - 1):
+        first = segments[s]
+        at = entry_at[s]
+        values = entry_values[s]
+        counts = entry_counts[s]
+        for r in range(members.shape[0]):
+            for e in range(at[r], at[r + 1]):
+                hists[np.uint64(members[r]), np.uint64(first + values[e])] += counts[e]
+
+
+@njit(cache=True, nogil=True)
+def mark_rows(sizes, counts, hists, size, limit_kinds, limit_segments, limits, segments, totals, rows, failing):
+    """The rule constraint on plain histograms: failing[i] = 1 where class i misses a limit."""
+    for i in range(size):
+        bad = False
+        for j in range(limit_kinds.shape[0]):
+            kind = limit_kinds[j]
+            if kind == -1:
+                bad = sizes[i] < limits[j, 0]
+            else:
+                first = segments[limit_segments[j]]
+                last = segments[limit_segments[j] + 1]
+                number = class_number(kind, hists[i, first:last], counts[i], totals[first:last], rows, limits[j, 1])
+                bad = is_worse(kind, number, limits[j, 0])
+            if bad:
+                break
+        failing[i] = bad
+
+
+@njit(cache=True, nogil=True)
+def row_numbers(sizes, counts, size, threshold, failing, marked, risky_below, out):
+    """Where persons are told apart: statistics that count rows (squares, unique and risky rows) by rows again."""
+    out[SQUARES] = 0
+    out[UNIQUES] = 0
+    out[RISKY] = 0
+    for i in range(size):
+        if (marked and failing[i]) or sizes[i] < threshold:
+            continue
+        out[SQUARES] += counts[i] * counts[i]
+        if sizes[i] == 1:
+            out[UNIQUES] += counts[i]
+        if sizes[i] < risky_below:
+            out[RISKY] += counts[i]
+
+
+@njit(cache=True, nogil=True)
+def plain_hist_numbers(
+    sizes, counts, hists, size, threshold, failing, marked, kinds, which, parameters, segments, totals, rows, out
+):
+    """hist_numbers on plain (not packed) histograms: hists (classes, values)."""
+    for j in range(kinds.shape[0]):
+        kind = kinds[j]
+        first = segments[which[j]]
+        last = segments[which[j] + 1]
+        adds = kind == MINORITY or kind == OWN
+        rises = kind == DISTINCT or kind == ENTROPY
+        value = math.inf if rises else 0.0
+        for i in range(size):
+            if (marked and failing[i]) or sizes[i] < threshold:
+                continue
+            if adds:
+                most = np.int64(0)
+                squares = np.int64(0)
+                for v in range(first, last):
+                    most = max(most, hists[i, v])
+                    squares += hists[i, v] * hists[i, v]
+                value += counts[i] - most if kind == MINORITY else squares
+                continue
+            number = class_number(kind, hists[i, first:last], counts[i], totals[first:last], rows, parameters[j])
+            value = min(value, number) if rises else max(value, number)
+        out[j] = value
