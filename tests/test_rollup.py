@@ -20,7 +20,8 @@ LOSSES = (glm(), nwp(), precision_loss(), entropy())
 RULES_BY_ROLLUP: list[Rule] = ["none", "below-k", "cap-max-k", "cap-threshold", "constraint"]
 
 
-def _numbers(table: Table) -> tuple[HistNumber, ...]:
+def hist_numbers(table: Table) -> tuple[HistNumber, ...]:
+    """Every histogram statistic the kernels know."""
     sensitive = table.sensitive[0]
     kinds = [
         (kernels.DISTINCT, 0.0),
@@ -38,7 +39,7 @@ def _numbers(table: Table) -> tuple[HistNumber, ...]:
     return (*found, HistNumber(kernels.MINORITY, table.targets[0]))
 
 
-def _expected(partition: Partition) -> list[float]:
+def expected_reals(partition: Partition) -> list[float]:
     """What the kernel's reals should be, by the numpy measures and plain loops."""
     sensitive = partition.table.sensitive[0].name
     models = [
@@ -78,13 +79,16 @@ def check(table: Table, suppression: Suppression, wanted: Wanted, counted: Count
             for b, loss in enumerate(wanted.losses):
                 assert np.isclose(float(ints[kernels.INTS + b] * loss.scale(table)), loss(partition), rtol=1e-9)  # type: ignore[attr-defined]
             if not partition.empty:
-                assert np.allclose(counted.reals[at], _expected(partition), rtol=1e-9, atol=1e-12)
+                assert np.allclose(counted.reals[at], expected_reals(partition), rtol=1e-9, atol=1e-12)
             at += 1
     assert at == len(counted.nodes)
 
 
-def _suppression(data: st.DataObject, table: Table) -> tuple[Suppression, tuple[HistLimit, ...]]:
-    rule = data.draw(st.sampled_from(RULES_BY_ROLLUP))
+def drawn_suppression(
+    data: st.DataObject, table: Table, rules: list[Rule]
+) -> tuple[Suppression, tuple[HistLimit, ...]]:
+    """A suppression by one of the rules, and its limits as the kernels take them."""
+    rule = data.draw(st.sampled_from(rules))
     limit = data.draw(st.integers(0, table.rows - 1))
     share = 0.0 if limit == 0 else float(limit)
     if rule == "below-k":
@@ -109,8 +113,8 @@ def _suppression(data: st.DataObject, table: Table) -> tuple[Suppression, tuple[
 def test_roll_up_equals_partitions(case: Case, data: st.DataObject) -> None:
     """Every node, under every rule, has the numbers of its partition."""
     table = case.table
-    suppression, limits = _suppression(data, table)
-    wanted = Wanted(suppression, LOSSES, _numbers(table), limits, sizes=True, risky_below=3)
+    suppression, limits = drawn_suppression(data, table, RULES_BY_ROLLUP)
+    wanted = Wanted(suppression, LOSSES, hist_numbers(table), limits, sizes=True, risky_below=3)
     assert fits(table, wanted)
     check(table, suppression, wanted, count_lattice(table, wanted, threads=1))
 
@@ -119,8 +123,8 @@ def test_roll_up_equals_partitions(case: Case, data: st.DataObject) -> None:
 @given(case=cases(persons=False), data=st.data())
 def test_threads_change_nothing(case: Case, data: st.DataObject) -> None:
     """One, two and five threads give the same bits."""
-    suppression, limits = _suppression(data, case.table)
-    wanted = Wanted(suppression, LOSSES, _numbers(case.table), limits, sizes=True, risky_below=3)
+    suppression, limits = drawn_suppression(data, case.table, RULES_BY_ROLLUP)
+    wanted = Wanted(suppression, LOSSES, hist_numbers(case.table), limits, sizes=True, risky_below=3)
     first = count_lattice(case.table, wanted, threads=1)
     for threads in (2, 5):
         again = count_lattice(case.table, wanted, threads=threads)

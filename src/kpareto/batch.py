@@ -15,7 +15,7 @@ import numpy as np
 
 from kpareto import kernels
 from kpareto.partition import RULES
-from kpareto.rollup import Counted, Wanted, histogram_columns
+from kpareto.rollup import Counted, Histograms, Wanted, histogram_columns
 from kpareto.table import Table, distinct_rows
 
 MOST_LEAVES = 2_000  # a column's losses are looked up per run of leaves: leaves squared
@@ -58,22 +58,27 @@ class CutCounter:
         return Counted(numbers, np.zeros_like(numbers), ints, np.concatenate([reals for _, reals in pieces]))
 
     def _run(self, cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        wanted, table = self.wanted, self.table
+        wanted, table, hists = self.wanted, self.table, self.histograms
         persons = table.persons
         none = np.zeros(1, dtype=np.int64)
         return kernels.evaluate_cuts(
-            np.ascontiguousarray(cuts, dtype=np.int32), self.leaf_at, *self.parts, table.weights, table.codes,
-            *self.losses, *self.histograms,
+            np.ascontiguousarray(cuts, dtype=np.int32), self.leaf_at, *self.parts, table.weights, hists.packed,
+            hists.lane_bits, table.codes, *self.losses, *hists.borders, *hists.numbers,
             none if persons is None else persons.start, none if persons is None else persons.code.astype(np.int64),
             0 if persons is None else len(persons.values),
             RULES.index(wanted.suppression.rule), wanted.suppression.k or 0, wanted.suppression.allowed(table.rows),
-            table.rows, wanted.risky_below, *self.limits,
+            table.rows, wanted.risky_below, *hists.limits,
         )  # fmt: skip
 
     @cached_property
     def leaf_at(self) -> np.ndarray:
         """Where each column's leaves start in a cut: (columns + 1,) int64."""
         return np.concatenate(([0], np.cumsum([len(h.leaves) for h in self.table.hierarchies]))).astype(np.int64)
+
+    @cached_property
+    def histograms(self) -> Histograms:
+        """The sensitive and target counts of each distinct row."""
+        return Histograms(self.table, self.wanted)
 
     @cached_property
     def parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -115,40 +120,3 @@ class CutCounter:
                 runs[b, run_at[c] : run_at[c] + sizes[c]] = loss.run_table(table, c).ravel()
                 lost[b, c] = loss.suppressed(table, c)
         return run_at, runs, lost, np.concatenate(table.leaf_rows)
-
-    @cached_property
-    def histograms(self) -> tuple[np.ndarray, ...]:
-        """Entries of the sensitive and target columns by distinct row, and which numbers are wanted of them."""
-        columns = histogram_columns(self.wanted)
-        at = {id(counts): position for position, counts in enumerate(columns)}
-        most = max((len(counts.code) for counts in columns), default=0)
-        starts = np.zeros((len(columns), self.table.distinct + 1), dtype=np.int64)
-        values = np.zeros((len(columns), most), dtype=np.int64)
-        numbers = np.zeros((len(columns), most), dtype=np.int64)
-        for position, counts in enumerate(columns):
-            starts[position] = counts.start
-            values[position, : len(counts.code)] = counts.code
-            numbers[position, : len(counts.code)] = counts.count
-        widths = [len(counts.values) for counts in columns]
-        wanted = self.wanted.numbers
-        return (
-            starts,
-            values,
-            numbers,
-            np.concatenate(([0], np.cumsum(widths))).astype(np.int64),
-            np.concatenate([np.zeros(0, dtype=np.int64), *(counts.totals for counts in columns)]),
-            np.array([n.kind for n in wanted], dtype=np.int64),
-            np.array([at[id(n.counts)] for n in wanted], dtype=np.int64),
-            np.array([n.parameter for n in wanted], dtype=np.float64),
-        )
-
-    @cached_property
-    def limits(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The limits of the rule constraint: kinds, segments, thresholds with parameters."""
-        at = {id(counts): position for position, counts in enumerate(histogram_columns(self.wanted))}
-        limits = self.wanted.limits
-        return (
-            np.array([limit.kind for limit in limits], dtype=np.int64),
-            np.array([0 if n.counts is None else at[id(n.counts)] for n in limits], dtype=np.int64),
-            np.array([[n.threshold, n.parameter] for n in limits], dtype=np.float64).reshape(-1, 2),
-        )

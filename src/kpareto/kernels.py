@@ -237,7 +237,7 @@ def keep_last(found, lost, n, every):
 
 @njit(cache=True, nogil=True)
 def mark_failing(
-    counts, hists, size, lane_bits, limit_kinds, limit_segments, limits, segments, first_words, totals, rows, failing,
+    sizes, counts, hists, size, lane_bits, limit_kinds, limit_segments, limits, segments, first_words, totals, rows, failing,
     room,
 ):  # fmt: skip
     """The rule constraint: failing[i] = 1 where class i misses a limit; kind -1 is the limit on class size."""
@@ -247,7 +247,7 @@ def mark_failing(
         for j in range(limit_kinds.shape[0]):
             kind = limit_kinds[j]
             if kind == -1:
-                bad = counts[i] < limits[j, 0]
+                bad = sizes[i] < limits[j, 0]
             else:
                 segment = limit_segments[j]
                 whole = totals[segments[segment] : segments[segment + 1]]
@@ -263,28 +263,28 @@ def mark_failing(
 
 
 @njit(cache=True, nogil=True)
-def size_numbers(counts, size, threshold, failing, marked, risky_below, out):
-    """Fill the statistics that need class sizes only, and k, into out (one row of ints)."""
+def size_numbers(sizes, counts, size, threshold, failing, marked, risky_below, out):
+    """Fill the statistics that need class sizes only, and k, into out (one row of ints).
+
+    sizes and counts are the same array unless persons are told apart: then sizes counts persons, counts rows.
+    """
     smallest = np.int64(2**62)
-    largest = 0
-    squares = 0
+    largest = np.int64(0)
+    squares = np.int64(0)
     kept = 0
-    uniques = 0
-    risky = 0
+    uniques = np.int64(0)
+    risky = np.int64(0)
     for i in range(size):
-        c = counts[i]
-        if (marked and failing[i]) or c < threshold:
+        persons = sizes[i]
+        if (marked and failing[i]) or persons < threshold:
             continue
+        rows = counts[i]
         kept += 1
-        squares += c * c
-        if c < smallest:
-            smallest = c
-        if c > largest:
-            largest = c
-        if c == 1:
-            uniques += 1
-        if c < risky_below:
-            risky += c
+        squares += rows * rows
+        smallest = min(smallest, persons)
+        largest = max(largest, persons)
+        uniques += rows if persons == 1 else 0
+        risky += rows if persons < risky_below else 0
     out[K] = smallest
     out[CLASSES] = kept
     out[LARGEST] = largest
@@ -335,7 +335,7 @@ def class_sum(kind, hists, i, count, first, words, lane_bits):
 
 
 @njit(cache=True, nogil=True)
-def hist_sum(kind, counts, hists, size, threshold, failing, marked, lost, first, words, lane_bits):
+def hist_sum(kind, sizes, counts, hists, size, threshold, failing, marked, lost, first, words, lane_bits):
     """The sum over visible classes of MINORITY (rows outside the majority) or OWN (squared counts)."""
     value = np.int64(0)
     if kind == OWN:
@@ -345,14 +345,14 @@ def hist_sum(kind, counts, hists, size, threshold, failing, marked, lost, first,
             value += class_sum(kind, hists, i, counts[i], first, words, lane_bits)
     if lost > 0:
         for i in range(size):
-            if (marked and failing[i]) or counts[i] < threshold:
+            if (marked and failing[i]) or sizes[i] < threshold:
                 value -= class_sum(kind, hists, i, counts[i], first, words, lane_bits)
     return float(value)
 
 
 @njit(cache=True, nogil=True)
 def hist_numbers(
-    counts, hists, size, threshold, failing, marked, lost, lane_bits, kinds, which, parameters, stops, segments,
+    sizes, counts, hists, size, threshold, failing, marked, lost, lane_bits, kinds, which, parameters, stops, segments,
     first_words, totals, rows, room, out,
 ):  # fmt: skip
     """Fill one number per histogram statistic into out: the worst visible class, or the sum over them.
@@ -366,12 +366,14 @@ def hist_numbers(
         first = first_words[segment]
         if kind == MINORITY or kind == OWN:
             words = first_words[segment + 1] - first
-            out[j] = hist_sum(kind, counts, hists, size, threshold, failing, marked, lost, first, words, lane_bits)
+            out[j] = hist_sum(
+                kind, sizes, counts, hists, size, threshold, failing, marked, lost, first, words, lane_bits
+            )
             continue
         rises = kind == DISTINCT or kind == ENTROPY
         value = math.inf if rises else 0.0
         for i in range(size):
-            if (marked and failing[i]) or counts[i] < threshold:
+            if (marked and failing[i]) or sizes[i] < threshold:
                 continue
             unpack(hists, i, first, whole.shape[0], lane_bits, room)
             number = class_number(kind, room, counts[i], whole, rows, parameters[j])
@@ -496,7 +498,7 @@ def walk(
                 n = size_thresholds(here, size, allowed, found, lost, rule == CAP_THRESHOLD)
             elif rule == CONSTRAINT:
                 lost[0] = mark_failing(
-                    here, hist, size, lane_bits, limit_kinds, limit_segments, limits, segments, first_words, totals,
+                    here, here, hist, size, lane_bits, limit_kinds, limit_segments, limits, segments, first_words, totals,
                     rows, failing, room,
                 )  # fmt: skip
             number = 0
@@ -515,7 +517,7 @@ def walk(
                 nodes[used] = number
                 zs[used] = z
                 if sizes_wanted or rule == NONE or rule == BELOW_K or rule == CONSTRAINT:
-                    size_numbers(here, size, z, failing, marked, risky_below, row)
+                    size_numbers(here, here, size, z, failing, marked, risky_below, row)
                 else:
                     row[K] = z
                     row[CLASSES] = -1
@@ -541,7 +543,7 @@ def walk(
                                     row[INTS + b] += here[i] * (cell_lost[b, c] - cells[b, place])
                 if kinds.shape[0] > 0:
                     hist_numbers(
-                        here, hist, size, z, failing, marked, lost[j], lane_bits, kinds, which, parameters, stops,
+                        here, here, hist, size, z, failing, marked, lost[j], lane_bits, kinds, which, parameters, stops,
                         segments, first_words, totals, rows, room, reals[used],
                     )  # fmt: skip
                 used += 1
@@ -645,20 +647,25 @@ def cut_classes(
     combo_counts,  # (parts,) int64
     row_combos,  # (parts, distinct) int32, the combination of each distinct row
     weights,  # (distinct,) int64
+    row_hists,  # (words, distinct) int64, packed
     table,  # (power of two,) int32, all -1 before and after
-    firsts,  # (distinct,) int64, filled: the first distinct row of each class
+    firsts,  # (slots,) int64, filled: a distinct row of each class
     keys,  # (distinct,) int64, room
     shares,  # (parts, most combinations) int64, room
-    members,  # (distinct,) int32, filled: the class of each distinct row
-    counts,  # (distinct,) int64, filled: the rows of each class
+    members,  # (distinct,) int32, filled if members_wanted: the class of each distinct row
+    counts,  # (slots,) int64, filled: the rows of each class
+    hists,  # (words, slots) int64, filled: the packed histogram of each class
+    members_wanted,
 ):
-    """Number the classes of a recoding by cuts and count them; returns how many there are.
+    """Count the classes of a recoding by cuts; returns how many there are.
 
     Columns are grouped into a few parts; the groups of each distinct combination within a part are looked up once, so
-    a row costs one look-up per part (the prototype measured 3 x against one look-up per column).
+    a row costs one look-up per part. Where the groups of the parts have few products, a product is a slot by itself
+    and no table of classes is searched.
     """
     parts = part_at.shape[0] - 1
-    rows = row_combos.shape[1]
+    rows = np.uint64(row_combos.shape[1])
+    words = row_hists.shape[0]
     radix = np.int64(1)
     for p in range(parts - 1, -1, -1):
         size = combo_counts[p]
@@ -671,15 +678,42 @@ def cut_classes(
         for i in range(np.uint64(size)):
             share[i] = np.int64(members[i]) * radix
         radix *= n
-    for r in range(np.uint64(rows)):
-        key = np.int64(0)
-        for p in range(parts):
-            key += shares[p, np.uint64(row_combos[p, r])]
-        keys[r] = key
-    n = dense_ids(keys, rows, radix, table, firsts, members)
-    counts[:n] = 0
-    for r in range(np.uint64(rows)):
-        counts[np.uint64(members[r])] += weights[r]
+    first_share = shares[0]
+    first_combos = row_combos[0]
+    for r in range(rows):
+        keys[r] = first_share[np.uint64(first_combos[r])]
+    for p in range(1, parts):
+        share = shares[p]
+        part_combos = row_combos[p]
+        for r in range(rows):
+            keys[r] += share[np.uint64(part_combos[r])]
+    slots = radix
+    direct = not members_wanted and radix <= counts.shape[0]
+    if not direct:
+        slots = np.int64(dense_ids(keys, row_combos.shape[1], radix, table, firsts, members))
+        for r in range(rows):
+            keys[r] = members[r]
+    counts[:slots] = 0
+    for r in range(rows):
+        slot = np.uint64(keys[r])
+        counts[slot] += weights[r]
+        firsts[slot] = r
+    for w in range(words):
+        hist = hists[w]
+        row_hist = row_hists[w]
+        hist[:slots] = 0
+        for r in range(rows):
+            hist[np.uint64(keys[r])] += row_hist[r]
+    if not direct:
+        return slots
+    n = 0
+    for slot in range(slots):
+        if counts[slot] > 0:
+            counts[n] = counts[slot]
+            firsts[n] = firsts[slot]
+            for w in range(words):
+                hists[w, n] = hists[w, slot]
+            n += 1
     return n
 
 
@@ -765,10 +799,9 @@ def cap_threshold(sizes, counts, n, allowed):
 @njit(cache=True, nogil=True)
 def evaluate_cuts(
     genomes,  # (n, all leaves) int32, cuts
-    leaf_at, part_columns, part_at, combos, combo_counts, row_combos, weights, codes,
+    leaf_at, part_columns, part_at, combos, combo_counts, row_combos, weights, row_hists, lane_bits, codes,
     run_at, runs, lost_units, leaf_rows,
-    entry_at, entry_values, entry_counts,  # (columns, distinct + 1), (columns, most) and (columns, most): histograms
-    segments, totals, kinds, which, parameters,
+    segments, first_words, totals, kinds, which, parameters, stops,
     person_at, persons, person_count,
     rule, threshold_given, allowed, rows, risky_below, limit_kinds, limit_segments, limits,
 ):  # fmt: skip
@@ -780,37 +813,35 @@ def evaluate_cuts(
     distinct = row_combos.shape[1]
     columns = leaf_at.shape[0] - 1
     losses = runs.shape[0]
-    room = 16
-    while room < 2 * distinct or room < 65536:
-        room *= 2
-    table = np.full(room, -1, dtype=np.int32)
-    firsts = np.zeros(distinct, dtype=np.int64)
+    places = 65536
+    while places < 2 * distinct or (places < 16 * distinct and places < 1 << 20):
+        places *= 2
+    table = np.full(places, -1, dtype=np.int32)
+    slots = 2 * distinct + 1024
+    firsts = np.zeros(slots, dtype=np.int64)
     keys = np.zeros(distinct, dtype=np.int64)
     shares = np.zeros((part_at.shape[0] - 1, combos.shape[1]), dtype=np.int64)
     members = np.zeros(distinct, dtype=np.int32)
-    counts = np.zeros(distinct, dtype=np.int64)
-    sizes = counts
-    width = segments[segments.shape[0] - 1]
-    hists = np.zeros((distinct if width else 1, width), dtype=np.int64)
+    counts = np.zeros(slots, dtype=np.int64)
+    hists = np.zeros((row_hists.shape[0], slots), dtype=np.int64)
     cells = np.zeros((losses, genomes.shape[1]), dtype=np.int64)
     sums = np.zeros(losses, dtype=np.int64)
-    failing = np.zeros(distinct, dtype=np.bool_)
+    failing = np.zeros(distinct if rule == CONSTRAINT else 1, dtype=np.bool_)
+    room = np.zeros(max(totals.shape[0], 1), dtype=np.int64)
     ints = np.zeros((n, INTS + losses), dtype=np.int64)
     reals = np.zeros((n, kinds.shape[0]), dtype=np.float64)
     stamps = np.zeros(person_count, dtype=np.int64)
     starts = np.zeros(distinct + 1 if person_count else 1, dtype=np.int64)
     order = np.zeros(distinct if person_count else 1, dtype=np.int64)
-    if person_count:
-        sizes = np.zeros(distinct, dtype=np.int64)
+    sizes = np.zeros(distinct, dtype=np.int64) if person_count else counts
     stamp = 0
     for g in range(n):
         size = cut_classes(
-            genomes[g], leaf_at, part_columns, part_at, combos, combo_counts, row_combos, weights, table, firsts, keys,
-            shares, members, counts,
+            genomes[g], leaf_at, part_columns, part_at, combos, combo_counts, row_combos, weights, row_hists, table,
+            firsts, keys, shares, members, counts, hists, person_count > 0,
         )  # fmt: skip
         if person_count:
             stamp = count_persons(members, size, person_at, persons, stamps, stamp, starts, order, sizes)
-        fill_hists(members, size, entry_at, entry_values, entry_counts, segments, hists)
         row = ints[g]
         z = np.int64(0)
         if rule == BELOW_K:
@@ -819,105 +850,27 @@ def evaluate_cuts(
             z = cap_threshold(sizes, counts, size, allowed)
         marked = rule == CONSTRAINT
         if marked:
-            mark_rows(sizes, counts, hists, size, limit_kinds, limit_segments, limits, segments, totals, rows, failing)
-        size_numbers(sizes, size, z, failing, marked, risky_below, row)
-        if person_count:
-            row_numbers(sizes, counts, size, z, failing, marked, risky_below, row)
+            mark_failing(
+                sizes, counts, hists, size, lane_bits, limit_kinds, limit_segments, limits, segments, first_words,
+                totals, rows, failing, room,
+            )  # fmt: skip
+        size_numbers(sizes, counts, size, z, failing, marked, risky_below, row)
         cut_cells(genomes[g], leaf_at, run_at, runs, leaf_rows, cells, sums)
         lost = np.int64(0)
         for i in range(size):
             if (marked and failing[i]) or sizes[i] < z:
                 lost += counts[i]
                 for b in range(losses):
-                    kept = np.int64(0)
-                    whole = np.int64(0)
+                    more = np.int64(0)
                     for c in range(columns):
-                        kept += cells[b, leaf_at[c] + codes[firsts[i], c]]
-                        whole += lost_units[b, c]
-                    sums[b] += counts[i] * (whole - kept)
+                        more += lost_units[b, c] - cells[b, leaf_at[c] + codes[firsts[i], c]]
+                    sums[b] += counts[i] * more
         row[SUPPRESSED] = lost
         for b in range(losses):
             row[INTS + b] = sums[b]
-        plain_hist_numbers(
-            sizes, counts, hists, size, z, failing, marked, kinds, which, parameters, segments, totals, rows, reals[g]
-        )
+        if kinds.shape[0] > 0:
+            hist_numbers(
+                sizes, counts, hists, size, z, failing, marked, lost, lane_bits, kinds, which, parameters, stops,
+                segments, first_words, totals, rows, room, reals[g],
+            )  # fmt: skip
     return ints, reals
-
-
-@njit(cache=True, nogil=True)
-def fill_hists(members, size, entry_at, entry_values, entry_counts, segments, hists):
-    """Histogram of each class: hists[:size], one segment per sensitive or target column."""
-    if hists.shape[1] == 0:
-        return
-    hists[:size] = 0
-    for s in range(segments.shape[0] - 1):
-        first = segments[s]
-        at = entry_at[s]
-        values = entry_values[s]
-        counts = entry_counts[s]
-        for r in range(members.shape[0]):
-            for e in range(at[r], at[r + 1]):
-                hists[np.uint64(members[r]), np.uint64(first + values[e])] += counts[e]
-
-
-@njit(cache=True, nogil=True)
-def mark_rows(sizes, counts, hists, size, limit_kinds, limit_segments, limits, segments, totals, rows, failing):
-    """The rule constraint on plain histograms: failing[i] = 1 where class i misses a limit."""
-    for i in range(size):
-        bad = False
-        for j in range(limit_kinds.shape[0]):
-            kind = limit_kinds[j]
-            if kind == -1:
-                bad = sizes[i] < limits[j, 0]
-            else:
-                first = segments[limit_segments[j]]
-                last = segments[limit_segments[j] + 1]
-                number = class_number(kind, hists[i, first:last], counts[i], totals[first:last], rows, limits[j, 1])
-                bad = is_worse(kind, number, limits[j, 0])
-            if bad:
-                break
-        failing[i] = bad
-
-
-@njit(cache=True, nogil=True)
-def row_numbers(sizes, counts, size, threshold, failing, marked, risky_below, out):
-    """Where persons are told apart: statistics that count rows (squares, unique and risky rows) by rows again."""
-    out[SQUARES] = 0
-    out[UNIQUES] = 0
-    out[RISKY] = 0
-    for i in range(size):
-        if (marked and failing[i]) or sizes[i] < threshold:
-            continue
-        out[SQUARES] += counts[i] * counts[i]
-        if sizes[i] == 1:
-            out[UNIQUES] += counts[i]
-        if sizes[i] < risky_below:
-            out[RISKY] += counts[i]
-
-
-@njit(cache=True, nogil=True)
-def plain_hist_numbers(
-    sizes, counts, hists, size, threshold, failing, marked, kinds, which, parameters, segments, totals, rows, out
-):
-    """hist_numbers on plain (not packed) histograms: hists (classes, values)."""
-    for j in range(kinds.shape[0]):
-        kind = kinds[j]
-        first = segments[which[j]]
-        last = segments[which[j] + 1]
-        adds = kind == MINORITY or kind == OWN
-        rises = kind == DISTINCT or kind == ENTROPY
-        value = math.inf if rises else 0.0
-        for i in range(size):
-            if (marked and failing[i]) or sizes[i] < threshold:
-                continue
-            if adds:
-                most = np.int64(0)
-                squares = np.int64(0)
-                for v in range(first, last):
-                    most = max(most, hists[i, v])
-                    squares += hists[i, v] * hists[i, v]
-                value += counts[i] - most if kind == MINORITY else squares
-                continue
-            number = class_number(kind, hists[i, first:last], counts[i], totals[first:last], rows, parameters[j])
-            value = min(value, number) if rises else max(value, number)
-        out[j] = value

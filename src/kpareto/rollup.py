@@ -194,7 +194,7 @@ class _Plan:
         self.strides = np.array(lattice_of(table).strides, dtype=np.int64)[self.order]
         self._levels()
         self._losses()
-        self._histograms()
+        self.hists = Histograms(table, wanted)
 
     def _levels(self) -> None:
         most = int(self.heights.max()) + 1
@@ -238,33 +238,6 @@ class _Plan:
                 length += piece.shape[1]
         self.cells = np.concatenate(pieces, axis=1)
 
-    def _histograms(self) -> None:
-        columns = histogram_columns(self.wanted)
-        at = {id(counts): position for position, counts in enumerate(columns)}
-        widths = [len(counts.values) for counts in columns]
-        self.segments = np.concatenate(([0], np.cumsum(widths, dtype=np.int64))).astype(np.int64)
-        self.lane_bits = 16 if self.table.rows < 2**16 else 32 if self.table.rows < 2**31 else 64
-        lanes = 64 // self.lane_bits
-        words = [-(-width // lanes) for width in widths]
-        self.first_words = np.concatenate(([0], np.cumsum(words, dtype=np.int64))).astype(np.int64)
-        self.hists = np.zeros((int(self.first_words[-1]), self.table.distinct), dtype=np.int64)
-        for position, counts in enumerate(columns):
-            word = self.first_words[position] + counts.code // lanes
-            np.add.at(
-                self.hists, (word, counts.row), counts.count << (counts.code.astype(np.int64) % lanes * self.lane_bits)
-            )
-        self.totals = np.concatenate([np.zeros(0, dtype=np.int64), *(counts.totals for counts in columns)])
-        self.kinds = np.array([n.kind for n in self.wanted.numbers], dtype=np.int64)
-        self.which = np.array([at[id(n.counts)] for n in self.wanted.numbers], dtype=np.int64)
-        self.parameters = np.array([n.parameter for n in self.wanted.numbers], dtype=np.float64)
-        limits = self.wanted.limits
-        self.limit_kinds = np.array([limit.kind for limit in limits], dtype=np.int64)
-        self.stops = np.array([_stop(n, self.table.rows) for n in self.wanted.numbers], dtype=np.float64)
-        self.limit_segments = np.array(
-            [0 if limit.counts is None else at[id(limit.counts)] for limit in limits], dtype=np.int64
-        )
-        self.limits = np.array([[n.threshold, n.parameter] for n in limits], dtype=np.float64).reshape(-1, 2)
-
     def base(self) -> _Task:
         """The class table of the bottom node: lowest field the first column of the walk, highest the last."""
         key = np.zeros(self.table.distinct, dtype=np.int64)
@@ -274,7 +247,7 @@ class _Plan:
             shift += int(self.bits[a])
         order = np.argsort(key, kind="stable")
         levels = np.zeros(len(self.order), dtype=np.int64)
-        return _Task(key[order], self.table.weights[order], self.hists[:, order], levels, 0)
+        return _Task(key[order], self.table.weights[order], self.hists.packed[:, order], levels, 0)
 
     def tasks(self, fixed: int = 2) -> Iterator[_Task]:
         """Prefixes of levels, the first columns of the walk fixed; coarse tables come last."""
@@ -304,13 +277,42 @@ class _Plan:
         wanted = self.wanted
         return Counted(
             *kernels.walk(
-                task.keys, task.counts, task.hists, self.lane_bits, task.levels, task.first_column, self.heights,
+                task.keys, task.counts, task.hists, self.hists.lane_bits, task.levels, task.first_column, self.heights,
                 self.bits, self.merge_at, self.merges, self.group_counts, self.strides, self.rule, wanted.suppression.k or 0,
-                self.allowed, self.cells_at, self.cells, self.cell_sums, self.cell_lost, self.kinds, self.which,
-                self.parameters, self.stops, self.segments, self.first_words, self.totals, self.limit_kinds,
-                self.limit_segments, self.limits, self.table.rows, wanted.sizes, wanted.risky_below,
+                self.allowed, self.cells_at, self.cells, self.cell_sums, self.cell_lost, *self.hists.numbers, *self.hists.borders,
+                *self.hists.limits, self.table.rows, wanted.sizes, wanted.risky_below,
             )
         )  # fmt: skip
+
+
+class Histograms:
+    """The sensitive and target counts of each distinct row, packed, and what is wanted of them, as kernels take them."""
+
+    def __init__(self, table: Table, wanted: Wanted) -> None:
+        columns = histogram_columns(wanted)
+        at = {id(counts): position for position, counts in enumerate(columns)}
+        self.lane_bits = 16 if table.rows < 2**16 else 32 if table.rows < 2**31 else 64
+        lanes = 64 // self.lane_bits
+        widths = [len(counts.values) for counts in columns]
+        segments = np.concatenate(([0], np.cumsum(widths))).astype(np.int64)
+        words = np.concatenate(([0], np.cumsum([-(-width // lanes) for width in widths]))).astype(np.int64)
+        self.packed = np.zeros((int(words[-1]), table.distinct), dtype=np.int64)  # (words, distinct)
+        for position, counts in enumerate(columns):
+            shift = counts.code.astype(np.int64) % lanes * self.lane_bits
+            np.add.at(self.packed, (words[position] + counts.code // lanes, counts.row), counts.count << shift)
+        totals = np.concatenate([np.zeros(0, dtype=np.int64), *(counts.totals for counts in columns)])
+        self.borders = (segments, words, totals)
+        self.numbers = (
+            np.array([n.kind for n in wanted.numbers], dtype=np.int64),
+            np.array([at[id(n.counts)] for n in wanted.numbers], dtype=np.int64),
+            np.array([n.parameter for n in wanted.numbers], dtype=np.float64),
+            np.array([_stop(n, table.rows) for n in wanted.numbers], dtype=np.float64),
+        )
+        self.limits = (
+            np.array([limit.kind for limit in wanted.limits], dtype=np.int64),
+            np.array([0 if n.counts is None else at[id(n.counts)] for n in wanted.limits], dtype=np.int64),
+            np.array([[n.threshold, n.parameter] for n in wanted.limits], dtype=np.float64).reshape(-1, 2),
+        )
 
 
 def histogram_columns(wanted: Wanted) -> list[Counts]:
