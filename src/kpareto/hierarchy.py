@@ -11,10 +11,10 @@ integer per leaf (which group it falls into), rising by at most one from leaf to
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -84,6 +84,7 @@ class Hierarchy:
     closed: Literal["left", "right"] = "left"  # which edge belongs to a cell: [a, b) or (a, b]
     loss: Literal["leaves", "distance"] = "leaves"  # cell loss by number of leaves, or by span (SPEC A.0.7)
     data_dependent: bool = False  # built from the rows themselves, so labels tell about them (warning W10)
+    dates: bool = False  # the leaves are dates and spans count days
     layout: Layout = field(default_factory=Layout)
 
     def __post_init__(self) -> None:
@@ -139,6 +140,8 @@ class Hierarchy:
             return self.tree.labels[node]
         if self.edges is not None:
             return range_label(self.edges, first, last, self.closed)
+        if self.dates:
+            return f"{self.leaves[first]} to {self.leaves[last]}"
         if self.spans is not None:
             low, high = float(self.spans[first, 0]), float(self.spans[last, 1])
             return f"{_text(min(low, float(self.spans[last, 0])))}-{_text(max(high, float(self.spans[first, 1])))}"
@@ -180,7 +183,7 @@ def bits_cut(bits: np.ndarray) -> np.ndarray:
 def check_levels(name: str, leaves: Sequence[str], groups: np.ndarray) -> None:
     """Raise unless the levels are cuts, nested, from single leaves to one group."""
     if len(set(leaves)) != len(leaves):
-        twice = next(leaf for position, leaf in enumerate(leaves) if leaf in leaves[:position])
+        twice = Counter(leaves).most_common(1)[0][0]
         raise BadHierarchy(f"The hierarchy of {name!r} lists the value {twice!r} twice. Keep one line for it.")
     steps = np.diff(groups, axis=1)
     if groups[:, 0].any() or ((steps != 0) & (steps != 1)).any():
@@ -203,13 +206,38 @@ def check_levels(name: str, leaves: Sequence[str], groups: np.ndarray) -> None:
 
 
 def levels_tree(groups: np.ndarray, labels: Sequence[Sequence[str]]) -> Tree:
-    """The tree of the distinct groups of nested levels; a group repeated on several levels is one node."""
-    top = groups.shape[0] - 1
-    found: dict[tuple[int, int], str] = {}
-    for level in range(top + 1):  # the lowest level a group appears on names it, but a leaf keeps its own name
-        for group, run in enumerate(runs_of(groups[level])):
-            found.setdefault(run, labels[level][group])
-    return make_tree([(first, last, label) for (first, last), label in found.items()])
+    """The tree of the distinct groups of nested levels; a group repeated on several levels is one node.
+
+    The lowest level a group appears on names it, so a leaf keeps its own name.
+    """
+    firsts, lasts = [], []
+    names: list[str] = []
+    children, parents = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    below_nodes = below_first = np.empty(0, dtype=np.int64)
+    nodes = 0
+    for level, cut in enumerate(groups):
+        first = np.flatnonzero(np.diff(cut, prepend=-1))
+        inside = cut[below_first]  # the group of this level that each group of the level below falls into
+        new = np.bincount(inside, minlength=len(first)) != 1  # a group of one group is that group
+        node = np.empty(len(first), dtype=np.int64)
+        node[new] = np.arange(nodes, nodes + int(new.sum()))
+        grows = new[inside]
+        node[inside[~grows]] = below_nodes[~grows]
+        children.append(below_nodes[grows])
+        parents.append(node[inside[grows]])
+        firsts.append(first[new])
+        lasts.append((np.append(first[1:], len(cut)) - 1)[new])
+        names.extend(labels[level][group] for group in np.flatnonzero(new).tolist())
+        nodes += int(new.sum())
+        below_nodes, below_first = node, first
+    start, end = np.concatenate(firsts), np.concatenate(lasts)
+    order = np.lexsort((-end, start))
+    place = np.empty(nodes, dtype=np.int64)
+    place[order] = np.arange(nodes)
+    parent = np.full(nodes, -1, dtype=np.int32)
+    parent[place[np.concatenate(children)]] = place[np.concatenate(parents)]
+    kept = tuple(names[node] for node in order.tolist())
+    return Tree(start[order].astype(np.int32), end[order].astype(np.int32), parent, kept)
 
 
 def make_tree(nodes: Sequence[tuple[int, int, str]]) -> Tree:
@@ -232,18 +260,18 @@ def make_tree(nodes: Sequence[tuple[int, int, str]]) -> Tree:
 
 def tree_levels(tree: Tree, leaf_count: int) -> tuple[np.ndarray, tuple[tuple[str, ...], ...]]:
     """Levels of a tree of uneven depth: at level h each leaf shows its highest ancestor of height at most h."""
-    height = [0] * len(tree.labels)
-    for node in range(len(tree.labels) - 1, 0, -1):
-        parent = int(tree.parent[node])
+    parents = tree.parent.tolist()
+    height = [0] * len(parents)
+    for node in range(len(parents) - 1, 0, -1):
+        parent = parents[node]
         height[parent] = max(height[parent], height[node] + 1)
+    heights = np.array(height)
+    above = np.where(tree.parent < 0, len(height), heights[tree.parent])
     cuts, labels = [], []
     for level in range(height[0] + 1):
-        kept = [n for n in range(len(height)) if height[n] <= level and (n == 0 or height[tree.parent[n]] > level)]
-        cut = np.zeros(leaf_count, dtype=np.int32)
-        for group, node in enumerate(kept):
-            cut[tree.first[node] : tree.last[node] + 1] = group
-        cuts.append(cut)
-        labels.append(tuple(tree.labels[node] for node in kept))
+        kept = np.flatnonzero((heights <= level) & (above > level))  # in preorder, hence from left to right
+        cuts.append(np.repeat(np.arange(len(kept)), tree.last[kept] - tree.first[kept] + 1))
+        labels.append(tuple(tree.labels[node] for node in kept.tolist()))
     return np.array(cuts, dtype=np.int32).reshape(-1, leaf_count), tuple(labels)
 
 
@@ -253,36 +281,39 @@ def from_levels(name: str, rows: Sequence[Sequence[str]]) -> Hierarchy:
     Lines are put in tree order when a group's lines do not stand together; the given order is kept in the layout.
     """
     check_lines(name, rows)
-    width = len(rows[0])
-    if len({row[-1] for row in rows}) > 1:
-        tops = sorted({row[-1] for row in rows})
+    columns = [[row[level] for row in rows] for level in range(len(rows[0]))]
+    codes = np.stack([_codes(column) for column in columns])  # (levels, lines) int64, by first appearance
+    if codes[-1].any():
+        tops = sorted(set(columns[-1]))
         raise BadHierarchy(
             f"The last level of the hierarchy of {name!r} has {len(tops)} groups ({shorten(tops, 4)}). "
             "Add a last level with one group, such as '*'."
         )
-    check_nesting(name, rows)
-    order = tree_order(rows)
-    lines = [rows[position] for position in order]
-    groups = np.zeros((width, len(lines)), dtype=np.int32)
-    labels: list[tuple[str, ...]] = []
-    for level in range(width):
-        column = [line[level] for line in lines]
-        changes = [0, *(int(a != b) for a, b in pairwise(column))]
-        if level == 0:
-            changes = [0] + [1] * (len(lines) - 1)
-        groups[level] = np.cumsum(changes)
-        labels.append(tuple(column[position] for position in range(len(lines)) if position == 0 or changes[position]))
-    line_of_leaf = {position: leaf for leaf, position in enumerate(order)}
-    kept = None if order == list(range(len(rows))) else tuple(line_of_leaf[i] for i in range(len(rows)))
-    return Hierarchy(
-        name, tuple(labels[0]), groups, tuple(labels), levels_tree(groups, labels), layout=Layout(order=kept)
+    check_nesting(name, columns, codes)
+    order = np.lexsort(codes)  # by the top level first, then level by level down: every group stands together
+    starts = np.diff(codes[:, order], axis=1, prepend=-1) != 0
+    groups = (np.cumsum(starts, axis=1) - 1).astype(np.int32)
+    labels = tuple(
+        tuple(column[line] for line in order[start].tolist()) for column, start in zip(columns, starts, strict=True)
     )
+    leaf_of_line = np.empty(len(order), dtype=np.int64)
+    leaf_of_line[order] = np.arange(len(order))
+    kept = None if (np.diff(order) == 1).all() else tuple(leaf_of_line.tolist())
+    return Hierarchy(name, labels[0], groups, labels, levels_tree(groups, labels), layout=Layout(order=kept))
+
+
+def _codes(column: Sequence[str]) -> np.ndarray:
+    """The labels as numbers in order of first appearance: (lines,) int64."""
+    place = {label: code for code, label in enumerate(dict.fromkeys(column))}
+    return np.fromiter(map(place.__getitem__, column), dtype=np.int64, count=len(column))
 
 
 def check_lines(name: str, rows: Sequence[Sequence[str]]) -> None:
     """Raise unless there are lines, all of one length, each for another value."""
     if not rows:
         raise BadHierarchy(f"The hierarchy of {name!r} is empty. Give one line per value.")
+    if len(set(map(len, rows))) == 1 and len({row[0] for row in rows}) == len(rows):
+        return
     seen: dict[str, int] = {}
     for number, row in enumerate(rows, 1):
         if len(row) != len(rows[0]):
@@ -298,28 +329,20 @@ def check_lines(name: str, rows: Sequence[Sequence[str]]) -> None:
         seen[row[0]] = number
 
 
-def check_nesting(name: str, rows: Sequence[Sequence[str]]) -> None:
-    """Raise unless equal labels on one level stay equal on every level above."""
-    for level in range(1, len(rows[0]) - 1):
-        above: dict[str, tuple[str, str]] = {}
-        for row in rows:
-            leaf, label, parent = row[0], row[level], row[level + 1]
-            other = above.setdefault(label, (parent, leaf))
-            if other[0] != parent:
-                raise BadHierarchy(
-                    f"The hierarchy of {name!r} is not nested: {other[1]!r} and {leaf!r} are both {label!r} at level "
-                    f"{level}, but {other[0]!r} and {parent!r} at level {level + 1}. Give one group one parent."
-                )
-
-
-def tree_order(rows: Sequence[Sequence[str]]) -> list[int]:
-    """The lines in an order in which every group stands together, otherwise as given."""
-    rank: dict[tuple[int, str], int] = {}
-    for position, row in enumerate(rows):
-        for level, label in enumerate(row):
-            rank.setdefault((level, label), position)
-    width = len(rows[0])
-    return sorted(range(len(rows)), key=lambda i: [rank[level, rows[i][level]] for level in range(width - 1, -1, -1)])
+def check_nesting(name: str, columns: Sequence[Sequence[str]], codes: np.ndarray) -> None:
+    """Raise unless equal labels on one level stay equal on every level above (codes: (levels, lines) int64)."""
+    for level in range(1, len(columns) - 1):
+        _, first = np.unique(codes[level], return_index=True)  # the first line of each label
+        split = codes[level + 1] != codes[level + 1][first[codes[level]]]
+        if split.any():
+            line = int(np.argmax(split))
+            other = int(first[codes[level, line]])
+            label, upper, leaf = columns[level][line], columns[level + 1], columns[0]
+            raise BadHierarchy(
+                f"The hierarchy of {name!r} is not nested: {leaf[other]!r} and {leaf[line]!r} are both {label!r} at "
+                f"level {level}, but {upper[other]!r} and {upper[line]!r} at level {level + 1} (lines {other + 1} and "
+                f"{line + 1}). Give one group one parent."
+            )
 
 
 def flat(name: str, leaves: Sequence[str]) -> Hierarchy:
@@ -328,8 +351,7 @@ def flat(name: str, leaves: Sequence[str]) -> Hierarchy:
         return from_levels(name, [(leaves[0], TOP)])
     groups = np.vstack((np.arange(len(leaves)), np.zeros(len(leaves)))).astype(np.int32)
     labels = (tuple(leaves), (TOP,))
-    root = [(0, len(leaves) - 1, TOP), *((i, i, leaf) for i, leaf in enumerate(leaves))]
-    return Hierarchy(name, tuple(leaves), groups, labels, make_tree(root))
+    return Hierarchy(name, tuple(leaves), groups, labels, levels_tree(groups, labels))
 
 
 def _number(text: str) -> float:

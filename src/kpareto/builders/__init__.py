@@ -1,18 +1,40 @@
-"""Make hierarchies: intervals, quantiles, prefixes, dates, ARX-style lines, JSON trees; and write them back."""
+"""Make hierarchies: intervals, quantiles, prefixes, dates, ARX-style lines, JSON trees; and write them back.
+
+``load`` takes any of these forms; the other names are for building one form by hand.
+"""
 
 from __future__ import annotations
 
 from kpareto.builders.files import parse_lines, read_lines, to_rows, to_text, write_lines
-from kpareto.builders.numbers import cells, order
+from kpareto.builders.loading import check_covers, from_columns, from_frame, from_mapping, from_rows, load
+from kpareto.builders.numbers import bounds, cells, intervals, order, quantile_cells, quantiles
+from kpareto.builders.texts import dates, masks, prefixes
 from kpareto.builders.trees import from_json, read_json, tree
+from kpareto.builders.values import Values, numbers_of, text_of
 
 __all__ = [
+    "Values",
+    "bounds",
     "cells",
+    "check_covers",
+    "dates",
+    "from_columns",
+    "from_frame",
     "from_json",
+    "from_mapping",
+    "from_rows",
+    "intervals",
+    "load",
+    "masks",
+    "numbers_of",
     "order",
     "parse_lines",
+    "prefixes",
+    "quantile_cells",
+    "quantiles",
     "read_json",
     "read_lines",
+    "text_of",
     "to_rows",
     "to_text",
     "tree",

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from kpareto.builders.numbers import in_numeric_order
 from kpareto.errors import BadHierarchy
@@ -71,9 +75,9 @@ def split_lines(name: str, text: str, separator: str) -> list[list[str]]:
         rows = [line.split(separator) for line in body.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
     while rows and (not rows[-1] or rows[-1] == [""]):
         rows.pop()
-    for number, row in enumerate(rows, 1):
-        if not row or row == [""]:
-            raise BadHierarchy(f"Line {number} of the hierarchy of {name!r} is empty. Remove it or fill it in.")
+    if [""] in rows or [] in rows:
+        number = next(number for number, row in enumerate(rows, 1) if row in ([], [""]))
+        raise BadHierarchy(f"Line {number} of the hierarchy of {name!r} is empty. Remove it or fill it in.")
     return rows
 
 
@@ -102,43 +106,52 @@ def find_layout(text: str) -> Layout:
 
 
 def _separator(body: str) -> str:
-    """The separator that occurs equally often, and at all, in the first lines; ';' is tried first, ',' last."""
-    lines = [line for line in body[:100_000].splitlines()[:20] if line]
-    bare = ["".join(line.split('"')[::2]) for line in lines]  # what stands inside quotes separates nothing
-    present = [mark for mark in SEPARATORS if any(mark in line for line in bare)]
-    even = [mark for mark in present if len({line.count(mark) for line in bare}) == 1]
-    return (even or present or [";"])[0]
+    """The separator of the lines: one that occurs equally often in each and leaves the same last entry, the top."""
+    sample = "".join(body[:100_000].split('"')[::2])  # what stands inside quotes separates nothing
+    lines = [line for line in re.split("[\r\n]+", sample)[:21] if line]
+    lines = lines[:-1] or lines  # the last one may be cut short
+    present = [mark for mark in SEPARATORS if any(mark in line for line in lines)]
+    even = [mark for mark in present if len({line.count(mark) for line in lines}) == 1]
+    topped = [mark for mark in even if len({line.rpartition(mark)[2] for line in lines}) == 1]
+    return (topped or even or present or SEPARATORS[:1])[0]
 
 
-def to_rows(hierarchy: Hierarchy) -> list[list[str]]:
+def to_rows(hierarchy: Hierarchy) -> list[tuple[str, ...]]:
     """One line per leaf with its label on every level, in the order of the file it came from."""
-    columns = [
-        [labels[group] for group in groups.tolist()]
-        for labels, groups in zip(hierarchy.labels, hierarchy.groups, strict=True)
-    ]
-    rows = [list(row) for row in zip(*columns, strict=True)]
+    return list(zip(*_columns(hierarchy, hierarchy.labels), strict=True))
+
+
+def _columns(hierarchy: Hierarchy, labels: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Per level the label of each line."""
     order = hierarchy.layout.order
-    return rows if order is None else [rows[leaf] for leaf in order]
+    lines = slice(None) if order is None else np.array(order, dtype=np.int64)
+    return [
+        [names[group] for group in groups[lines].tolist()]
+        for names, groups in zip(labels, hierarchy.groups, strict=True)
+    ]
 
 
 def to_text(hierarchy: Hierarchy) -> str:
     """The lines of a hierarchy as text, written as its layout says."""
     layout = hierarchy.layout
-    rows = to_rows(hierarchy)
-    if layout.text is not None and split_lines(hierarchy.name, layout.text, layout.separator) == rows:
-        return layout.text
-    body = layout.newline.join(_line(row, layout) for row in rows)
+    if layout.text is not None:
+        given = split_lines(hierarchy.name, layout.text, layout.separator)
+        if list(map(tuple, given)) == to_rows(hierarchy):
+            return layout.text
+    for level, labels in enumerate(hierarchy.labels):
+        if len(set(labels)) != len(labels):
+            raise BadHierarchy(
+                f"Two groups on level {level} of the hierarchy of {hierarchy.name!r} are both called "
+                f"{Counter(labels).most_common(1)[0][0]!r}, so lines of labels cannot tell them apart. Rename one."
+            )
+    columns = _columns(hierarchy, [[_entry(label, layout) for label in labels] for labels in hierarchy.labels])
+    body = layout.newline.join(map(layout.separator.join, zip(*columns, strict=True)))
     return (MARK if layout.bom else "") + body + (layout.newline if layout.ends else "")
 
 
-def _line(row: Sequence[str], layout: Layout) -> str:
-    special = (layout.separator, '"', "\n", "\r")
-    return layout.separator.join(
-        '"' + entry.replace('"', '""') + '"'
-        if layout.quoted == "all" or any(mark in entry for mark in special)
-        else entry
-        for entry in row
-    )
+def _entry(label: str, layout: Layout) -> str:
+    special = layout.separator in label or '"' in label or "\n" in label or "\r" in label
+    return '"' + label.replace('"', '""') + '"' if special or layout.quoted == "all" else label
 
 
 def write_lines(hierarchy: Hierarchy, path: str | Path) -> None:

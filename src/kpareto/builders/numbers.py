@@ -1,72 +1,167 @@
-"""Hierarchies of numbers: intervals, bounds, quantiles and cells."""
+"""Hierarchies of numbers: intervals, bounds, quantiles, cells and plain order."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
+from kpareto.builders.values import Values, numbers_of, sorted_numbers, stacked, starts_of, text_of
 from kpareto.errors import BadHierarchy
 from kpareto.hierarchy import Hierarchy, flat, levels_tree, range_label
 
-# A number as tables write it. Codes such as 02139 are text: their zeros mean something.
-NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)?(?:\.\d*)?(?:[eE][+-]?\d+)?")
+# One level: cut points, or the first and last number of each interval.
+Bounds = Sequence[float] | Sequence[Sequence[float]]
 
 
-def numbers_of(values: Sequence[str]) -> np.ndarray | None:
-    """The values as numbers, (values,) float64, or None when one of them is not a number."""
-    matches = NUMBER.fullmatch
-    if not all(map(matches, values)):
-        return None
-    try:
-        numbers = np.array([float(value) for value in values], dtype=np.float64)
-    except ValueError:  # the empty text, a lone sign or dot
-        return None
-    return numbers if np.isfinite(numbers).all() else None
+def intervals(
+    name: str, values: Values | None, widths: Sequence[float], origin: float = 0.0, top_code: float | None = None
+) -> Hierarchy:
+    """Intervals of equal width, one level per width, counted from the origin: 39 -> 35-39 -> 30-39 -> *.
+
+    Numbers from ``top_code`` on share one interval on every level.
+    """
+    leaves, numbers = sorted_numbers(name, values, "intervals")
+    levels = [width_level(name, numbers, width, origin, top_code) for width in widths]
+    if not levels:
+        raise BadHierarchy(f"The intervals of {name!r} have no width. Give at least one, such as 5.")
+    advice = "Take widths that are multiples of each other, narrow ones first."
+    return numeric(stacked(name, leaves, levels, advice), numbers)
 
 
-def in_numeric_order(hierarchy: Hierarchy) -> Hierarchy:
-    """The hierarchy with its leaves as rising numbers, where all leaves are numbers and all groups stay runs."""
-    numbers = numbers_of(hierarchy.leaves)
-    if numbers is None:
-        return hierarchy
-    order = np.argsort(numbers, kind="stable")
-    spans = np.repeat(numbers[order], 2).reshape(-1, 2)
-    if (np.diff(order) == 1).all():
-        return replace(hierarchy, spans=spans, ordered=True)
-    moved = hierarchy.groups[:, order]
-    change = np.concatenate((np.zeros((len(moved), 1), dtype=bool), np.diff(moved, axis=1) != 0), axis=1)
-    groups = np.cumsum(change, axis=1).astype(np.int32)
-    if (groups[:, -1] != hierarchy.groups[:, -1]).any():
-        return hierarchy  # some group would fall apart: these numbers are names
-    labels = tuple(
-        tuple(hierarchy.labels[level][group] for group in row[np.append(True, np.diff(now) != 0)].tolist())
-        for level, (row, now) in enumerate(zip(moved, groups, strict=True))
-    )
-    given = hierarchy.layout.order
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    lines = place if given is None else place[np.array(given, dtype=np.int64)]
-    kept = None if (lines == np.arange(len(lines))).all() else tuple(lines.tolist())
-    return replace(
-        hierarchy,
-        leaves=labels[0],
-        groups=groups,
-        labels=labels,
-        tree=levels_tree(groups, labels),
-        ordered=True,
-        spans=spans,
-        layout=replace(hierarchy.layout, order=kept),
-    )
+def width_level(
+    name: str, numbers: np.ndarray, width: float, origin: float, top_code: float | None
+) -> tuple[np.ndarray, list[str]]:
+    """One level of equal intervals over rising numbers: a key per number and a label per group."""
+    if not 0 < width < float("inf"):
+        raise BadHierarchy(f"An interval of {name!r} is {text_of(width)} wide. Give a width above 0.")
+    steps = (numbers - origin) / width
+    near = np.rint(steps)  # 0.3 / 0.1 is a little less than 3
+    key = np.where(np.abs(steps - near) <= 1e-9 * np.maximum(1.0, np.abs(near)), near, np.floor(steps))
+    if top_code is not None:
+        key = np.where(numbers >= top_code, np.inf, key)
+    whole = are_whole(numbers, origin, width)
+    labels = []
+    for step in key[starts_of(key)].tolist():
+        if step == np.inf:
+            labels.append(f"{text_of(top_code)}+")
+        else:
+            low, high = origin + step * width, origin + (step + 1) * width
+            labels.append(interval_label(low, high if top_code is None else min(high, top_code), whole))
+    return key, labels
 
 
-def text_of(number: float) -> str:
-    """A number as people write it: 5, not 5.0."""
-    return str(int(number)) if math.isfinite(number) and float(number).is_integer() else repr(float(number))
+def bounds(name: str, values: Values | None, levels: Sequence[Bounds]) -> Hierarchy:
+    """Intervals by bounds given level by level, the finest first.
+
+    A level is either a list of cut points, where [25, 65] makes <25, 25-64 and 65+, or a list of intervals
+    [first, last] with both ends inside, which must cover every value.
+    """
+    leaves, numbers = sorted_numbers(name, values, "bounds")
+    made = [bounds_level(name, level, leaves, numbers, given) for level, given in enumerate(levels, 1)]
+    return numeric(stacked(name, leaves, made, "Use every cut point of a level on the levels below it too."), numbers)
+
+
+def bounds_level(
+    name: str, level: int, leaves: Sequence[str], numbers: np.ndarray, given: Bounds
+) -> tuple[np.ndarray, list[str]]:
+    """One level by bounds over rising numbers: a key per number and a label per group."""
+    if not isinstance(given, Sequence) or not given:
+        raise BadHierarchy(f"Level {level} of {name!r} has no bounds. Give a list of cut points or of [first, last].")
+    if isinstance(given[0], Sequence):
+        return _pairs(name, level, leaves, numbers, given)
+    return _cut_points(name, level, numbers, given)
+
+
+def _cut_points(name: str, level: int, numbers: np.ndarray, given: Bounds) -> tuple[np.ndarray, list[str]]:
+    points = floats(name, f"cut points of level {level}", given)
+    if not (np.diff(points) > 0).all():
+        raise BadHierarchy(f"The cut points of level {level} of {name!r} must rise: {list(given)!r:.80}.")
+    whole = are_whole(numbers, *points.tolist())
+    key = np.searchsorted(points, numbers, side="right")
+    labels = []
+    for group in key[starts_of(key)].tolist():
+        if group == 0:
+            labels.append(f"<{text_of(float(points[0]))}")
+        elif group == len(points):
+            labels.append(f"{text_of(float(points[-1]))}+")
+        else:
+            labels.append(interval_label(float(points[group - 1]), float(points[group]), whole))
+    return key, labels
+
+
+def _pairs(
+    name: str, level: int, leaves: Sequence[str], numbers: np.ndarray, given: Bounds
+) -> tuple[np.ndarray, list[str]]:
+    ends = np.array([floats(name, f"bounds of level {level}", pair) for pair in given if np.size(pair) == 2])
+    if len(ends) != len(given):
+        raise BadHierarchy(f"Level {level} of {name!r} has an interval that is not [first, last]: {list(given)!r:.80}.")
+    if (ends[:, 1] < ends[:, 0]).any() or (ends[1:, 0] <= ends[:-1, 1]).any():
+        raise BadHierarchy(f"The intervals of level {level} of {name!r} overlap or fall. Put them in rising order.")
+    key = np.searchsorted(ends[:, 0], numbers, side="right") - 1
+    lost = (key < 0) | (numbers > ends[key, 1])
+    if lost.any():
+        raise BadHierarchy(
+            f"Level {level} of the hierarchy of {name!r} has no interval for {leaves[int(np.argmax(lost))]!r}. Add one."
+        )
+    shown = [ends[group].tolist() for group in key[starts_of(key)].tolist()]
+    return key, [text_of(low) if low == high else f"{text_of(low)}-{text_of(high)}" for low, high in shown]
+
+
+def quantiles(name: str, values: Values | None, parts: int | Sequence[int]) -> Hierarchy:
+    """Groups of about equally many rows: 16 parts, then 8, 4, 2 and all; or the given numbers of parts.
+
+    The labels are numbers of the table, so the hierarchy is marked as data-dependent. Give each value with its
+    number of rows; a plain list of values counts every value once. A level that merges nothing is left out.
+    """
+    leaves, numbers = sorted_numbers(name, values, "quantiles")
+    counts = np.ones(len(leaves))
+    if isinstance(values, Mapping):
+        rows = {text_of(value): count for value, count in values.items()}
+        counts = np.array([rows[leaf] for leaf in leaves], dtype=np.float64)
+    if not counts.sum() > 0:
+        raise BadHierarchy(f"The quantiles of {name!r} need rows, and every value has 0. Give the counts of the table.")
+    steps = _steps(name, parts)
+    most = parts if isinstance(parts, int) else parts[0]
+    middle = (np.cumsum(counts) - counts / 2) / counts.sum()
+    finest = np.minimum((middle * most).astype(np.int64), most - 1)
+    levels: list[tuple[np.ndarray, list[str]]] = []
+    groups = len(leaves)
+    for step in steps:
+        first = starts_of(finest // step)
+        if 1 < len(first) < groups:
+            groups = len(first)
+            ends = (np.append(first[1:], len(leaves)) - 1).tolist()
+            runs = [(leaves[low], leaves[high]) for low, high in zip(first.tolist(), ends, strict=True)]
+            levels.append((finest // step, [low if low == high else f"{low}-{high}" for low, high in runs]))
+    return replace(numeric(stacked(name, leaves, levels), numbers), data_dependent=True)
+
+
+def _steps(name: str, parts: int | Sequence[int]) -> list[int]:
+    """How many of the finest parts each level joins."""
+    if isinstance(parts, int):
+        if parts < 2:
+            raise BadHierarchy(f"The quantiles of {name!r} are {parts} parts. Give at least 2.")
+        return [2**power for power in range((parts - 1).bit_length())]
+    if not parts or min(parts) < 1 or any(fine % coarse for fine, coarse in pairwise(parts)):
+        raise BadHierarchy(
+            f"The numbers of parts of {name!r} are {list(parts)!r}. Each must divide the one before, as in [16, 8, 4]."
+        )
+    return [parts[0] // size for size in parts]
+
+
+def quantile_cells(name: str, values: Values | None, parts: int) -> Hierarchy:
+    """Cells of about equally many rows as leaves: end points for a search, one cut between two neighbouring cells."""
+    levels = quantiles(name, values, [parts])
+    if levels.spans is None or levels.height < 2:
+        raise BadHierarchy(f"The values of {name!r} do not fall into {parts} parts. Ask for fewer, or list the values.")
+    edges = np.append(levels.spans[starts_of(levels.groups[1]), 0], levels.spans[-1, 1])
+    if edges[-1] == edges[-2]:  # the last part holds one number: it needs an end above its start
+        edges[-1] = np.nextafter(edges[-1], np.inf)
+    return replace(cells(name, edges), data_dependent=True)
 
 
 def order(name: str, values: Sequence[str], numbers: np.ndarray | None = None) -> Hierarchy:
@@ -90,25 +185,88 @@ def order(name: str, values: Sequence[str], numbers: np.ndarray | None = None) -
             f"The numbers of {name!r} must rise, but {values[left]!r} has {text_of(numbers[left])} and the next, "
             f"{values[left + 1]!r}, has {text_of(numbers[left + 1])}. Put the values in rising order."
         )
-    return replace(hierarchy, ordered=True, spans=np.repeat(numbers, 2).reshape(-1, 2))
+    return numeric(hierarchy, numbers)
 
 
-def cells(name: str, edges: Sequence[float], labels: Sequence[str] | None = None, closed: str = "left") -> Hierarchy:
+def cells(
+    name: str, edges: Sequence[float] | np.ndarray, labels: Sequence[str] | None = None, closed: str = "left"
+) -> Hierarchy:
     """Neighbouring cells of a number line as leaves: ``[0,5), [5,10)`` when closed left, ``[0,5], (5,10]`` when right.
 
     Numbers find their cell by the edges; the two outermost edges belong to the outermost cells.
     """
-    bounds = np.array(edges, dtype=np.float64)
+    points = floats(name, "edges", edges)
     if closed not in ("left", "right"):
         raise BadHierarchy(f"The cells of {name!r} are closed {closed!r}. Write 'left' or 'right'.")
-    if len(bounds) < 2 or not np.isfinite(bounds).all() or not (np.diff(bounds) > 0).all():
+    if len(points) < 2 or not (np.diff(points) > 0).all():
         raise BadHierarchy(f"The edges of {name!r} must be at least two rising numbers, not {list(edges)!r:.80}.")
     if labels is None:
-        labels = [range_label(bounds, cell, cell, closed) for cell in range(len(bounds) - 1)]
-    if len(labels) != len(bounds) - 1:
+        labels = [range_label(points, cell, cell, closed) for cell in range(len(points) - 1)]
+    if len(labels) != len(points) - 1:
         raise BadHierarchy(
-            f"The hierarchy of {name!r} has {len(labels)} cells and {len(bounds)} edges. Give one edge more than cells."
+            f"The hierarchy of {name!r} has {len(labels)} cells and {len(points)} edges. Give one edge more than cells."
         )
-    spans = np.stack((bounds[:-1], bounds[1:]), axis=1)
+    spans = np.stack((points[:-1], points[1:]), axis=1)
     side: Literal["left", "right"] = "left" if closed == "left" else "right"
-    return replace(flat(name, list(labels)), ordered=True, spans=spans, edges=bounds, closed=side)
+    return replace(flat(name, list(labels)), ordered=True, spans=spans, edges=points, closed=side)
+
+
+def in_numeric_order(hierarchy: Hierarchy) -> Hierarchy:
+    """The hierarchy with its leaves as rising numbers, where all leaves are numbers and all groups stay runs."""
+    numbers = numbers_of(hierarchy.leaves)
+    if numbers is None:
+        return hierarchy
+    rising = np.argsort(numbers, kind="stable")
+    if (np.diff(rising) == 1).all():
+        return numeric(hierarchy, numbers)
+    moved = hierarchy.groups[:, rising]
+    change = np.concatenate((np.zeros((len(moved), 1), dtype=bool), np.diff(moved, axis=1) != 0), axis=1)
+    groups = np.cumsum(change, axis=1).astype(np.int32)
+    if (groups[:, -1] != hierarchy.groups[:, -1]).any():
+        return hierarchy  # some group would fall apart: these numbers are names
+    labels = tuple(
+        tuple(hierarchy.labels[level][group] for group in row[np.append(True, np.diff(now) != 0)].tolist())
+        for level, (row, now) in enumerate(zip(moved, groups, strict=True))
+    )
+    given = hierarchy.layout.order
+    place = np.empty(len(rising), dtype=np.int64)
+    place[rising] = np.arange(len(rising))
+    lines = place if given is None else place[np.array(given, dtype=np.int64)]
+    kept = None if (lines == np.arange(len(lines))).all() else tuple(lines.tolist())
+    moved_leaves = replace(
+        hierarchy,
+        leaves=labels[0],
+        groups=groups,
+        labels=labels,
+        tree=levels_tree(groups, labels),
+        layout=replace(hierarchy.layout, order=kept),
+    )
+    return numeric(moved_leaves, numbers[rising])
+
+
+def numeric(hierarchy: Hierarchy, numbers: np.ndarray) -> Hierarchy:
+    """The hierarchy with the number of each leaf, in which any run of neighbours is meaningful."""
+    return replace(hierarchy, ordered=True, spans=np.repeat(numbers, 2).reshape(-1, 2))
+
+
+def floats(name: str, word: str, given: object) -> np.ndarray:
+    """A list of finite numbers, or an error that says which list is none."""
+    listed = given if isinstance(given, list | tuple | np.ndarray) else [None]
+    if not all(isinstance(number, int | float | np.number) and not isinstance(number, bool) for number in listed):
+        raise BadHierarchy(f"The {word} of {name!r} must be a list of numbers, not {given!r:.80}.")
+    numbers = np.array(listed, dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        raise BadHierarchy(f"The {word} of {name!r} must be finite numbers, not {given!r:.80}.")
+    return numbers
+
+
+def are_whole(numbers: np.ndarray, *more: float) -> bool:
+    """Whether all these numbers are integers, so that an interval can be named by its first and last integer."""
+    return bool((numbers == np.floor(numbers)).all()) and all(float(number).is_integer() for number in more)
+
+
+def interval_label(low: float, high: float, whole: bool) -> str:
+    """The name of the numbers from low to below high: 35-39 for integers, else [35,40)."""
+    if whole and low >= 0:
+        return text_of(low) if high - low == 1 else f"{text_of(low)}-{text_of(high - 1)}"
+    return f"[{text_of(float(f'{low:.12g}'))},{text_of(float(f'{high:.12g}'))})"  # 0.3, not 0.30000000000000004

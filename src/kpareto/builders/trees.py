@@ -6,39 +6,42 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from kpareto.builders.files import read_text
-from kpareto.builders.numbers import cells, in_numeric_order, numbers_of, order, text_of
+from kpareto.builders.numbers import bounds_level, cells, floats, in_numeric_order, numeric, order, width_level
+from kpareto.builders.values import Values, numbers_of, sorted_numbers, stacked, text_of
 from kpareto.errors import BadHierarchy, did_you_mean, shorten
 from kpareto.hierarchy import Hierarchy, flat, make_tree, tree_levels
 
 KINDS = ("tree", "ordered", "interval-rules")
 
 
-def read_json(name: str, path: str | Path, values: Sequence[str] | None = None) -> Hierarchy:
+def read_json(name: str, path: str | Path, values: Values | None = None) -> Hierarchy:
     """The hierarchy in a JSON file of one of the kinds tree, ordered and interval-rules."""
-    text = read_text(name, path).removeprefix("\ufeff")
+    return from_json(name, parse_json(name, read_text(name, path), str(path)), values)
+
+
+def parse_json(name: str, text: str, where: str) -> dict[str, object]:
+    """The JSON object in a text."""
     try:
-        given = json.loads(text)
+        given = json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
         raise BadHierarchy(
-            f"The hierarchy of {name!r} in {str(path)!r} is not JSON: {error.msg} in line {error.lineno}."
+            f"The hierarchy of {name!r} in {where!r} is not JSON: {error.msg} in line {error.lineno}."
         ) from None
     if not isinstance(given, dict):
-        raise BadHierarchy(
-            f'The hierarchy of {name!r} in {str(path)!r} is not a JSON object. Write {{"kind": "tree", …}}.'
-        )
-    return from_json(name, given, values)
+        raise BadHierarchy(f'The hierarchy of {name!r} in {where!r} is not a JSON object. Write {{"kind": "tree", …}}.')
+    return given
 
 
-def from_json(name: str, given: Mapping[str, object], values: Sequence[str] | None = None) -> Hierarchy:
+def from_json(name: str, given: Mapping[str, object], values: Values | None = None) -> Hierarchy:
     """The hierarchy in a JSON object of one of the kinds tree, ordered and interval-rules."""
     kind = given.get("kind", "tree" if "tree" in given or "children" in given else None)
     if kind == "tree":
         return tree(name, given.get("tree", given), given.get("leaf_order"))
     if kind == "ordered":
         return _ordered(name, given)
+    if kind == "interval-rules":
+        return _rules(name, given, values)
     raise BadHierarchy(
         f"The hierarchy of {name!r} is of the kind {kind!r}. {did_you_mean(str(kind), KINDS)}"
         f"The kinds are: {', '.join(KINDS)}."
@@ -99,16 +102,43 @@ def _ordered(name: str, given: Mapping[str, object]) -> Hierarchy:
     ranks, edges, closed = given.get("ranks"), given.get("edges"), given.get("closed")
     if edges is not None:
         right = len(labels) > 1 and labels[1].startswith("(") and labels[1].endswith("]")
-        return cells(name, _floats(name, "edges", edges), labels, str(closed or ("right" if right else "left")))
+        return cells(name, floats(name, "edges", edges), labels, str(closed or ("right" if right else "left")))
     numbers = None
     if ranks is not None:
-        numbers = _floats(name, "ranks", ranks)
+        numbers = floats(name, "ranks", ranks)
     elif given.get("numeric", True):
         numbers = numbers_of(labels)
     return order(name, labels, numbers)
 
 
-def _floats(name: str, word: str, given: object) -> np.ndarray:
-    if not isinstance(given, list | tuple) or not all(isinstance(number, int | float) for number in given):
-        raise BadHierarchy(f"The {word} of {name!r} must be a list of numbers, not {given!r:.80}.")
-    return np.array(given, dtype=np.float64)
+def _rules(name: str, given: Mapping[str, object], values: Values | None) -> Hierarchy:
+    """Levels by rule: {"width": 5, "origin": 0, "top_code": 90} or {"bounds": [[0, 14], [15, 24], …]}."""
+    rules = given.get("levels")
+    if not isinstance(rules, list) or not rules or not all(isinstance(rule, Mapping) for rule in rules):
+        raise BadHierarchy(f"The interval rules of {name!r} have no list of levels. Give at least one level.")
+    if values is None:
+        values = _whole_range(name, rules)
+    leaves, numbers = sorted_numbers(name, values, "interval rules")
+    made = []
+    for level, rule in enumerate(rules, 1):
+        if "bounds" in rule:
+            made.append(bounds_level(name, level, leaves, numbers, rule["bounds"]))
+        elif "width" in rule:
+            top = rule.get("top_code")
+            parts = floats(name, f"rule of level {level}", [rule["width"], rule.get("origin", 0), top or 0]).tolist()
+            made.append(width_level(name, numbers, parts[0], parts[1], None if top is None else parts[2]))
+        else:
+            raise BadHierarchy(
+                f"Level {level} of the rules of {name!r} has neither width nor bounds. Give one of them."
+            )
+    return numeric(stacked(name, leaves, made, "Make each level join whole intervals of the level below."), numbers)
+
+
+def _whole_range(name: str, rules: Sequence[Mapping[str, object]]) -> range:
+    """Every integer that the bounds of some level cover."""
+    for rule in rules:
+        pairs = rule.get("bounds")
+        if isinstance(pairs, list) and pairs and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+            ends = floats(name, "bounds", [end for pair in pairs for end in pair])
+            return range(int(ends.min()), int(ends.max()) + 1)
+    raise BadHierarchy(f"The interval rules of {name!r} say nothing about which values there are. Give values.")
