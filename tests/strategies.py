@@ -13,15 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from kpareto.hierarchy import Hierarchy, Tree, bits_cut, cut_bits, levels_tree, runs_of
-from kpareto.partition import RULES, Fails, Partition, Rule, Suppression
+from kpareto.measure import Measure, exact
+from kpareto.partition import RULES, Fails, Partition, Rule, Suppression, partitions
 from kpareto.recoding import Recoding, node
 from kpareto.schema import Schema
 from kpareto.table import Table, make_table
+from tests import twins
+
+VALUES = ("a", "b", "c", "d")  # what a sensitive column may hold
 
 
 @dataclass(frozen=True)
@@ -49,10 +55,19 @@ class Case:
 
 
 @st.composite
-def hierarchies(draw: st.DrawFn, name: str = "column", most_leaves: int = 6, distance: bool | None = None) -> Hierarchy:
-    """A nested hierarchy of up to five levels; half of them numeric with loss by distance (unless told)."""
-    count = draw(st.integers(1, most_leaves))
-    numeric = draw(st.booleans()) if distance is None else distance
+def hierarchies(
+    draw: st.DrawFn,
+    name: str = "column",
+    most_leaves: int = 6,
+    distance: bool | None = None,
+    values: Sequence[str] | None = None,
+) -> Hierarchy:
+    """A nested hierarchy of up to five levels; half of them numeric with loss by distance (unless told).
+
+    ``values`` are its leaves, where a test needs them to be those of a sensitive column (``VALUES``).
+    """
+    count = draw(st.integers(1, most_leaves)) if values is None else len(values)
+    numeric = (draw(st.booleans()) if distance is None else distance) and values is None
     bits = np.ones(count - 1, dtype=np.int64)
     cuts = [bits_cut(bits)]
     for _ in range(draw(st.integers(0, 3))):
@@ -62,7 +77,7 @@ def hierarchies(draw: st.DrawFn, name: str = "column", most_leaves: int = 6, dis
     if cuts[-1].any() or len(cuts) == 1:
         cuts.append(np.zeros(count, dtype=np.int32))
     spans = None
-    leaves = tuple(f"{name}{position}" for position in range(count))
+    leaves = tuple(f"{name}{position}" for position in range(count)) if values is None else tuple(values)
     if numeric:
         steps = draw(st.lists(st.integers(1, 40), min_size=count, max_size=count))
         wide = draw(st.booleans())  # cells such as 0-5 have a span of their own
@@ -106,7 +121,7 @@ def cases(
     trees = tuple(draw(hierarchies(f"q{column}", most_leaves)) for column in range(columns))
     with_person = draw(st.booleans()) if persons is None else persons
     numeric = draw(st.booleans()) if numeric_target is None else numeric_target
-    value = st.sampled_from(["a", "b", "c", "d"])
+    value = st.sampled_from(VALUES)
     amount = st.sampled_from(["-1.5", "0", "2", "3.25", "10"] if numeric else ["no", "yes", "so"])
     row = st.builds(
         Row,
@@ -228,3 +243,66 @@ def suppressions(draw: st.DrawFn, rules: Sequence[Rule] = RULES, rows: str | Non
         fails = (SmallerThan(draw(st.integers(1, 5))), FewerValuesThan(draw(st.integers(1, 3))))
     k = draw(st.integers(1, 6)) if rule == "below-k" else None
     return Suppression(rule, limit, k, "mask" if style == "mask" else "drop", fails)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A partition of ours and the slow twin of it."""
+
+    case: Case
+    partition: Partition
+    release: twins.Release
+
+    def check(self, measure: Measure, twin: twins.Value) -> None:
+        """Our number is the twin's; where we give a fraction, it is the twin's fraction."""
+        ours = measure(self.partition)
+        assert isinstance(ours, float)
+        assert ours == pytest.approx(float(twin), rel=1e-9, abs=1e-9), measure.name
+        fraction = exact(measure, self.partition)
+        if fraction is not None:
+            assert fraction == twin, measure.name
+            assert float(fraction) == ours or abs(float(fraction) - ours) <= 1e-12 * abs(ours), measure.name
+
+    def __repr__(self) -> str:
+        cuts = [cut.tolist() for cut in self.partition.recoding.cuts]
+        groups = [(len(g.rows), "kept" if g.kept else "lost", "seen" if g.seen else "") for g in self.release.groups]
+        return f"Pair({self.case!r}, cuts={cuts}, rule={self.partition.rule}, twin={groups})"
+
+
+def world_of(case: Case) -> twins.World:
+    """What the twins know of a case."""
+    columns = []
+    for h in case.table.hierarchies:
+        spans = None
+        if h.loss == "distance" and h.spans is not None:
+            spans = [(Fraction(str(low)), Fraction(str(high))) for low, high in h.spans.tolist()]
+        columns.append(twins.Column(h.groups.tolist(), spans))
+    return twins.World(list(case.rows), columns, case.table.domain)
+
+
+def twin_releases(case: Case, recoding: Recoding, suppression: Suppression) -> list[twins.Release]:
+    """The twins of ``partitions(case.table, recoding, suppression)``, in the same order."""
+    limits = [limit for limit in suppression.fails if isinstance(limit, SmallerThan | FewerValuesThan)]
+    fails = [("size", limit.k) if isinstance(limit, SmallerThan) else ("values", limit.l) for limit in limits]
+    cuts = [cut.tolist() for cut in recoding.cuts]
+    told = (suppression.rule, suppression.limit, suppression.k, suppression.rows, fails)
+    return twins.releases(world_of(case), cuts, *told)
+
+
+@st.composite
+def pairs(
+    draw: st.DrawFn,
+    *,
+    sensitive: int = 1,
+    numeric_target: bool | None = None,
+    rules: Sequence[Rule] = RULES,
+    most_columns: int = 3,
+) -> Pair:
+    """A partition under any suppression rule, with its slow twin."""
+    case = draw(cases(sensitive=sensitive, numeric_target=numeric_target, most_columns=most_columns))
+    recoding = draw(recodings(case.table))
+    suppression = draw(suppressions(rules))
+    both = list(
+        zip(partitions(case.table, recoding, suppression), twin_releases(case, recoding, suppression), strict=True)
+    )
+    return Pair(case, *draw(st.sampled_from(both)))

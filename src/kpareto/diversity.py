@@ -299,7 +299,8 @@ def _placed(counts: Counts, hierarchy: Hierarchy) -> Counts:
     if (leaf < 0).any():
         lost = [value for value, place in zip(counts.values, leaf.tolist(), strict=True) if place < 0]
         raise BadTable(
-            f"The hierarchy {hierarchy.name!r} has no place for {len(lost):,} values of {counts.name!r}: "
+            f"The hierarchy {hierarchy.name!r} has no place for {len(lost):,} value"
+            f"{'s' if len(lost) > 1 else ''} of {counts.name!r}: "
             f"{shorten(lost, 5)}. Add them to the hierarchy."
         )
     return _recoded(counts, leaf, hierarchy.leaves)
