@@ -19,6 +19,7 @@ ROOMS = [
     "schema",
     "hierarchy",
     "builders",
+    "lint",
     "table",
     "bind",
     "recoding",

@@ -239,7 +239,7 @@ def _order(name: str, rule: Inline, _: Values | None) -> Hierarchy:
     leaves = [text_of(value) for value in _list(rule["order"])]
     ranks = floats(name, "ranks", rule["ranks"]) if "ranks" in rule else numbers_of(leaves)
     if "ranks" not in rule and ranks is not None and not (np.diff(ranks) > 0).all():
-        ranks = None  # names that look like numbers, in an order of their own
+        ranks = None  # the values look like numbers, but stand in an order of their own
     return order(name, leaves, ranks)
 
 

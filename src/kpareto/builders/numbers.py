@@ -167,7 +167,8 @@ def quantile_cells(name: str, values: Values | None, parts: int) -> Hierarchy:
 def order(name: str, values: Sequence[str], numbers: np.ndarray | None = None) -> Hierarchy:
     """Values in a meaningful order: any run of neighbours may form a group. Two levels: the values, and one group.
 
-    ``numbers`` (values,) float64 are the ranks or numbers behind the values, for a loss by distance; they must rise.
+    ``numbers`` (values,) float64 are the ranks or numbers behind the values, for a loss by distance; they must rise
+    or fall throughout.
     """
     if not values:
         raise BadHierarchy(f"The hierarchy of {name!r} has no values. Give at least one.")
@@ -178,12 +179,13 @@ def order(name: str, values: Sequence[str], numbers: np.ndarray | None = None) -
         raise BadHierarchy(
             f"The hierarchy of {name!r} has {len(values)} values and {len(numbers)} numbers for them. Give one each."
         )
-    falls = np.flatnonzero(~(np.diff(numbers) > 0))
-    if falls.size:
-        left = int(falls[0])
+    steps = np.sign(np.diff(numbers))
+    turns = np.flatnonzero((steps == 0) | (steps != steps[:1]))
+    if turns.size:
+        left = int(turns[0])
         raise BadHierarchy(
-            f"The numbers of {name!r} must rise, but {values[left]!r} has {text_of(numbers[left])} and the next, "
-            f"{values[left + 1]!r}, has {text_of(numbers[left + 1])}. Put the values in rising order."
+            f"The numbers of {name!r} must rise or fall throughout, but do not from {values[left]!r} "
+            f"({text_of(numbers[left])}) to {values[left + 1]!r} ({text_of(numbers[left + 1])}). Put them in order."
         )
     return numeric(hierarchy, numbers)
 
