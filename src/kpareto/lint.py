@@ -102,7 +102,7 @@ def _single_children(hierarchy: Hierarchy) -> Iterator[Finding]:
         yield Finding(
             "single-child",
             lowest,
-            f"{len(lonely)} groups of {hierarchy.name!r} hold only one group of the level below: {shorten(lonely, 4)}. "
+            f"Groups of {hierarchy.name!r} that hold only one group of the level below: {shorten(lonely, 4)}. "
             "Join each with a neighbour, or accept that this step does not protect them further.",
         )
 

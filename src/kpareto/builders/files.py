@@ -14,7 +14,7 @@ import numpy as np
 
 from kpareto.builders.numbers import in_numeric_order
 from kpareto.errors import BadHierarchy
-from kpareto.hierarchy import Hierarchy, Layout, from_levels
+from kpareto.hierarchy import TOP, Hierarchy, Layout, from_levels
 
 SEPARATORS = (";", "\t", ",")
 MARK = "\ufeff"  # the byte order mark some programs put at the start of a file
@@ -106,14 +106,18 @@ def find_layout(text: str) -> Layout:
 
 
 def _separator(body: str) -> str:
-    """The separator of the lines: one that occurs equally often in each and leaves the same last entry, the top."""
-    sample = "".join(body[:100_000].split('"')[::2])  # what stands inside quotes separates nothing
-    lines = [line for line in re.split("[\r\n]+", sample)[:21] if line]
-    lines = lines[:-1] or lines  # the last one may be cut short
+    """The separator of the lines: one that occurs equally often in each and leaves the same last entry, best '*'."""
+    most = 100_000
+    sample = "".join(body[:most].split('"')[::2])  # what stands inside quotes separates nothing
+    lines = [line for line in re.split("[\r\n]+", sample) if line]
+    if len(body) > most and len(lines) > 1:
+        lines.pop()  # cut short
     present = [mark for mark in SEPARATORS if any(mark in line for line in lines)]
     even = [mark for mark in present if len({line.count(mark) for line in lines}) == 1]
-    topped = [mark for mark in even if len({line.rpartition(mark)[2] for line in lines}) == 1]
-    return (topped or even or present or SEPARATORS[:1])[0]
+    lasts = {mark: {line.rpartition(mark)[2] for line in lines} for mark in even}
+    topped = [mark for mark in even if len(lasts[mark]) == 1]
+    starred = [mark for mark in even if lasts[mark] <= {TOP, ""}]
+    return (starred or topped or even or present or SEPARATORS[:1])[0]
 
 
 def to_rows(hierarchy: Hierarchy) -> list[tuple[str, ...]]:

@@ -71,7 +71,7 @@ def bounds_level(
     """One level by bounds over rising numbers: a key per number and a label per group."""
     if not isinstance(given, Sequence) or not given:
         raise BadHierarchy(f"Level {level} of {name!r} has no bounds. Give a list of cut points or of [first, last].")
-    if isinstance(given[0], Sequence):
+    if isinstance(given[0], list | tuple):
         return _pairs(name, level, leaves, numbers, given)
     return _cut_points(name, level, numbers, given)
 
@@ -117,17 +117,8 @@ def quantiles(name: str, values: Values | None, parts: int | Sequence[int]) -> H
     The labels are numbers of the table, so the hierarchy is marked as data-dependent. Give each value with its
     number of rows; a plain list of values counts every value once. A level that merges nothing is left out.
     """
-    leaves, numbers = sorted_numbers(name, values, "quantiles")
-    counts = np.ones(len(leaves))
-    if isinstance(values, Mapping):
-        rows = {text_of(value): count for value, count in values.items()}
-        counts = np.array([rows[leaf] for leaf in leaves], dtype=np.float64)
-    if not counts.sum() > 0:
-        raise BadHierarchy(f"The quantiles of {name!r} need rows, and every value has 0. Give the counts of the table.")
     steps = _steps(name, parts)
-    most = parts if isinstance(parts, int) else parts[0]
-    middle = (np.cumsum(counts) - counts / 2) / counts.sum()
-    finest = np.minimum((middle * most).astype(np.int64), most - 1)
+    leaves, numbers, finest = _parts(name, values, parts if isinstance(parts, int) else parts[0])
     levels: list[tuple[np.ndarray, list[str]]] = []
     groups = len(leaves)
     for step in steps:
@@ -138,6 +129,19 @@ def quantiles(name: str, values: Values | None, parts: int | Sequence[int]) -> H
             runs = [(leaves[low], leaves[high]) for low, high in zip(first.tolist(), ends, strict=True)]
             levels.append((finest // step, [low if low == high else f"{low}-{high}" for low, high in runs]))
     return replace(numeric(stacked(name, leaves, levels), numbers), data_dependent=True)
+
+
+def _parts(name: str, values: Values | None, most: int) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """The values, their numbers and the part each falls into: the one that the middle of its rows falls into."""
+    leaves, numbers = sorted_numbers(name, values, "quantiles")
+    counts = np.ones(len(leaves))
+    if isinstance(values, Mapping):
+        rows = {text_of(value): count for value, count in values.items()}
+        counts = np.array([rows[leaf] for leaf in leaves], dtype=np.float64)
+    if not counts.sum() > 0:
+        raise BadHierarchy(f"The quantiles of {name!r} need rows, and every value has 0. Give the counts of the table.")
+    middle = (np.cumsum(counts) - counts / 2) / counts.sum()
+    return leaves, numbers, np.minimum((middle * most).astype(np.int64), most - 1)
 
 
 def _steps(name: str, parts: int | Sequence[int]) -> list[int]:
@@ -155,10 +159,12 @@ def _steps(name: str, parts: int | Sequence[int]) -> list[int]:
 
 def quantile_cells(name: str, values: Values | None, parts: int) -> Hierarchy:
     """Cells of about equally many rows as leaves: end points for a search, one cut between two neighbouring cells."""
-    levels = quantiles(name, values, [parts])
-    if levels.spans is None or levels.height < 2:
-        raise BadHierarchy(f"The values of {name!r} do not fall into {parts} parts. Ask for fewer, or list the values.")
-    edges = np.append(levels.spans[starts_of(levels.groups[1]), 0], levels.spans[-1, 1])
+    _steps(name, parts)
+    _, numbers, part = _parts(name, values, parts)
+    first = starts_of(part)
+    if len(first) < 2:
+        raise BadHierarchy(f"The values of {name!r} do not fall into {parts} parts. Ask for more, or list the values.")
+    edges = np.append(numbers[first], numbers[-1])
     if edges[-1] == edges[-2]:  # the last part holds one number: it needs an end above its start
         edges[-1] = np.nextafter(edges[-1], np.inf)
     return replace(cells(name, edges), data_dependent=True)
