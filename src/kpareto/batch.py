@@ -19,7 +19,7 @@ from kpareto.rollup import Counted, Histograms, Wanted, histogram_columns
 from kpareto.table import Table, distinct_rows
 
 MOST_LEAVES = 2_000  # a column's losses are looked up per run of leaves: leaves squared
-MOST_COMBINATIONS = 4_096  # of the columns in one part: what still fits into the first cache
+MOST_COMBINATIONS = 2_048  # of the columns in one part: what still fits into the first cache
 
 
 def fits_batch(table: Table, wanted: Wanted) -> bool:

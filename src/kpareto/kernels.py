@@ -136,13 +136,13 @@ def class_number(kind, hist, size, totals, rows, parameter):
             total += abs(hist[v] * rows - totals[v] * size)
         return total / (2.0 * float(rows) * float(size))
     if kind == T_ORDERED:
-        total = 0.0
+        moved = 0.0
         ahead = np.int64(0)
         for v in range(values):
             ahead += hist[v] * rows - totals[v] * size
-            total += abs(ahead)
+            moved += abs(ahead)
         steps = max(values - 1, 1)
-        return total / (float(steps) * float(rows) * float(size))
+        return moved / (float(steps) * float(rows) * float(size))
     if kind == RECURSIVE:
         return recursive_number(hist[:values], int(parameter))
     worst = 0.0
@@ -707,12 +707,12 @@ def cut_classes(
     if not direct:
         return slots
     n = 0
-    for slot in range(slots):
-        if counts[slot] > 0:
-            counts[n] = counts[slot]
-            firsts[n] = firsts[slot]
+    for place in range(slots):
+        if counts[place] > 0:
+            counts[n] = counts[place]
+            firsts[n] = firsts[place]
             for w in range(words):
-                hists[w, n] = hists[w, slot]
+                hists[w, n] = hists[w, place]
             n += 1
     return n
 
@@ -874,3 +874,61 @@ def evaluate_cuts(
                 segments, first_words, totals, rows, room, reals[g],
             )  # fmt: skip
     return ints, reals
+
+
+@njit(cache=True, nogil=True)
+def all_beaten(bounds, front):
+    """Whether each row of bounds (n, objectives) is strictly dominated by some row of front; lower is better."""
+    n, objectives = bounds.shape
+    last = 0
+    for i in range(n):
+        beaten = False
+        for step in range(front.shape[0]):
+            j = (last + step) % front.shape[0]  # neighbours tend to be beaten by the same point
+            worse = True
+            strictly = False
+            for m in range(objectives):
+                if front[j, m] > bounds[i, m]:
+                    worse = False
+                    break
+                strictly = strictly or front[j, m] < bounds[i, m]
+            if worse and strictly:
+                beaten = True
+                last = j
+                break
+        if not beaten:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def pareto(keys):
+    """Which of the distinct rows of keys (n, objectives), in lexicographic order, no other row dominates.
+
+    Lower is better. A row can only be dominated by one before it, so one pass suffices; the row that dominated last is
+    asked first, because neighbours tend to be dominated by the same one.
+    """
+    n, objectives = keys.shape
+    kept = np.zeros(n, dtype=np.bool_)
+    front = np.empty(n, dtype=np.int64)
+    size = 0
+    for i in range(n):
+        dominated = False
+        for j in range(size):
+            other = front[j]
+            worse = True
+            for m in range(objectives):
+                if keys[other, m] > keys[i, m]:
+                    worse = False
+                    break
+            if worse:
+                dominated = True
+                if j > 0:
+                    front[j] = front[j // 2]
+                    front[j // 2] = other
+                break
+        if not dominated:
+            kept[i] = True
+            front[size] = i
+            size += 1
+    return kept

@@ -137,12 +137,9 @@ def named(name: str) -> Callable[[Maker], Maker]:
     return enter
 
 
-def make(spec: str) -> Measure:
-    """A measure by its name, with parameters in brackets where it takes some: ``l``, ``t(column=diagnosis)``."""
+def read_spec(spec: str) -> tuple[str, dict[str, object]]:
+    """A measure's full name taken apart: ``t(column=diagnosis)`` -> ("t", {"column": "diagnosis"})."""
     name, _, inside = spec.strip().removesuffix(")").partition("(")
-    maker = MAKERS.get(name)
-    if maker is None:
-        raise BadJob(f"No measure {name!r}. {did_you_mean(name, MAKERS)}The measures are: {', '.join(sorted(MAKERS))}.")
     parameters: dict[str, object] = {}
     for part in filter(None, (piece.strip() for piece in inside.split(","))):
         key, equals, value = part.partition("=")
@@ -152,6 +149,23 @@ def make(spec: str) -> Measure:
             parameters[key.strip()] = float(value)
         except ValueError:
             parameters[key.strip()] = value.strip()
+    return name, parameters
+
+
+def parameters_of(measure: Measure) -> tuple[str, dict[str, object]] | None:
+    """Name and parameters of a built-in measure; None for a user's own, whatever its name."""
+    function = getattr(measure, "by_class", getattr(measure, "function", None))
+    if not isinstance(measure, Number | Model) or not getattr(function, "__module__", "").startswith("kpareto."):
+        return None
+    return read_spec(measure.name)
+
+
+def make(spec: str) -> Measure:
+    """A measure by its name, with parameters in brackets where it takes some: ``l``, ``t(column=diagnosis)``."""
+    name, parameters = read_spec(spec)
+    maker = MAKERS.get(name)
+    if maker is None:
+        raise BadJob(f"No measure {name!r}. {did_you_mean(name, MAKERS)}The measures are: {', '.join(sorted(MAKERS))}.")
     try:
         return maker(**parameters)
     except TypeError as error:

@@ -1,0 +1,351 @@
+"""Front: every trade-off that was found, with its numbers and where it came from; choosing one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from kpareto._version import __version__
+from kpareto.dominance import Ties, hypervolume, non_dominated
+from kpareto.errors import BadJob, Unsafe, did_you_mean
+from kpareto.measure import Measure
+from kpareto.partition import Partition
+from kpareto.preference import preferred
+from kpareto.problem import Numbers, Problem
+from kpareto.properties import Comparison, Property, compare
+from kpareto.recoding import Recoding
+from kpareto.space import Space
+
+PRESETS = (3, 5, 11, 20)  # class sizes in use: hospitals and statistical offices 3 and 5, CMS 11, Health Canada 0.09
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """How a front was found."""
+
+    method: str
+    evaluated: int  # recodings counted
+    complete: bool  # proven that no point is missing
+    seed: int | None = None
+    seconds: float = 0.0
+    note: str = ""  # what a reader must know, such as why it is not complete
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """One trade-off: a recoding, its suppression threshold, and its numbers."""
+
+    front: Front
+    id: int
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The objectives by name, each in its own unit."""
+        row = self.front.numbers.values[self.id].tolist()
+        return dict(zip(self.front.names, row, strict=True))
+
+    @cached_property
+    def recoding(self) -> Recoding:
+        """The cut of each column."""
+        return self.front.space.decode(self.front.genomes[self.id])
+
+    @property
+    def threshold(self) -> int:
+        """Classes smaller than this are suppressed (rules with a threshold)."""
+        return int(self.front.numbers.thresholds[self.id])
+
+    @cached_property
+    def partition(self) -> Partition:
+        """The equivalence classes, and which are suppressed."""
+        return self.front.problem.partition(self.recoding, self.threshold)
+
+    def measure(self, measure: Measure) -> float:
+        """Any other number about this point."""
+        return measure(self.partition)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The point as the front's JSON has it."""
+        shape = "levels" if self.recoding.levels is not None else "cuts"
+        found: dict[str, Any] = {"id": self.id, shape: self.recoding.describe()}
+        if shape == "cuts":
+            found["genome"] = "".join(str(int(gene)) for gene in self.front.genomes[self.id])
+        values = {name: _plain(value) for name, value in self.values.items()}
+        for name in [name for name in values if name.partition("(")[0] == "cm"]:
+            values[f"{name}_rows" if name == "cm" else f"cm_rows{name[2:]}"] = round(
+                values[name] * self.front.problem.table.rows
+            )
+        found["values"] = values
+        found["suppressed"] = self.partition.suppressed_rows
+        found["classes"] = self.partition.classes
+        if self.front.problem.suppression.rule in ("cap-threshold", "below-k", "cap-max-k"):
+            found["threshold"] = self.threshold
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Front:
+    """Non-dominated recodings, in the order of the first objective (worst privacy, or least value, first)."""
+
+    problem: Problem
+    space: Space
+    genomes: np.ndarray  # (points, genes) int64
+    numbers: Numbers  # one row per point
+    provenance: Provenance
+    cloud: np.ndarray | None = None  # (n, objectives) float64, values of dominated recodings, for pictures
+
+    def __len__(self) -> int:
+        return len(self.genomes)
+
+    def __iter__(self) -> Iterator[Point]:
+        return (Point(self, i) for i in range(len(self)))
+
+    def __getitem__(self, place: int) -> Point:
+        if not -len(self) <= place < len(self):
+            raise BadJob(f"No point {place} on this front. Its points are 0 to {len(self) - 1}.")
+        return Point(self, place % len(self))
+
+    @property
+    def names(self) -> list[str]:
+        """The objectives' names."""
+        return [measure.name for measure in self.problem.objectives]
+
+    @cached_property
+    def vectors(self) -> int:
+        """How many different vectors of numbers the points have (several recodings may share one)."""
+        return len(np.unique(self.numbers.keys, axis=0)) if len(self) else 0
+
+    @property
+    def costs(self) -> np.ndarray:
+        """The values with the sign turned where higher is better, so that lower is better: (points, objectives)."""
+        return -self.numbers.values * self.problem.better
+
+    # -- choosing ----------------------------------------------------------------------------------------------------
+
+    def _column(self, name: str) -> int:
+        if name not in self.names:
+            raise BadJob(
+                f"{name!r} is not an objective of this front. {did_you_mean(name, self.names)}"
+                f"Its objectives are: {', '.join(self.names)}."
+            )
+        return self.names.index(name)
+
+    def meeting(self, limits: Mapping[str, float]) -> np.ndarray:
+        """The points that meet limits on objectives: at least where higher is better, else at most."""
+        met = np.ones(len(self), dtype=np.bool_)
+        for name, limit in limits.items():
+            column = self._column(name)
+            slack = 1e-12 * max(1.0, abs(limit))
+            values = self.numbers.values[:, column]
+            met &= values >= limit - slack if self.problem.better[column] > 0 else values <= limit + slack
+        return np.flatnonzero(met)
+
+    def choose(self, limits: Mapping[str, float] | None = None, /, **named: float) -> Point:
+        """The point that meets the limits (``k=5``) and is best in the first objective not limited.
+
+        Ties go to the point that is better in the limited objectives. On a complete front of k and a loss this is the
+        proven least loss at that k or higher.
+        """
+        wanted = {**(limits or {}), **named}
+        if not wanted:
+            raise BadJob("Say what the choice must meet, such as choose(k=5).")
+        places = self.meeting(wanted)
+        if len(places) == 0:
+            best = {n: _plain(float(_best(self, n))) for n in wanted} if len(self) else {}
+            raise Unsafe(
+                f"No point meets {_words(wanted)}. The best the front has is {_words(best)}. "
+                "Ask for less, allow more suppression, or add coarser levels to the hierarchies."
+            )
+        limited = [self._column(name) for name in wanted]
+        free = [column for column in range(len(self.names)) if column not in limited]
+        keys = self.numbers.keys[places]
+        order = np.lexsort([keys[:, column] for column in [*reversed(limited), *reversed(free)]])
+        return Point(self, int(places[order[0]]))
+
+    def presets(self) -> dict[int, Point]:
+        """The choice for each class size in common use (3, 5, 11, 20) that the front reaches."""
+        found = {}
+        for k in PRESETS:
+            if "k" in self.names and len(self.meeting({"k": k})):
+                found[k] = self.choose(k=k)
+        return found
+
+    def prefer(self, **point: float) -> Point:
+        """The point nearest to what is wished for, by the achievement function (Dewri et al. 2009; ties by the sum).
+
+        Name at least one loss and the value wished for: ``prefer(nwp=0.2, necd=0.1)``. Objectives that are better
+        higher are limits here: ``prefer(k=5, lm=0.3)``.
+        """
+        limits = {n: v for n, v in point.items() if self.problem.better[self._column(n)] > 0}
+        wishes = {n: v for n, v in point.items() if n not in limits}
+        if not wishes:
+            raise BadJob("A preference needs at least one objective that is better lower, such as lm=0.2.")
+        places = self.meeting(limits)
+        if len(places) == 0:
+            raise Unsafe(f"No point meets {_words(limits)}. Ask for less.")
+        columns = [self._column(name) for name in wishes]
+        return Point(self, int(places[preferred(self.numbers.values[places][:, columns], list(wishes.values()))]))
+
+    def knee(self) -> Point:
+        """The point furthest below the line (or plane) through the extremes, k on a logarithmic axis.
+
+        Beyond it, one more step of privacy costs more than the steps before it did.
+        """
+        if len(self) == 0:
+            raise Unsafe("The front is empty, so it has no knee. Relax the limits.")
+        scaled = scaled_costs(self)
+        return Point(self, int(np.lexsort((np.arange(len(self)), scaled.sum(axis=1).round(12)))[0]))
+
+    def prices(self, privacy: str = "k", loss: str | None = None) -> list[dict[str, float]]:
+        """The marginal price along the front: what one more unit of privacy costs from each point to the next.
+
+        Rows: id, the two values, step in privacy, step in loss, price per unit.
+        """
+        gained = self._column(privacy)
+        paid = self._column(loss) if loss else next(c for c in range(len(self.names)) if c != gained)
+        pair = self.numbers.keys[:, [gained, paid]]
+        places = non_dominated(pair, "one")
+        ranked = places[np.argsort(self.numbers.values[places, gained] * self.problem.better[gained])]
+        rows = []
+        for here, there in pairwise(ranked.tolist()):
+            a, b = self.numbers.values[here], self.numbers.values[there]
+            step = abs(float(b[gained] - a[gained]))
+            cost = float(b[paid] - a[paid]) * -int(self.problem.better[paid])
+            rows.append(
+                {
+                    "id": int(here),
+                    "next": int(there),
+                    privacy: float(a[gained]),
+                    self.names[paid]: float(a[paid]),
+                    "step": step,
+                    "cost": cost,
+                    "price": cost / step if step else 0.0,
+                }
+            )
+        return rows
+
+    # -- other views -------------------------------------------------------------------------------------------------
+
+    def take(self, places: Sequence[int] | np.ndarray) -> Front:
+        """Some of the points as a front of their own."""
+        chosen = np.asarray(places, dtype=np.int64)
+        return replace(self, genomes=self.genomes[chosen], numbers=self.numbers.take(chosen))
+
+    def filter(self, **limits: float) -> Front:
+        """The points that meet limits on objectives."""
+        return self.take(self.meeting(limits))
+
+    def slice(self, *objectives: str, ties: Ties = "all") -> Front:
+        """The front of some of the objectives: points that are dominated in the others' absence are left out."""
+        columns = [self._column(name) for name in objectives]
+        part = replace(
+            self,
+            problem=replace(self.problem, objectives=tuple(self.problem.objectives[c] for c in columns)),
+            numbers=replace(self.numbers, values=self.numbers.values[:, columns], keys=self.numbers.keys[:, columns]),
+            cloud=None if self.cloud is None else self.cloud[:, columns],
+        )
+        return part.take(non_dominated(part.numbers.keys, ties))
+
+    def compare(self, first: int, second: int, what: Property = "class-size", by: str | None = None) -> Comparison:
+        """Who gains and who loses when the second point is taken instead of the first, by group of a column."""
+        return compare(self[first].partition, self[second].partition, what, by=by)
+
+    def hypervolume(self, reference: Mapping[str, float] | None = None) -> float:
+        """The volume the front dominates in scaled objectives (0 best, 1 worst on this front), or up to a reference."""
+        if reference is None:
+            return hypervolume(scaled_costs(self), np.ones(len(self.names)))
+        worst = np.array([reference[name] for name in self.names]) * -self.problem.better
+        return hypervolume(self.costs, worst)
+
+    # -- output ------------------------------------------------------------------------------------------------------
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One flat row per point, for tables and frames."""
+        flat: list[dict[str, Any]] = []
+        for point in self:
+            levels = point.recoding.describe()
+            shown = {name: v if isinstance(v, int) else len(v) for name, v in levels.items()}
+            flat.append(
+                {"id": point.id} | point.values | {"suppressed": int(self.numbers.suppressed[point.id])} | shown
+            )
+        return flat
+
+    def to_dict(self) -> dict[str, Any]:
+        """The front as CONTRACT.md describes it."""
+        table, made = self.problem.table, self.provenance
+        return {
+            "kpareto": __version__,
+            "rows": table.rows,
+            "distinct": table.distinct,
+            "space": {"kind": self.space.kind, "size": self.space.size},
+            "search": {
+                "method": made.method,
+                "evaluated": made.evaluated,
+                "complete": made.complete,
+                "seed": made.seed,
+                "seconds": round(made.seconds, 3),
+                **({"note": made.note} if made.note else {}),
+                **({"details": dict(made.details)} if made.details else {}),
+            },
+            "suppression": {
+                "rule": self.problem.suppression.rule,
+                "limit": self.problem.suppression.limit,
+                "rows": self.problem.suppression.rows,
+            },
+            "limits": {measure.name: threshold for measure, threshold in self.problem.limits},
+            "objectives": [{"name": m.name, "better": m.better, "unit": m.unit} for m in self.problem.objectives],
+            "vectors": self.vectors,
+            "points": [point.to_dict() for point in self],
+        }
+
+
+def make_front(
+    problem: Problem, space: Space, genomes: np.ndarray, numbers: Numbers, provenance: Provenance, ties: Ties = "all"
+) -> Front:
+    """The front of evaluated genomes: feasible, non-dominated, ordered; ``numbers.which`` names the genome of a row."""
+    feasible = np.flatnonzero(numbers.feasible)
+    kept = feasible[non_dominated(numbers.keys[feasible], ties)]
+    chosen = numbers.take(kept)
+    # From worst to best in the first objective, then by the others, then by genome: the same order on every run.
+    found = genomes[chosen.which]
+    tie = [found[:, gene] for gene in range(found.shape[1] - 1, -1, -1)]
+    order = np.lexsort(
+        [*tie, chosen.thresholds, *(chosen.keys[:, c] for c in range(1, chosen.keys.shape[1])), -chosen.keys[:, 0]]
+    )
+    ranked = chosen.take(order)
+    return Front(problem, space, found[order], replace(ranked, which=np.arange(len(order))), provenance)
+
+
+def scaled_costs(front: Front) -> np.ndarray:
+    """Costs from 0 (best on the front) to 1 (worst); sizes such as k on a logarithmic scale: (points, objectives)."""
+    costs = front.costs.copy()
+    for column, measure in enumerate(front.problem.objectives):
+        values = front.numbers.values[:, column]
+        if (
+            measure.better == "higher"
+            and (values > 0).all()
+            and measure.name.partition("(")[0] in ("k", "l", "s-k", "s-l")
+        ):
+            costs[:, column] = -np.log(values)
+    low, high = costs.min(axis=0), costs.max(axis=0)
+    return (costs - low) / np.where(high > low, high - low, 1.0)
+
+
+def _best(front: Front, name: str) -> float:
+    column = front._column(name)
+    values = front.numbers.values[:, column]
+    return float(values.max() if front.problem.better[column] > 0 else values.min())
+
+
+def _plain(value: float) -> float:
+    """Whole numbers without a decimal point."""
+    return int(value) if float(value).is_integer() and abs(value) < 2**53 else float(value)
+
+
+def _words(limits: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} = {value:g}" for name, value in limits.items()) or "nothing"
