@@ -81,9 +81,7 @@ def exact_front(
     return replace(found, cloud=now.cloud)
 
 
-def _merge(
-    problem: Problem, state: State, part: Numbers, counted: int, settled: int, ties: Ties, share: float
-) -> State:
+def _merge(state: State, part: Numbers, nodes: int, ties: Ties, share: float) -> State:
     """The state after one more part of the lattice."""
     feasible = np.flatnonzero(part.feasible)
     fresh = part.take(feasible[non_dominated(part.keys[feasible], ties)])
