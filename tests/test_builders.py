@@ -392,6 +392,18 @@ def test_lines_survive_a_round_trip(rows: list[list[str]], random: object) -> No
     assert (again.groups == hierarchy.groups).all()
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("end", [True, False])
+@pytest.mark.parametrize("lines_", [["b,B,*", "a,A,*", "c,B,*"], ['"b";"B"";";"*"', '"a";"A";"*"'], ['a;"B;""";*']])
+def test_ordinary_files_need_no_copy_of_their_text(mark: str, newline: str, end: bool, lines_: list[str]) -> None:
+    """Separator, newline, quotes, mark, end and order of lines are enough to write an ordinary file again."""
+    text = mark + newline.join(lines_) + newline * end
+    hierarchy = parse_lines("x", text)
+    assert hierarchy.layout.text is None
+    assert to_text(hierarchy) == text
+
+
 def test_a_changed_hierarchy_is_not_written_as_its_old_text() -> None:
     """The remembered text is used only while it says what the hierarchy says."""
     odd = parse_lines("x", '"a";A;*\nb;"A";*\n')

@@ -73,6 +73,7 @@ def test_shuffled_lines_give_nested_levels(rows: list[list[str]], random: object
     hierarchy = from_levels("x", rows)
     check_hierarchy(hierarchy)
     assert sorted(hierarchy.leaves) == sorted(row[0] for row in rows)
+    assert all(len(set(labels)) == len(labels) for labels in hierarchy.labels)
     order = hierarchy.layout.order or range(len(rows))
     for row, leaf in zip(rows, order, strict=True):
         shown = [hierarchy.labels[level][hierarchy.groups[level, leaf]] for level in range(hierarchy.height + 1)]
