@@ -70,13 +70,14 @@ def commands(context: click.Context) -> None:
 
 @commands.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--quick", is_flag=True, help="Tiny sizes: shows that everything runs, and proves nothing.")
 @json_option
 @quiet_option
-def bench(names: tuple[str, ...], json_file: str | None, quiet: bool) -> None:
+def bench(names: tuple[str, ...], quick: bool, json_file: str | None, quiet: bool) -> None:
     """Time the main jobs on this machine: all of them, or those named."""
     from kpareto.bench import run
 
-    run(names, json_file=json_file, quiet=quiet)
+    run(names, json_file=json_file, quiet=quiet, quick=quick)
 
 
 @commands.command()

@@ -1,0 +1,159 @@
+"""Time the main jobs on this machine, beside what others and our own prototypes needed.
+
+``kpareto bench`` runs them all; ``kpareto bench lattice cuts`` runs some. To add a benchmark, write a function
+``name(quick) -> list[Line]`` in a file of this folder and give it one row in BENCHMARKS.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from kpareto.bench.clock import Line, apart, machine
+from kpareto.console import progress, remark, show_table
+from kpareto.errors import BadJob, did_you_mean
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Several functions, each run in a process of its own, as ``file.function`` of this folder."""
+
+    what: str
+    cases: tuple[str, ...]
+    always: bool = True  # false: only when named
+
+
+BENCHMARKS: Mapping[str, Benchmark] = {
+    "lattice": Benchmark(
+        "all nodes of the Adult lattice, by roll-up",
+        (
+            "lattice.k_and_glm",
+            "lattice.seven",
+            "lattice.seven_of_occupation",
+            "lattice.seven_of_half",
+            "lattice.closeness",
+        ),
+    ),
+    "cuts": Benchmark("recodings by cuts, as genetic searches count them", ("cuts.bits_105", "cuts.bits_157")),
+    "start": Benchmark("a new process, compiled code cached", ("start.bare", "start.first_count")),
+    "start-cold": Benchmark("a new process that must compile first", ("start.cold",), always=False),
+    "door": Benchmark(
+        "a million rows into a Table", ("door.parquet", "door.csv", "door.pandas_frame", "door.polars_frame")
+    ),
+    "door-many": Benchmark("ten million rows into a Table", ("door.parquet_of_many",), always=False),
+    "memory": Benchmark("the most memory the lattice takes", ("lattice.memory",)),
+}
+
+COLUMNS = (
+    "benchmark",
+    "work",
+    "threads",
+    "time",
+    "CPU",
+    "per second",
+    "peak MB",
+    "prototype",
+    "bar",
+    "goal",
+    "reached",
+)
+
+
+def run(names: Sequence[str] = (), json_file: str | None = None, quiet: bool = False, quick: bool = False) -> None:
+    """Run the benchmarks and print a table, or JSON where asked; ``quick`` takes tiny sizes and proves nothing."""
+    chosen = choose(names)
+    if json_file not in (None, "-") and not Path(str(json_file)).absolute().parent.is_dir():
+        raise BadJob(f"The folder of {str(json_file)!r} does not exist. Make it first, or give another file.")
+    before = machine()
+    found = measure(chosen, quiet, quick)
+    answer = json.dumps(as_json(found, before, quick), indent=1)
+    if json_file == "-":
+        click.echo(answer)
+        return
+    show(found)
+    if json_file is not None:
+        _write(Path(json_file), answer + "\n")
+    load = before["load_average"]
+    remark(f"Wall and CPU seconds (all threads), best of several repeats; load average at the start: {load}.", quiet)
+    for name, lines in found.items():
+        for line in lines:
+            if line.note:
+                remark(f"{name}, {line.work}, {line.threads} thread{'s' * (line.threads > 1)}: {line.note}.", quiet)
+
+
+def choose(names: Sequence[str]) -> list[str]:
+    """The benchmarks of these names, each once; without names all that always run."""
+    for name in names:
+        if name not in BENCHMARKS:
+            raise BadJob(f"No benchmark {name!r}. {did_you_mean(name, BENCHMARKS)}There are: {', '.join(BENCHMARKS)}.")
+    return list(dict.fromkeys(names)) or [name for name, each in BENCHMARKS.items() if each.always]
+
+
+def measure(chosen: Sequence[str], quiet: bool = False, quick: bool = False) -> dict[str, list[Line]]:
+    """The lines of each benchmark, every case in a fresh process."""
+    found: dict[str, list[Line]] = {name: [] for name in chosen}
+    cases = [(name, case) for name in chosen for case in BENCHMARKS[name].cases]
+    with progress("Measuring", total=len(cases), quiet=quiet) as advance:
+        for number, (name, case) in enumerate(cases, 1):
+            remark(f"[{number}/{len(cases)}] {case} …", quiet)
+            found[name] += apart(call, case, quick)
+            advance(1)
+    return found
+
+
+def call(case: str, quick: bool) -> list[Line]:
+    """Run one case, named as ``file.function``, in this process."""
+    from importlib import import_module
+
+    room, function = case.split(".")
+    lines: list[Line] = getattr(import_module(f"kpareto.bench.{room}"), function)(quick)
+    return lines
+
+
+def as_json(found: Mapping[str, Sequence[Line]], facts: Mapping[str, object], quick: bool) -> dict[str, object]:
+    """Everything measured, as plain data; times in seconds, memory in bytes."""
+    lines = [{"benchmark": name, **line.plain()} for name, lines in found.items() for line in lines]
+    return {"machine": dict(facts), "load_after": machine()["load_average"], "quick": quick, "lines": lines}
+
+
+def show(found: Mapping[str, Sequence[Line]]) -> None:
+    """Print the table on standard output."""
+    show_table(COLUMNS, [_row(name, line) for name, lines in found.items() for line in lines])
+
+
+def _row(name: str, line: Line) -> list[object]:
+    posts = line.goalposts
+    scale = 1 / line.pieces if line.each else 1.0
+    rate = round(line.pieces / line.time.wall) if line.piece else None
+    proto = None if posts.prototype is None else "–".join(dict.fromkeys(map(seconds, posts.prototype)))
+    return [
+        name, line.work, line.threads, seconds(line.time.wall * scale), seconds(line.time.cpu * scale), rate,
+        round(line.peak / 1e6), proto or "", seconds(posts.bar), seconds(posts.goal), line.reached,
+    ]  # fmt: skip
+
+
+def seconds(given: float | None) -> str:
+    """A time as a person reads it: 0.106 s, 85 ms, 44 µs."""
+    if given is None:
+        return ""
+    if given < 1e-3:
+        return f"{given * 1e6:.3g} µs"
+    return f"{given * 1e3:.3g} ms" if given < 0.1 else f"{given:.3g} s"
+
+
+def _write(path: Path, text: str) -> None:
+    """Write beside the target and move into place when whole."""
+    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,32 @@
+"""What we compare ourselves with: per piece of work our prototype's time, the bar to pass and the goal.
+
+Seconds on two idle cores (Neoverse-N1, Python 3.11), compile time excluded, unless a row says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Published times of one piece of work; None where nobody has measured or promised one."""
+
+    prototype: tuple[float, float] | None = None  # best and worst of the throw-away prototypes, seconds
+    bar: float | None = None
+    goal: float | None = None
+
+
+# A benchmark that comes later adds its row here.
+BARS: Mapping[str, Bar] = {
+    "lattice-k-glm-1": Bar((0.204, 0.204)),
+    "lattice-k-glm-2": Bar((0.106, 0.106), 0.3, 0.1),
+    "lattice-seven-1": Bar((0.301, 0.301)),
+    "lattice-seven-2": Bar((0.157, 0.157), 0.5, 0.15),
+    "cuts-105": Bar((44e-6, 64e-6), 100e-6, 40e-6),
+    "cuts-157": Bar((67e-6, 86e-6), 130e-6, 60e-6),
+    "start-first": Bar((0.3, 0.5), 1.5, 0.7),
+    "start-help": Bar((0.085, 0.085)),  # what a command line of the same making needs for its help alone
+    "start-cold": Bar((4.0, 4.0)),
+}

@@ -1,0 +1,77 @@
+"""Benchmarks of starting: how long a person waits for a new process."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+from kpareto.bench.clock import Line, Time
+
+FIRST_COUNT = """
+import time
+begin = time.perf_counter()
+from kpareto.datasets import adult_table
+from kpareto.loss import glm
+from kpareto.partition import Suppression
+from kpareto.rollup import Wanted, count_lattice
+table = adult_table()
+loaded = time.perf_counter()
+count_lattice(table, Wanted(Suppression("cap-max-k", 0.01), (glm(),)))
+print(loaded - begin, time.perf_counter() - loaded)
+"""
+
+
+def _run(words: list[str], repeats: int, cache: str | None = None) -> tuple[Time, str]:
+    """The best time of a new Python process with these words, and what the last one printed."""
+    settings = dict(os.environ) if cache is None else {**os.environ, "NUMBA_CACHE_DIR": cache}
+    walls, processors, answer = [], [], ""
+    for _ in range(repeats):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        begin = time.perf_counter()
+        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True, env=settings)
+        walls.append(time.perf_counter() - begin)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        processors.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        answer = done.stdout
+    return Time(min(walls), min(processors), repeats), answer
+
+
+def _line(work: str, time: Time, bar: str = "", note: str = "") -> Line:
+    unit = 1 if sys.platform == "darwin" else 1024
+    return Line(work, time, bar=bar, note=note, peak=resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit)
+
+
+def bare(quick: bool) -> list[Line]:
+    """Python alone, ``import kpareto``, and the help of the command line."""
+    repeats = 1 if quick else 7
+    python, _ = _run(["-c", "pass"], repeats)
+    package, _ = _run(["-c", "import kpareto"], repeats)
+    help_text, _ = _run(["-m", "kpareto", "--help"], repeats)
+    return [
+        _line("python alone", python),
+        _line("import kpareto", package),
+        _line("kpareto --help", help_text, "start-help"),
+    ]
+
+
+def first_count(quick: bool) -> list[Line]:
+    """A new process that loads Adult and counts all 17,920 nodes, with the cache of compiled code warm."""
+    if not quick:
+        _run(["-c", FIRST_COUNT], 1)  # fills the cache where this is the first run ever
+    time, answer = _run(["-c", FIRST_COUNT], 1 if quick else 5)
+    loading, counting = map(float, answer.split())
+    note = f"{loading:.2f} s importing and loading, {counting:.2f} s in the first count"
+    return [_line("new process: Adult, all nodes, k and GLM", time, "start-first", note)]
+
+
+def cold(quick: bool) -> list[Line]:
+    """The same with nothing compiled yet."""
+    del quick  # compiling takes as long for little work as for much
+    with tempfile.TemporaryDirectory() as cache:
+        time, answer = _run(["-c", FIRST_COUNT], 1, cache)
+    _, counting = map(float, answer.split())
+    return [_line("new process, nothing compiled", time, "start-cold", f"{counting:.2f} s in the first count")]

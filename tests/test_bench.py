@@ -1,0 +1,181 @@
+"""The benchmarks: every one runs, says what it measured beside the bars, and never fails for being slow."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kpareto import bench, cli
+from kpareto.batch import CutCounter
+from kpareto.bench import BENCHMARKS, COLUMNS, as_json, call, choose, measure, seconds
+from kpareto.bench.bars import BARS
+from kpareto.bench.clock import Line, Time, apart, best, machine, peak_bytes
+from kpareto.bench.cuts import populations, random_cut
+from kpareto.bench.lattice import with_target
+from kpareto.datasets import adult_table
+from kpareto.errors import BadJob
+from kpareto.loss import lm
+from kpareto.partition import Suppression
+from kpareto.rollup import Wanted
+
+CASES = [case for benchmark in BENCHMARKS.values() for case in benchmark.cases]
+# Compiling everything anew takes half a minute, in a quick run too.
+LONG = {"start.cold"}
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case not in LONG])
+def test_every_benchmark_runs_in_a_quick_size(case: str) -> None:
+    """Each case gives lines with a positive time, a piece count and a memory peak."""
+    lines = call(case, quick=True)
+    assert lines
+    for line in lines:
+        assert line.work
+        assert line.time.wall > 0
+        assert line.time.cpu >= 0
+        assert line.pieces >= 1
+        assert line.peak > 1_000_000
+        assert line.bar == "" or line.bar in BARS
+        assert line.reached in ("", "goal", "bar", "neither")
+
+
+def test_every_case_names_a_function() -> None:
+    """The table of benchmarks names nothing that is not there, and nothing twice."""
+    assert len(set(CASES)) == len(CASES)
+    for case in CASES:
+        room, function = case.split(".")
+        module = __import__(f"kpareto.bench.{room}", fromlist=[function])
+        assert callable(getattr(module, function))
+
+
+def test_goals_are_harder_than_bars() -> None:
+    """A goal is harder than its bar, and a prototype's range rises."""
+    for bar in BARS.values():
+        assert bar.prototype is None or bar.prototype[0] <= bar.prototype[1]
+        assert (bar.bar is None) == (bar.goal is None)
+        assert bar.bar is None or bar.goal is None or bar.goal < bar.bar
+
+
+@pytest.mark.parametrize(("wall", "reached"), [(0.05, "goal"), (0.1, "goal"), (0.2, "bar"), (0.31, "neither")])
+def test_a_line_says_what_it_reached(wall: float, reached: str) -> None:
+    """At most the goal is the goal, at most the bar is the bar."""
+    assert Line("all nodes", Time(wall, wall, 1), bar="lattice-k-glm-2").reached == reached
+
+
+def test_a_bar_for_one_piece_is_compared_with_one_piece() -> None:
+    """A thousand recodings in 50 ms are 50 µs each."""
+    line = Line("recodings", Time(0.05, 0.05, 1), 1000, "recodings", each=True, bar="cuts-105")
+    assert line.seconds == pytest.approx(50e-6)
+    assert line.reached == "bar"
+
+
+def test_no_name_runs_all_but_the_long_ones() -> None:
+    """Compiling anew and ten million rows happen only when asked for."""
+    assert choose(()) == ["lattice", "cuts", "start", "door", "memory"]
+    assert choose(("door-many", "cuts", "cuts")) == ["door-many", "cuts"]
+
+
+def test_a_wrong_name_gets_a_suggestion() -> None:
+    """The sentence names the nearest benchmark and all others."""
+    message = "No benchmark 'latice'. Did you mean 'lattice'? There are: lattice, cuts, start, start-cold, "
+    with pytest.raises(BadJob, match=f"^{re.escape(message)}"):
+        choose(("latice",))
+
+
+def test_a_missing_folder_is_told_before_anything_runs(tmp_path: Path) -> None:
+    """Nobody waits a minute to hear that the answer cannot be written."""
+    with pytest.raises(BadJob, match=r"The folder of '.*none/b\.json' does not exist\. Make it first"):
+        bench.run(("memory",), json_file=str(tmp_path / "none" / "b.json"))
+
+
+def test_the_best_of_several_repeats_counts() -> None:
+    """One call warms up and is not counted."""
+    calls: list[int] = []
+    found = best(lambda: calls.append(1), 3)
+    assert (len(calls), found.repeats) == (4, 3)
+
+
+def test_a_case_runs_in_a_process_of_its_own() -> None:
+    """Memory is measured where nothing else has used any."""
+    alone = apart(peak_bytes)
+    assert 1_000_000 < alone < peak_bytes()
+
+
+def test_the_machine_is_described() -> None:
+    """The JSON says on which machine and versions, and how busy it was."""
+    facts = machine()
+    for key in ("kpareto", "cores", "python", "numpy", "numba", "load_average"):
+        assert facts[key]
+
+
+@pytest.mark.parametrize(
+    ("given", "text"), [(None, ""), (44e-6, "44 µs"), (0.085, "85 ms"), (0.106, "0.106 s"), (12.34, "12.3 s")]
+)
+def test_times_are_readable(given: float | None, text: str) -> None:
+    """Three digits and a unit."""
+    assert seconds(given) == text
+
+
+def test_the_command_prints_a_table_and_writes_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each benchmark's lines stand in the table, and in the file with facts and bars."""
+    file = tmp_path / "bench.json"
+    assert cli.main(["bench", "memory", "--quick", "--json", str(file)]) == 0
+    out, err = capsys.readouterr()
+    assert [name in out.splitlines()[0] for name in COLUMNS] == [True] * len(COLUMNS)
+    assert out.splitlines()[1].startswith("memory     256 nodes: memory")
+    assert "[1/1] lattice.memory …" in err
+    answer = json.loads(file.read_text(encoding="utf-8"))
+    assert set(answer) == {"machine", "load_after", "quick", "lines"}
+    assert answer["quick"] is True
+    assert [line["benchmark"] for line in answer["lines"]] == ["memory"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["bench.json"]
+
+
+def test_json_on_standard_output_is_nothing_but_json(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``--json -`` can be piped into another program; -q keeps standard error empty."""
+    line = Line("all nodes", Time(0.2, 0.3, 5), 17920, "nodes", threads=2, bar="lattice-k-glm-2")
+    monkeypatch.setattr(bench, "apart", lambda function, case, quick: [line])
+    assert cli.main(["bench", "memory", "--json", "-", "-q"]) == 0
+    out, err = capsys.readouterr()
+    (told,) = json.loads(out)["lines"]
+    assert err == ""
+    assert (told["seconds"], told["cpu_per_thread"], told["per_second"]) == (0.2, 0.15, 17920 / 0.2)
+    assert (told["prototype"], told["bar"], told["goal"], told["reached"]) == ([0.106, 0.106], 0.3, 0.1, "bar")
+
+
+def test_lines_come_in_the_order_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table follows the command line."""
+    monkeypatch.setattr(bench, "apart", lambda function, case, quick: [Line(case, Time(1.0, 1.0, 1))])
+    found = measure(["memory", "start"], quiet=True)
+    assert {name: [line.work for line in lines] for name, lines in found.items()} == {
+        "memory": ["lattice.memory"],
+        "start": ["start.bare", "start.first_count"],
+    }
+    assert [line["benchmark"] for line in as_json(found, {}, False)["lines"]] == ["memory", "start", "start"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("preset", ["dewri_gecco09_105", "iyengar_157"])
+def test_random_cuts_are_valid(preset: str) -> None:
+    """Every cut covers each leaf once, and trees are cut at their nodes only."""
+    rng = np.random.default_rng(7)
+    for hierarchy in adult_table(preset).hierarchies:
+        for density in (0.0, 0.3, 1.0):
+            cut = random_cut(hierarchy, rng, density)
+            assert cut.shape == (len(hierarchy.leaves),)
+            assert cut[0] == 0
+            assert set(np.diff(cut).tolist()) <= {0, 1}
+            assert hierarchy.ordered or hierarchy.is_tree_cut(cut)
+
+
+def test_populations_get_better() -> None:
+    """The last population of the small evolution loses less than the first."""
+    table = with_target(adult_table("dewri_gecco09_105"), "salary-class")
+    counter = CutCounter(table, Wanted(Suppression("below-k", k=10), (lm(),)))
+    kept = populations(table, counter, np.random.default_rng(1), 24)
+    losses = [counter.count(genomes).ints[:, -1].mean() for genomes in kept]
+    assert losses[0] > losses[1] > losses[2]
