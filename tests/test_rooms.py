@@ -41,6 +41,7 @@ ROOMS = [
     "bias",
     "measures",
     "preference",
+    "anonymity",
     "problem",
     "front",
     "variation",
