@@ -351,6 +351,18 @@ def test_shipped_files_go_back_to_the_same_bytes(file: Path, tmp_path: Path) -> 
     assert (tmp_path / "out.csv").read_bytes() == file.read_bytes()
 
 
+def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    """What cannot be written leaves nothing behind, and an old file stays as it was."""
+    hierarchy = from_rows("x", ROWS)
+    with pytest.raises(BadHierarchy, match=r"cannot be written to '.*': No such file or directory"):
+        write_lines(hierarchy, tmp_path / "nowhere" / "x.csv")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(BadHierarchy, match="cannot be written to"):
+        write_lines(hierarchy, tmp_path / "folder.csv")
+    write_lines(hierarchy, tmp_path / "x.csv")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["folder.csv", "x.csv"]
+
+
 @st.composite
 def texts(draw: st.DrawFn) -> str:
     """A hierarchy file written in some way: any order, separator, newline, quoting, mark and end."""

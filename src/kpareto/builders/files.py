@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -159,5 +160,16 @@ def _entry(label: str, layout: Layout) -> str:
 
 
 def write_lines(hierarchy: Hierarchy, path: str | Path) -> None:
-    """Write a hierarchy as a file of lines; one read from such a file is written back byte for byte."""
-    Path(path).write_bytes(to_text(hierarchy).encode("utf-8"))
+    """Write a hierarchy as a file of lines; one read from such a file is written back byte for byte.
+
+    The file is written beside its target and moved into place when it is whole.
+    """
+    path = Path(path)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        beside.write_bytes(to_text(hierarchy).encode("utf-8"))
+        beside.replace(path)
+    except OSError as error:
+        raise BadHierarchy(f"The hierarchy cannot be written to {str(path)!r}: {error.strerror}.") from error
+    finally:
+        beside.unlink(missing_ok=True)
