@@ -718,3 +718,12 @@ def test_bad_sources_are_named(source: object, values: Values | None, sentence: 
     """Whatever cannot become a hierarchy of the column's values is refused with a sentence."""
     with pytest.raises(BadHierarchy, match=re.escape(sentence)):
         load("x", source, values)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_a_million_values_are_no_trouble() -> None:
+    """A column of a million different numbers gets its intervals in seconds."""
+    made = load("x", {"intervals": [10, 1000]}, [str(number) for number in range(10**6 - 1, -1, -1)])
+    assert [len(labels) for labels in made.labels] == [10**6, 10**5, 1000, 1]
+    assert made.leaves[:2] == ("0", "1")
