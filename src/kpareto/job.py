@@ -1,0 +1,310 @@
+"""One TOML file <-> the objects: what CONTRACT.md calls a job. Used by the command line and the web page.
+
+Every mistake is one sentence that names the place in the file, what stands there and what may stand there.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from kpareto.builders import load
+from kpareto.errors import BadJob, BadSchema, did_you_mean
+from kpareto.frames import Missing, read
+from kpareto.hierarchy import Hierarchy
+from kpareto.measure import MAKERS, read_spec
+from kpareto.partition import RULES, Rule, Suppression
+from kpareto.problem import Problem, constrained, problem
+from kpareto.schema import ROLES, Schema
+from kpareto.space import Kind
+from kpareto.table import Domain, Table
+
+METHODS = ("exact", "poka", "poka-literal", "pbg-ea", "genitor", "nsga2", "improve", "datafly", "samarati", "tds")
+
+
+@dataclass(frozen=True)
+class Column:
+    """What the job says about one column."""
+
+    role: str = "plain"
+    hierarchy: Any = None  # a path, an inline table, or None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything a run needs to know, as the file says it."""
+
+    folder: Path  # relative paths in the job start here
+    source: str
+    missing: Missing = "drop"
+    missing_values: tuple[str, ...] = ("?", "")
+    person: str | None = None
+    domain: Domain | None = None
+    preset: str | None = None
+    encoding: str = "utf-8"
+    table_name: str | None = None
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    rule: Rule = "cap-max-k"
+    limit: float = 0.0
+    rows: str = "drop"
+    method: str = "exact"
+    space: Kind = "lattice"
+    objectives: tuple[str, ...] = ("k", "glm")
+    budget: int | None = None
+    seed: int = 1
+    options: Mapping[str, Any] = field(default_factory=dict)  # further settings of the search
+    limits: Mapping[str, float] = field(default_factory=dict)
+    choose: str | None = None
+    target: str | None = None
+    release: Mapping[str, Any] = field(default_factory=dict)  # further settings of the release
+
+    def path(self, name: str) -> Path:
+        """A path of the job, from the job's folder."""
+        return self.folder / name
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the rows are the embedded Adult table."""
+        return self.source == "adult"
+
+    def schema(self) -> Schema:
+        """The role of each column."""
+        by_role: dict[str, list[str]] = {role: [] for role in ROLES}
+        for name, column in self.columns.items():
+            by_role[column.role].append(name)
+        if self.embedded and not by_role["quasi-identifier"]:
+            from kpareto.datasets import adult_schema
+
+            preset = adult_schema(self.preset or "default", *self._adult_roles())
+            return replace(preset, weights={n: c.weight for n, c in self.columns.items() if n in preset.quasi})
+        weights = {n: c.weight for n, c in self.columns.items() if c.role == "quasi-identifier" and c.weight != 1.0}
+        try:
+            return Schema(
+                tuple(by_role["quasi-identifier"]),
+                tuple(by_role["sensitive"]),
+                tuple(by_role["target"]),
+                tuple(by_role["identifier"]),
+                self.person,
+                weights,
+            )
+        except BadSchema as error:
+            raise BadJob(f"{error} Roles are given under [columns.NAME] in the job file.") from error
+
+    def _adult_roles(self) -> tuple[str | None, str | None]:
+        target = [name for name, column in self.columns.items() if column.role == "target"]
+        sensitive = [name for name, column in self.columns.items() if column.role == "sensitive"]
+        return (target[0] if target else None, sensitive[0] if sensitive else None)
+
+    def rows_source(self) -> Any:
+        """What kpareto.read takes: a path, or the embedded rows."""
+        if self.embedded:
+            from kpareto.datasets import adult
+
+            return adult("train")
+        return self.path(self.source)
+
+    def table(self) -> Table:
+        """The rolled-up table with its hierarchies."""
+        schema = self.schema()
+        if self.embedded and not any(column.hierarchy is not None for column in self.columns.values()):
+            from kpareto.datasets import adult_schema, adult_table
+
+            target, sensitive = self._adult_roles()
+            if schema.quasi == adult_schema(self.preset or "default", target, sensitive).quasi:
+                found = adult_table(self.preset or "default", target=target, sensitive=sensitive, domain=self.domain)
+                return replace(found, schema=schema)
+        plain = read(
+            self.rows_source(),
+            schema,
+            self.missing,
+            self.missing_values,
+            None,
+            self.domain or "observed",
+            self.encoding,
+        )
+        return plain.bind(self.hierarchies(plain), self.domain or "observed")
+
+    def hierarchies(self, table: Table) -> dict[str, Hierarchy]:
+        """The hierarchies named in the job; a column without one keeps its values or shows none of them."""
+        found: dict[str, Hierarchy] = {}
+        if self.embedded:
+            from kpareto.datasets import adult_hierarchies
+
+            known = adult_hierarchies(self.preset or "default")
+            found = {name: known[name] for name in table.schema.quasi if name in known}
+        for name, column in self.columns.items():
+            if column.hierarchy is None or name not in table.schema.quasi:
+                continue
+            values = table.hierarchies[table.column(name)].leaves
+            counted = dict(zip(values, table.leaf_rows[table.column(name)].tolist(), strict=True))
+            source = column.hierarchy
+            found[name] = load(name, self.path(source) if isinstance(source, str) else source, counted)
+        return found
+
+    def suppression(self) -> Suppression:
+        """The suppression rule."""
+        if self.rule == "constraint":
+            if not self.limits:
+                raise BadJob("The rule constraint needs at least one limit. Add [limits] with k = 5, say.")
+            return constrained(self.limits, self.limit, self.rows)
+        k = None
+        if self.rule == "below-k":
+            if "k" not in self.limits:
+                raise BadJob("The rule below-k needs a k. Add [limits] with k = 5, say.")
+            k = int(self.limits["k"])
+        return Suppression(self.rule, self.limit, k, "mask" if self.rows == "mask" else "drop")
+
+    def problem(self, table: Table | None = None) -> Problem:
+        """The table, objectives, limits and suppression rule."""
+        return problem(table or self.table(), self.objectives, self.suppression(), self.limits)
+
+
+def load_job(path: Path | str) -> Job:
+    """A job from its file; an existing data file or the word adult makes a job of defaults."""
+    place = Path(path)
+    if str(path) == "adult":
+        return Job(Path(), "adult", limit=0.01)
+    try:
+        text = place.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise BadJob(
+            f"There is no job file {str(path)!r}. Write one with: kpareto inspect DATA -o job.toml, or say adult."
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadJob(
+            f"{str(path)!r} cannot be read as a job file (UTF-8 text in TOML): {error}. "
+            "If it is a data file, make a job for it with: kpareto inspect DATA -o job.toml."
+        ) from error
+    return parse_job(text, place.parent, place.name)
+
+
+def parse_job(text: str, folder: Path, name: str = "the job") -> Job:
+    """A job from its text."""
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadJob(f"{name} is not valid TOML: {error}. Correct that line.") from error
+    check = _Check(name)
+    check.keys(raw, "", ("data", "columns", "suppression", "search", "limits", "release"))
+    data = check.part(
+        raw, "data", ("source", "missing", "missing_values", "person", "domain", "preset", "encoding", "table")
+    )
+    if "source" not in data:
+        raise BadJob(f'{name} has no data.source. Add [data] with source = "people.csv".')
+    suppression = check.part(raw, "suppression", ("rule", "limit", "rows"))
+    search = check.part(raw, "search", ("method", "space", "objectives", "budget", "seed", *SEARCH_OPTIONS))
+    limits = {key: check.number(value, f"limits.{key}") for key, value in check.table(raw, "limits").items()}
+    for spec in limits:
+        check.one_of(read_spec(spec)[0], f"limits.{spec}", tuple(MAKERS))
+    release = check.part(raw, "release", ("choose", "target", *RELEASE_OPTIONS))
+    objectives = search.get("objectives", ["k", "glm"])
+    if not isinstance(objectives, list) or not objectives:
+        raise BadJob(f'{name}: search.objectives is {objectives!r}. Give a list such as ["k", "glm"].')
+    return Job(
+        folder=folder,
+        source=check.text(data["source"], "data.source"),
+        missing=cast(Missing, check.one_of(data.get("missing", "drop"), "data.missing", get_args(Missing))),
+        missing_values=tuple(check.texts(data.get("missing_values", ["?", ""]), "data.missing_values")),
+        person=check.text(data["person"], "data.person") if "person" in data else None,
+        domain=cast(Domain, check.one_of(data["domain"], "data.domain", get_args(Domain)))
+        if "domain" in data
+        else None,
+        preset=check.text(data["preset"], "data.preset") if "preset" in data else None,
+        encoding=check.text(data.get("encoding", "utf-8"), "data.encoding"),
+        table_name=check.text(data["table"], "data.table") if "table" in data else None,
+        columns=_columns(check, raw),
+        rule=cast(Rule, check.one_of(suppression.get("rule", "cap-max-k"), "suppression.rule", RULES)),
+        limit=check.number(suppression.get("limit", 0.0), "suppression.limit"),
+        rows=check.one_of(suppression.get("rows", "drop"), "suppression.rows", ("drop", "mask")),
+        method=check.one_of(search.get("method", "exact"), "search.method", METHODS),
+        space=cast(Kind, check.one_of(search.get("space", "lattice"), "search.space", get_args(Kind))),
+        objectives=tuple(check.texts(objectives, "search.objectives")),
+        budget=check.whole(search["budget"], "search.budget", 1) if "budget" in search else None,
+        seed=check.whole(search.get("seed", 1), "search.seed", 0),
+        options={key: search[key] for key in SEARCH_OPTIONS if key in search},
+        limits=limits,
+        choose=check.text(release["choose"], "release.choose") if "choose" in release else None,
+        target=check.text(release["target"], "release.target") if "target" in release else None,
+        release={key: release[key] for key in RELEASE_OPTIONS if key in release},
+    )
+
+
+SEARCH_OPTIONS = ("ties", "depth", "population", "grid", "crossover", "duplicates", "threads", "preference", "mutation")
+RELEASE_OPTIONS = ("identifiers", "order", "seed", "formulas", "representative", "certificate", "report", "recoding")
+
+
+def _columns(check: _Check, raw: Mapping[str, Any]) -> dict[str, Column]:
+    found = {}
+    for name, given in check.table(raw, "columns").items():
+        where = f"columns.{name}"
+        if not isinstance(given, dict):
+            raise BadJob(f'{check.name}: {where} is {given!r}. Write [{where}] with role = "quasi-identifier", say.')
+        check.keys(given, where, ("role", "hierarchy", "weight"))
+        hierarchy = given.get("hierarchy")
+        if hierarchy is not None and not isinstance(hierarchy, str | dict):
+            raise BadJob(
+                f"{check.name}: {where}.hierarchy is {hierarchy!r}. Give a file name, or an inline table such as "
+                "{intervals = [5, 10], from = 0}."
+            )
+        found[name] = Column(
+            check.one_of(given.get("role", "plain"), f"{where}.role", ROLES),
+            hierarchy,
+            check.number(given.get("weight", 1.0), f"{where}.weight"),
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class _Check:
+    """Checks of raw TOML values, each with a sentence that names the place."""
+
+    name: str
+
+    def keys(self, raw: Mapping[str, Any], where: str, known: Sequence[str]) -> None:
+        for key in raw:
+            if key not in known:
+                place = f"{where}.{key}" if where else f"[{key}]"
+                raise BadJob(
+                    f"{self.name}: {place} is not known. {did_you_mean(key, known)}There are: {', '.join(known)}."
+                )
+
+    def table(self, raw: Mapping[str, Any], key: str) -> dict[str, Any]:
+        found = raw.get(key, {})
+        if not isinstance(found, dict):
+            raise BadJob(f"{self.name}: {key} is {found!r}. Write it as a part of its own: [{key}].")
+        return found
+
+    def part(self, raw: Mapping[str, Any], key: str, known: Sequence[str]) -> dict[str, Any]:
+        found = self.table(raw, key)
+        self.keys(found, key, known)
+        return found
+
+    def text(self, value: Any, where: str) -> str:
+        if not isinstance(value, str):
+            raise BadJob(f"{self.name}: {where} is {value!r}. Give a text in quotes.")
+        return value
+
+    def texts(self, value: Any, where: str) -> list[str]:
+        if not isinstance(value, list):
+            raise BadJob(f"{self.name}: {where} is {value!r}. Give a list of texts in quotes.")
+        return [self.text(entry, where) for entry in value]
+
+    def one_of(self, value: Any, where: str, known: Sequence[str]) -> str:
+        if value not in known:
+            near = did_you_mean(value, known) if isinstance(value, str) else ""
+            raise BadJob(f"{self.name}: {where} is {value!r}. {near}Take one of: {', '.join(known)}.")
+        return str(value)
+
+    def number(self, value: Any, where: str) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise BadJob(f"{self.name}: {where} is {value!r}. Give a number without quotes.")
+        return value
+
+    def whole(self, value: Any, where: str, least: int) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise BadJob(f"{self.name}: {where} is {value!r}. Give a whole number of at least {least}.")
+        return value

@@ -1,0 +1,279 @@
+"""Drive a search: budget, memo, archive of the best, progress, cancelling, checkpoints; returns a Front.
+
+A checkpoint of an exact search is where it stands. A checkpoint of any other search is the memo of what it has
+evaluated: resuming replays the search from its seed, answers from the memo, and so ends exactly as an uninterrupted run
+would have ended.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from kpareto._version import __version__
+from kpareto.dominance import Ties
+from kpareto.errors import BadInput, Interrupted
+from kpareto.front import Front, Provenance, make_front
+from kpareto.problem import Numbers, Problem, join
+from kpareto.search import Search
+from kpareto.search.exact import CLOUD, State, Stopped, exact_front
+from kpareto.space import Lattice, Space
+from kpareto.whole import whole
+
+Report = Callable[[int, int], None]  # done, in all
+
+
+@dataclass(eq=False)
+class Memo:
+    """Numbers of genomes already evaluated, each once; the archive is made of it at the end."""
+
+    problem: Problem
+    space: Space
+    places: dict[bytes, int] = field(default_factory=dict)
+    genomes: list[np.ndarray] = field(default_factory=list)
+    parts: list[Numbers] = field(default_factory=list)
+    _joined: Numbers | None = None
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def missing(self, genomes: np.ndarray) -> np.ndarray:
+        """The genomes not evaluated yet, each once, in the order of first appearance."""
+        fresh: dict[bytes, np.ndarray] = {}
+        for genome in genomes:
+            key = genome.tobytes()
+            if key not in self.places and key not in fresh:
+                fresh[key] = genome
+        return np.array(list(fresh.values()), dtype=np.int64).reshape(-1, genomes.shape[1])
+
+    def add(self, genomes: np.ndarray, numbers: Numbers) -> None:
+        """Remember evaluated genomes, one row of numbers each."""
+        start = len(self.places)
+        for offset, genome in enumerate(genomes):
+            self.places[genome.tobytes()] = start + offset
+        self.genomes.append(genomes)
+        self.parts.append(replace(numbers, which=numbers.which + start))
+        self._joined = None
+
+    def all(self) -> Numbers:
+        """Everything evaluated, one row per genome, in the order of evaluation."""
+        if self._joined is None:
+            self._joined = join(self.parts, len(self.problem.objectives))
+            self.parts = [self._joined]
+        return self._joined
+
+    def numbers(self, genomes: np.ndarray) -> Numbers:
+        """The numbers of genomes that were all evaluated, in their order."""
+        places = np.array([self.places[genome.tobytes()] for genome in genomes], dtype=np.int64)
+        return replace(self.all().take(places), which=np.arange(len(genomes)))
+
+
+def run(
+    problem: Problem,
+    space: Space,
+    search: Search,
+    budget: int | None = None,
+    seed: int = 1,
+    report: Report | None = None,
+    checkpoint: Path | None = None,
+) -> Front:
+    """Let a search propose and count what it proposes, until it is done or the budget of evaluations is spent.
+
+    The rule cap-threshold has several rows per recoding and is for the exact search only.
+    """
+    if problem.suppression.rule == "cap-threshold":
+        raise BadInput("The rule cap-threshold works with the exact search only. Take exact, or the rule cap-max-k.")
+    began = time.perf_counter()
+    memo = Memo(problem, space)
+    known = _load_memo(checkpoint, problem, space, search.name, seed)
+    moves = search.moves(space, np.random.default_rng(seed))
+    note, stopped = "", False
+    try:
+        genomes = np.ascontiguousarray(next(moves), dtype=np.int64)
+        while True:
+            fresh = memo.missing(genomes)
+            if budget is not None and len(memo) + len(fresh) > budget:
+                note = f"the budget of {budget:,} evaluations is spent"
+                break
+            if len(fresh):
+                memo.add(fresh, known.recall(fresh, problem, space) if known else problem.evaluate(space, fresh))
+            if report is not None:
+                report(len(memo), budget or 0)
+            genomes = np.ascontiguousarray(moves.send(memo.numbers(genomes)), dtype=np.int64)
+    except StopIteration:
+        pass
+    except (KeyboardInterrupt, Stopped):
+        note, stopped = "stopped by the user", True
+        if checkpoint is not None:
+            _save_memo(checkpoint, memo, search.name, seed)
+    moves.close()
+    made = Provenance(search.name, len(memo), False, seed, time.perf_counter() - began, note)
+    everything = memo.all()
+    genomes = np.concatenate(memo.genomes) if memo.genomes else np.zeros((0, len(space.genes)), dtype=np.int64)
+    front = make_front(problem, space, genomes, everything, made)
+    step = max(1, len(everything.which) // CLOUD)
+    front = replace(front, cloud=everything.values[everything.feasible][::step])
+    if stopped and checkpoint is not None:
+        raise Cancelled(front, checkpoint)
+    return front
+
+
+class Cancelled(Interrupted):
+    """Stopped by the user: holds the front so far, and where the work can go on."""
+
+    def __init__(self, front: Front, checkpoint: Path) -> None:
+        super().__init__(
+            f"Stopped after {front.provenance.evaluated:,} recodings; {len(front)} points so far. "
+            f"Go on with --resume (kept in {checkpoint.name})."
+        )
+        self.front = front
+        self.checkpoint = checkpoint
+
+
+def run_exact(
+    problem: Problem,
+    ties: Ties = "all",
+    threads: int | None = None,
+    report: Report | None = None,
+    checkpoint: Path | None = None,
+) -> Front:
+    """The exact search with a checkpoint: stopped, it keeps where it stands; run again, it goes on from there."""
+    state = _load_state(checkpoint, problem, ties)
+    latest: list[State] = []
+    saved = time.monotonic()
+
+    def keep(now: State) -> None:
+        nonlocal saved
+        latest[:] = [now]
+        if checkpoint is not None and time.monotonic() - saved > 30:  # a kill costs half a minute at the most
+            _save_state(checkpoint, problem, now, ties)
+            saved = time.monotonic()
+
+    front = exact_front(problem, ties, threads, report, state, keep)
+    if checkpoint is not None:
+        if front.provenance.complete:
+            checkpoint.unlink(missing_ok=True)
+        else:
+            if latest:
+                _save_state(checkpoint, problem, latest[0], ties)
+            raise Cancelled(front, checkpoint)
+    return front
+
+
+# -- checkpoints -------------------------------------------------------------------------------------------------
+
+
+def job_print(problem: Problem, space: Space, method: str, seed: int | None) -> str:
+    """A fingerprint of everything that decides a search's course; a checkpoint of another job is refused."""
+    table = problem.table
+    digest = hashlib.sha256()
+    facts = [
+        __version__,
+        method,
+        str(seed),
+        space.kind,
+        str([m.name for m in problem.objectives]),
+        str([(m.name, t) for m, t in problem.limits]),
+        str((problem.suppression.rule, problem.suppression.limit, problem.suppression.k, problem.suppression.rows)),
+        str([(h.name, h.leaves, h.loss, h.ordered) for h in table.hierarchies]),
+        table.domain,
+    ]
+    for fact in facts:
+        digest.update(fact.encode() + b"\0")
+    arrays = [table.codes, table.weights, *(h.groups for h in table.hierarchies)]
+    for counts in (*table.sensitive, *table.targets, *((table.persons,) if table.persons else ())):
+        arrays += [counts.start, counts.code, counts.count]
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def _write(path: Path, header: dict[str, object], arrays: dict[str, np.ndarray]) -> None:
+    """A kill leaves the old checkpoint or the new one."""
+    words = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    with whole(path) as part, part.open("wb") as file:
+        np.savez(file, allow_pickle=False, header=words, **arrays)
+
+
+def _read(path: Path | None, wanted: str) -> dict[str, np.ndarray] | None:
+    if path is None or not path.exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        header = json.loads(arrays.pop("header").tobytes())
+    except (OSError, ValueError, KeyError) as error:
+        raise BadInput(f"The checkpoint {path.name} cannot be read ({error}). Delete it and start again.") from error
+    if header.get("job") != wanted:
+        raise BadInput(
+            f"The checkpoint {path.name} belongs to another job (other rows, columns, objectives, seed or version). "
+            "Delete it, or go back to the job it was made with."
+        )
+    return arrays
+
+
+def _numbers_arrays(numbers: Numbers, prefix: str = "n_") -> dict[str, np.ndarray]:
+    return {
+        f"{prefix}which": numbers.which,
+        f"{prefix}thresholds": numbers.thresholds,
+        f"{prefix}values": numbers.values,
+        f"{prefix}keys": numbers.keys,
+        f"{prefix}feasible": numbers.feasible,
+        f"{prefix}suppressed": numbers.suppressed,
+    }
+
+
+def _numbers_from(arrays: dict[str, np.ndarray], prefix: str = "n_") -> Numbers:
+    names = ("which", "thresholds", "values", "keys", "feasible", "suppressed")
+    return Numbers(*(arrays[prefix + name] for name in names))
+
+
+def _save_state(path: Path, problem: Problem, state: State, ties: Ties) -> None:
+    header: dict[str, object] = {"job": job_print(problem, Lattice(problem.table.hierarchies), f"exact {ties}", None)}
+    counts = np.array([state.done, state.counted, state.settled], dtype=np.int64)
+    _write(path, header, {"counts": counts, "cloud": state.cloud, **_numbers_arrays(state.best)})
+
+
+def _load_state(path: Path | None, problem: Problem, ties: Ties) -> State | None:
+    arrays = (
+        _read(path, job_print(problem, Lattice(problem.table.hierarchies), f"exact {ties}", None)) if path else None
+    )
+    if arrays is None:
+        return None
+    done, counted, settled = (int(n) for n in arrays["counts"])
+    return State(done, counted, settled, _numbers_from(arrays), arrays["cloud"])
+
+
+@dataclass(frozen=True, eq=False)
+class _Recalled:
+    """Numbers an earlier run has evaluated."""
+
+    places: dict[bytes, int]
+    numbers: Numbers
+
+    def recall(self, genomes: np.ndarray, problem: Problem, space: Space) -> Numbers:
+        """The numbers of genomes, from the earlier run where it has them all, else counted."""
+        places = [self.places.get(genome.tobytes(), -1) for genome in genomes]
+        if min(places) < 0:
+            return problem.evaluate(space, genomes)
+        return replace(self.numbers.take(np.array(places)), which=np.arange(len(genomes)))
+
+
+def _save_memo(path: Path, memo: Memo, method: str, seed: int) -> None:
+    genomes = np.concatenate(memo.genomes) if memo.genomes else np.zeros((0, 0), dtype=np.int64)
+    header: dict[str, object] = {"job": job_print(memo.problem, memo.space, method, seed)}
+    _write(path, header, {"genomes": genomes, **_numbers_arrays(memo.all())})
+
+
+def _load_memo(path: Path | None, problem: Problem, space: Space, method: str, seed: int) -> _Recalled | None:
+    arrays = _read(path, job_print(problem, space, method, seed)) if path else None
+    if arrays is None:
+        return None
+    genomes = np.ascontiguousarray(arrays["genomes"])
+    return _Recalled({genome.tobytes(): i for i, genome in enumerate(genomes)}, _numbers_from(arrays))
