@@ -74,7 +74,7 @@ class Cells:
     path: Path  # the file, or a copy of it in UTF-8
     packed: bool  # by gzip
     separator: str
-    skip: int  # empty lines before the first that counts
+    skip: int  # empty lines before the first that counts; the engine would take them for line ends of the whole file
     header: bool
     names: tuple[str, ...]
 
@@ -95,11 +95,10 @@ def examine(source: Csv, folder: Path) -> Cells:
     with _bytes(path, packed, shown) as stream:
         text = next(decoded(stream, "utf-8", shown), "")
     blank = re.match(r"(?: *(?:\r\n|\r|\n))*", text)
-    skipped = blank.group() if blank else ""
-    skip = len(skipped.splitlines())
-    text = text[len(skipped) :]
+    skip = len(blank.group().splitlines()) if blank else 0
+    text = text[blank.end() :] if blank else text
     if not text.strip():
-        raise BadTable(f"File {shown!r} is empty. Give a file with a line of column names and at least one row.")
+        raise _empty(shown)
     cells = Cells(shown, path, packed, source.separator or _separator(text), skip, source.names is None, ())
     first = next(iter(_records(text, cells.separator)), None)
     if first is None:  # the very first line does not end
@@ -117,13 +116,17 @@ def _beginning(path: Path, packed: bool, shown: str) -> bytes:
     with _bytes(path, packed, shown) as stream:
         beginning = stream.read(HEAD)
     if not beginning:
-        raise BadTable(f"File {shown!r} is empty. Give a file with a line of column names and at least one row.")
+        raise _empty(shown)
     for start, kind in _BEGINNINGS:
         if beginning.startswith(start):
             raise BadTable(
                 f"File {shown!r} is {kind}, not a CSV or Parquet file. Save its table as CSV or Parquet and give that."
             )
     return beginning
+
+
+def _empty(shown: str) -> BadTable:
+    return BadTable(f"File {shown!r} is empty. Give a file with a line of column names and at least one row.")
 
 
 def _check_text(beginning: bytes, shown: str) -> None:
@@ -156,14 +159,12 @@ def decoded(stream: IO[bytes], encoding: str, shown: str) -> Iterator[str]:
             text = decoder.decode(piece, final=not piece)
         except UnicodeDecodeError as error:
             line += error.object[: error.start].decode(encoding, errors="replace").count("\n")
-            given = "" if encoding == "utf-8" else f" as {encoding}"
+            name = encoding.upper()
+            other = "its encoding" if name == "UTF-8" else "another encoding"
             raise BadTable(
-                f"File {shown!r} is not UTF-8: byte 0x{error.object[error.start]:02x} at offset "
-                f"{offset - held + error.start:,} (line {line:,}) begins no character. Give its encoding, such as "
-                f'encoding="latin-1".'
-                if not given
-                else f"File {shown!r} cannot be read{given}: byte 0x{error.object[error.start]:02x} at offset "
-                f"{offset - held + error.start:,} (line {line:,}) has no meaning there. Give another encoding."
+                f"File {shown!r} is not {name}: byte 0x{error.object[error.start]:02x} at offset "
+                f"{offset - held + error.start:,} (line {line:,}) is not part of a character. "
+                f'Give {other}, such as encoding="latin-1".'
             ) from None
         if not piece and not text:
             return
@@ -202,7 +203,19 @@ def _separator(text: str) -> str:
         width = widths[0] if widths else 0
         return width > 1 and all(other == width for other in widths), width
 
-    return max(SEPARATORS, key=score)
+    best = max(SEPARATORS, key=score)
+    line = re.split(r"[\r\n]", text, maxsplit=1)[0]
+    # A quote that is never closed hides the separator: take the first there is, so that the quote is complained about.
+    return best if score(best)[1] > 1 else next((mark for mark in SEPARATORS if mark in line), best)
+
+
+@contextmanager
+def _text(cells: Cells) -> Iterator[io.TextIOWrapper]:
+    with _bytes(cells.path, cells.packed, cells.shown) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        for _ in range(cells.skip):
+            text.readline()
+        yield text
 
 
 def complaint(cells: Cells) -> BadTable | None:
@@ -210,43 +223,47 @@ def complaint(cells: Cells) -> BadTable | None:
     with _bytes(cells.path, cells.packed, cells.shown) as stream:
         for _ in decoded(stream, "utf-8", cells.shown):
             pass
-    end, width = cells.skip, len(cells.names)
-    try:
-        for line, record in _lines(cells):
-            trailing = len(record) == width + 1 and not record[-1]
-            if record and len(record) != width and not trailing:
+    with _text(cells) as text:
+        reader = csv.reader(text, delimiter=cells.separator, skipinitialspace=True, strict=True)
+        before = 0
+        try:
+            for record in reader:
+                wrong = _ragged(record, len(cells.names))
+                if wrong:
+                    return BadTable(f"Line {cells.skip + before + 1:,} of {cells.shown!r} {wrong}")
+                before = reader.line_num
+        except csv.Error as error:
+            line = cells.skip + before + 1
+            if "expected after" in str(error):
                 return BadTable(
-                    f"Line {end + 1:,} of {cells.shown!r} has {len(record)} cell{'s' * (len(record) > 1)} where the "
-                    f"first line has {width}. Mend the line, or give another separator."
+                    f"Line {line:,} of {cells.shown!r} has text after a closing quote. "
+                    'Write a quote inside a cell twice ("").'
                 )
-            end = line
-    except csv.Error as error:
-        if "expected after" in str(error):
+            if "larger than" in str(error) and reader.line_num == before + 1:
+                return BadTable(
+                    f"Line {line:,} of {cells.shown!r} has a cell of more than {csv.field_size_limit():,} characters. "
+                    "Shorten it, or leave the column out of the file."
+                )
             return BadTable(
-                f"Line {end + 1:,} of {cells.shown!r} has text after a closing quote. "
-                'Write a quote inside a cell twice ("").'
+                f"A quote opened on line {line:,} of {cells.shown!r} is never closed. "
+                'Close it, or write a quote inside a cell twice ("").'
             )
-        return BadTable(
-            f"A quote opened on line {end + 1:,} of {cells.shown!r} is never closed. "
-            'Close it, or write a quote inside a cell twice ("").'
-        )
     return None
 
 
-def rewritten(cells: Cells, target: Path) -> Cells:
-    """A copy of a right but unusual file (its lines end in different ways) in the plainest form there is."""
-    with target.open("w", encoding="utf-8", newline="") as copy:
-        writer = csv.writer(copy, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        writer.writerows(record[: len(cells.names)] for _, record in _lines(cells) if record)
-    return replace(cells, path=target, packed=False, separator=",", skip=0)
+def _ragged(record: Sequence[str], width: int) -> str:
+    """What is wrong with the number of cells; a separator at the end of a line is no cell."""
+    count = len(record) - (len(record) == width + 1 and not record[-1])
+    if count in (0, width):
+        return ""
+    cells = "1 cell" if count == 1 else f"{count} cells"
+    return f"has {cells} where the first line has {width}. Mend the line, or give another separator."
 
 
-def _lines(cells: Cells) -> Iterator[tuple[int, list[str]]]:
-    """Each line's cells, with the number of the file's line they end on."""
-    with _bytes(cells.path, cells.packed, cells.shown) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-        for _ in range(cells.skip):
-            text.readline()
+def plain(cells: Cells, target: Path) -> Cells:
+    """A copy of a right but unusual file (lines end in different ways, or the first are empty) in the plainest form."""
+    with _text(cells) as text, target.open("w", encoding="utf-8", newline="") as copy:
         reader = csv.reader(text, delimiter=cells.separator, skipinitialspace=True, strict=True)
-        for record in reader:
-            yield cells.skip + reader.line_num, record
+        writer = csv.writer(copy, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        writer.writerows(record[: len(cells.names)] for record in reader if record)
+    return replace(cells, path=target, packed=False, separator=",", skip=0)

@@ -8,22 +8,24 @@ from __future__ import annotations
 import hashlib
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from kpareto.delimited import Cells, Csv, complaint, examine, rewritten
+from kpareto.delimited import Cells, Csv, complaint, examine, plain
 from kpareto.errors import BadTable, did_you_mean, shorten
-from kpareto.texts import Rolled, encode, refused
+from kpareto.texts import Coded, Rolled, encode, numpy_of, refused
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+Answer = TypeVar("Answer")
 Ask = Callable[[str], "duckdb.DuckDBPyRelation"]  # runs a query
 
 PARTS = (".parquet", ".parq", ".pq")
@@ -83,7 +85,8 @@ def scan(source: str | Path | Csv, engine: Engine) -> Scan:
             return _parquet(path, [path])
         if path.suffix.lower() in PARTS and path.stat().st_size:
             raise BadTable(f"File {str(path)!r} is not a Parquet file, whatever its name says. Write it again.")
-        return _delimited(examine(source if isinstance(source, Csv) else Csv(path), engine.folder))
+        cells = examine(source if isinstance(source, Csv) else Csv(path), engine.folder)
+        return Scan(cells.shown, cells.names, _rows(cells), cells)
     except OSError as error:
         raise BadTable(f"File {str(path)!r} cannot be read: {error.strerror or error}.") from error
 
@@ -120,6 +123,10 @@ def _parquet(path: Path, parts: list[Path]) -> Scan:
         names = list(pq.read_schema(parts[0]).names)
     except (pa.ArrowException, OSError) as error:
         raise _damaged(parts[0], error) from error
+    small = Counter(name.lower() for name in names)
+    same = [name for name in names if small[name.lower()] > 1]
+    if same and len(parts) > 1:  # the engine matches the columns of parts by name, whatever the case
+        raise BadTable(f"The parts in {str(path)!r} have columns {same[0]!r} and {same[1]!r}. Rename one of them.")
     # Spark and others keep a column in the folders' names: year=2024/part.parquet.
     hive = [] if parts == [path] else [part.split("=")[0] for part in parts[0].relative_to(path).parts if "=" in part]
     names += [name for name in hive if name not in names]
@@ -133,14 +140,13 @@ def _damaged(part: Path, error: Exception) -> BadTable:
     return BadTable(f"File {str(part)!r} is not a whole Parquet file ({reason}). Write it again.")
 
 
-def _delimited(cells: Cells) -> Scan:
+def _rows(cells: Cells) -> str:
     own = [literal(f"c{position}") for position in range(len(cells.names))]
     typed = ", ".join(f"{name}: 'VARCHAR'" for name in own)
     options = ", ".join(
         (
             "auto_detect = false",
             f"header = {'true' if cells.header else 'false'}",
-            f"skip = {cells.skip}",
             f"delim = {literal(cells.separator)}",
             "quote = '\"'",
             "escape = '\"'",
@@ -149,7 +155,7 @@ def _delimited(cells: Cells) -> Scan:
             f"force_not_null = [{', '.join(own)}]",  # an empty cell is the text "", as in any text file
         )
     )
-    return Scan(cells.shown, cells.names, f"read_csv({literal(globbed(cells.path))}, {options})", cells)
+    return f"read_csv({literal(globbed(cells.path))}, {options})"
 
 
 def literal(text: str) -> str:
@@ -164,20 +170,33 @@ def globbed(path: Path) -> str:
 
 def roll_up_file(file: Scan, engine: Engine, wanted: Sequence[str]) -> Rolled:
     """The distinct rows of a file over the wanted columns, by one GROUP BY."""
+    _check_parts(file, wanted)
+    return asked(file, engine, lambda rows: roll_up(engine.connection.sql, rows, file.columns, wanted))
+
+
+def asked(file: Scan, engine: Engine, answer: Callable[[str], Answer]) -> Answer:
+    """What the engine answers about the rows of a file (``answer`` gets what stands after FROM).
+
+    Where it stumbles over a text file, the error names the line that is wrong; if none is, a plain copy is read.
+    """
     import duckdb
 
-    _check_parts(file, wanted)
+    cells = file.cells
     try:
-        return roll_up(engine.connection.sql, file.rows, file.columns, wanted)
+        if cells is None or not cells.skip:  # with empty lines in front it mistakes where lines end
+            return answer(file.rows)
+    except duckdb.OutOfMemoryException as error:
+        raise BadTable(
+            f"The distinct rows of {file.shown!r} do not fit into memory. Give fewer columns a role, or more memory."
+        ) from error
     except duckdb.Error as error:
-        if file.cells is None:
+        if cells is None:
             raise _damaged(Path(file.shown), error) from error
-        wrong = complaint(file.cells)
-        if wrong is not None:
-            raise wrong from error
-    plain = _delimited(rewritten(file.cells, engine.folder / "plain.csv"))
+    wrong = complaint(cells)
+    if wrong is not None:
+        raise wrong
     try:
-        return roll_up(engine.connection.sql, plain.rows, plain.columns, wanted)
+        return answer(_rows(plain(cells, engine.folder / "plain.csv")))
     except duckdb.Error as error:
         reason = str(error).partition("\n")[0]
         raise BadTable(f"File {file.shown!r} cannot be read ({reason}). Write it again as plain CSV.") from error
@@ -198,12 +217,18 @@ def roll_up(ask: Ask, rows: str, columns: Sequence[str], wanted: Sequence[str]) 
     return rolled(answer, wanted)
 
 
-def rolled(answer: pa.Table, wanted: Sequence[str]) -> Rolled:
-    """The answer to a GROUP BY, whose last column counts the rows."""
-    return Rolled(
-        tuple(encode(answer.column(place), name) for place, name in enumerate(wanted)),
-        answer.column(len(wanted)).to_numpy().astype(np.int64),
+def rolled(answer: pa.Table, wanted: Sequence[str], named: Mapping[int, pa.Array] | None = None) -> Rolled:
+    """The answer to a GROUP BY, whose last column counts the rows; columns in ``named`` hold places in those texts."""
+    given = {} if named is None else named
+
+    def integers(place: int) -> np.ndarray:
+        return numpy_of(answer.column(place).combine_chunks()).astype(np.int64)
+
+    columns = (
+        Coded(given[place], integers(place)) if place in given else encode(answer.column(place), name)
+        for place, name in enumerate(wanted)
     )
+    return Rolled(tuple(columns), integers(len(wanted)))
 
 
 def _check_parts(file: Scan, wanted: Sequence[str]) -> None:

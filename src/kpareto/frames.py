@@ -23,7 +23,7 @@ from kpareto.hierarchy import Hierarchy, flat
 from kpareto.schema import Schema
 from kpareto.sources import opened
 from kpareto.table import Domain, Table, distinct_rows, make_table
-from kpareto.texts import Coded, Dictionary, Rolled, arrange, object_text
+from kpareto.texts import Coded, Dictionary, Rolled, arrange, arrow_places, arrow_texts, numpy_of, object_text
 
 Missing = Literal["drop", "category", "error"]
 POLICIES: tuple[Missing, ...] = ("drop", "category", "error")
@@ -69,14 +69,15 @@ def _blanked(found: Rolled, missing: Missing, missing_values: Sequence[object]) 
     import pyarrow.compute as pc
 
     given = (missing_values,) if isinstance(missing_values, str) else missing_values
-    marks = {object_text(value, "missing_values") for value in given} - {None}
+    marks = [object_text(value, "missing_values") for value in given]
     if missing == "category":
-        marks.add(MISSING)  # a release read again has it as text
-    listed = pa.array(sorted(mark for mark in marks if mark is not None), type=pa.large_string())
-    return [
-        replace(column, texts=pc.if_else(pc.is_in(column.texts, value_set=listed), None, column.texts))
-        for column in found.columns
-    ]
+        marks.append(MISSING)  # a release read again has it as text
+    listed = arrow_texts(marks)
+
+    def blanked(texts: pa.Array) -> pa.Array:
+        return pc.if_else(pc.is_in(texts, value_set=listed), pa.nulls(len(texts), texts.type), texts)
+
+    return [replace(column, texts=blanked(column.texts)) for column in found.columns]
 
 
 def _table(schema: Schema, columns: Mapping[str, Coded], weights: np.ndarray, missing: Missing) -> Table:
@@ -108,7 +109,7 @@ def _table(schema: Schema, columns: Mapping[str, Coded], weights: np.ndarray, mi
 
 def _absent(column: Coded) -> np.ndarray:
     """Which rolled-up rows have no value: (rows,) bool."""
-    nulls = np.append(column.texts.is_null().to_numpy(zero_copy_only=False), True)
+    nulls = np.append(numpy_of(column.texts.is_null()).astype(np.bool_), True)
     return nulls[column.codes]
 
 
@@ -116,7 +117,7 @@ def _dictionary(column: Coded, keep: np.ndarray) -> Dictionary:
     """The values of the kept rows in order, missing ones last, with a code per kept row."""
     codes = column.codes[keep]
     used = np.flatnonzero(np.bincount(codes + 1, minlength=len(column.texts) + 1)[1:])
-    found = arrange(column.texts.take(used))
+    found = arrange(column.texts.take(arrow_places(used)))
     rank = np.full(len(column.texts) + 1, -1, dtype=np.int32)  # the last entry is for code -1, no value
     rank[used] = found.codes
     own = rank[codes]

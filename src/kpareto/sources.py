@@ -17,7 +17,7 @@ import numpy as np
 from kpareto.delimited import Csv
 from kpareto.errors import BadTable, shorten
 from kpareto.files import Engine, Scan, engine, roll_up, roll_up_file, rolled, scan
-from kpareto.texts import Coded, Rolled, encode, object_texts, refused, texts
+from kpareto.texts import Rolled, arrow_places, encode, object_texts, refused, texts
 
 if TYPE_CHECKING:
     import duckdb
@@ -40,6 +40,8 @@ class Source(Protocol):
 @contextmanager
 def opened(source: object, encoding: str = "utf-8") -> Iterator[Source]:
     """The source as something that can roll up its rows."""
+    if isinstance(source, str) and "://" in source:
+        raise BadTable(f"{source!r} is an address, and only files are read here. Copy the table to a file first.")
     if isinstance(source, str | PathLike):
         source = Csv(Path(fspath(source)), encoding) if encoding != "utf-8" else Path(fspath(source))
     if isinstance(source, Csv | Path):
@@ -90,15 +92,18 @@ class ArrowSource:
         import pyarrow as pa
         import pyarrow.types as is_
 
-        def legible(column: pa.ChunkedArray) -> pa.ChunkedArray:
+        def legible(name: str) -> pa.ChunkedArray:
             """The column in types DuckDB knows."""
-            if isinstance(column.type, pa.BaseExtensionType):
-                column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
+            column = self.table.column(name)
             if is_.is_float16(column.type):
                 return column.cast(pa.float32())
-            return column.cast(pa.string()) if is_.is_decimal256(column.type) else column
+            if not is_.is_decimal256(column.type):
+                return column
+            coded = encode(column, name)
+            whole = pa.concat_arrays([coded.texts, pa.nulls(1, coded.texts.type)])
+            return pa.chunked_array([whole.take(arrow_places(coded.codes % len(whole)))])  # -1 is the last
 
-        chosen = pa.table([legible(self.table.column(name)) for name in wanted], names=list(wanted))
+        chosen = pa.table([legible(name) for name in wanted], names=list(wanted))
         self.engine.connection.register("kpareto_rows", chosen)
         return roll_up(self.engine.connection.sql, "kpareto_rows", wanted, wanted)
 
@@ -153,10 +158,16 @@ class FrameSource:
         import narwhals.stable.v2 as nw
 
         own = [f"c{place}" for place in range(len(wanted))]
-        chosen = self.frame.select(*(nw.col(name).alias(new) for name, new in zip(wanted, own, strict=True)))
-        kinds = chosen.collect_schema()
-        for name, new in zip(wanted, own, strict=True):
-            check_kind(kinds[new], name)
+        kinds = self.frame.collect_schema()
+        for name in wanted:
+            check_kind(kinds[name], name)
+
+        def legible(name: str) -> nw.Expr:
+            """The column in types pyarrow knows."""
+            long = kinds[name] in (nw.Int128, nw.UInt128)
+            return nw.col(name).cast(nw.String) if long else nw.col(name)
+
+        chosen = self.frame.select(*(legible(name).alias(new) for name, new in zip(wanted, own, strict=True)))
         if isinstance(chosen, nw.LazyFrame):
             counted = chosen.group_by(own, drop_null_keys=False).agg(nw.len().alias("weight"))
             return rolled(counted.collect(backend="pyarrow").to_native(), wanted)
@@ -192,11 +203,13 @@ class PandasSource:
         for place, name in enumerate(wanted):
             column = self.frame.iloc[:, self.columns.index(name)].reset_index(drop=True)
             kind = nw.from_native(column, series_only=True).dtype
-            if kind in (nw.Object, nw.Unknown, nw.Categorical, nw.Enum):
+            bare = column.dtype == object or getattr(column.dtype, "storage", "") == "python"
+            if bare or kind in (nw.Unknown, nw.Categorical, nw.Enum):
                 codes, named[place] = _numbered(column, name)
                 column = pd.Series(codes)
             else:
                 check_kind(kind, name)
+                column = column.astype("float32") if column.dtype == "float16" else column  # pandas cannot group by it
             found[f"c{place}"] = column
         counted = (
             nw.from_native(pd.DataFrame(found), eager_only=True)
@@ -204,13 +217,7 @@ class PandasSource:
             .agg(nw.len().alias("weight"))
             .to_arrow()
         )
-        columns = tuple(
-            Coded(named[place], counted.column(place).to_numpy().astype(np.int64))
-            if place in named
-            else encode(counted.column(place), name)
-            for place, name in enumerate(wanted)
-        )
-        return Rolled(columns, counted.column(len(wanted)).to_numpy().astype(np.int64))
+        return rolled(counted, wanted, named)
 
 
 def _numbered(column: pd.Series[Any], name: str) -> tuple[np.ndarray, pa.Array]:
@@ -239,12 +246,12 @@ def _frame_source(source: object) -> Source:
     import narwhals.stable.v2 as nw
 
     native: Any = nw.to_native(source, pass_through=True)
+    if nw.dependencies.is_pandas_dataframe(native):
+        return PandasSource(native)
     try:
         frame = nw.from_native(native)
     except TypeError:
         raise _unknown(source) from None
-    if frame.implementation.is_pandas():
-        return PandasSource(native)
     return FrameSource(frame, tuple(frame.collect_schema().names()))
 
 

@@ -75,9 +75,47 @@ def encode(values: pa.ChunkedArray, column: str) -> Coded:
         values = pa.chunked_array([chunk.storage for chunk in values.chunks], values.type.storage_type)
     if is_.is_dictionary(values.type):  # chunks may have dictionaries of their own
         values = values.cast(values.type.value_type)
+    if is_.is_null(values.type):
+        return Coded(pa.nulls(0, pa.large_string()), np.full(len(values), -1, dtype=np.int64))
     encoded = values.dictionary_encode().unify_dictionaries().combine_chunks()
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return Coded(texts(encoded.dictionary, column), codes)
+    return Coded(texts(encoded.dictionary, column), _indices(encoded))
+
+
+# pyarrow loads all of pandas before it turns numpy's arrays or Python's lists into its own, or back; a table read from
+# a file need not wait for that. These four go by the memory itself.
+def numpy_of(values: pa.Array) -> np.ndarray:
+    """Numbers without gaps as numpy has them; booleans as 0 and 1."""
+    import pyarrow as pa
+    import pyarrow.types as is_
+
+    if is_.is_boolean(values.type):
+        values = values.cast(pa.uint8())
+    plain = np.frombuffer(values.buffers()[1] or b"", dtype=values.type.to_pandas_dtype())
+    return plain[values.offset : values.offset + len(values)]
+
+
+def _indices(encoded: pa.DictionaryArray) -> np.ndarray:
+    """Where each value stands in the dictionary, -1 for no value: (values,) int64."""
+    codes = numpy_of(encoded.indices).astype(np.int64)
+    return np.where(numpy_of(encoded.is_valid()), codes, -1) if encoded.null_count else codes
+
+
+def arrow_places(places: np.ndarray) -> pa.Array:
+    """Places in an array, for its take."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.int64(), len(places), [None, pa.py_buffer(places.astype(np.int64))])
+
+
+def arrow_texts(found: Iterable[str | None]) -> pa.Array:
+    """Python's texts as a large_string array, null for None."""
+    import pyarrow as pa
+
+    listed = [None if text is None else text.encode() for text in found]
+    offsets = np.cumsum([0, *(0 if text is None else len(text) for text in listed)], dtype=np.int64)
+    valid = np.packbits(np.array([text is not None for text in listed], dtype=np.bool_), bitorder="little")
+    data = b"".join(text for text in listed if text is not None)
+    return pa.Array.from_buffers(pa.large_string(), len(listed), list(map(pa.py_buffer, (valid, offsets, data))))
 
 
 def arrange(texts: pa.Array) -> Dictionary:
@@ -87,7 +125,7 @@ def arrange(texts: pa.Array) -> Dictionary:
     encoded = texts.dictionary_encode()
     distinct = encoded.dictionary
     kind, sizes = _sizes(distinct)
-    order = pc.array_sort_indices(distinct).to_numpy()
+    order = numpy_of(pc.array_sort_indices(distinct)).astype(np.int64)
     if sizes is not None:
         # Stable, so equal sizes (39 and 39.0 in a text file) stay in text order.
         order = order[np.argsort(sizes[order], kind="stable")]
@@ -95,8 +133,8 @@ def arrange(texts: pa.Array) -> Dictionary:
     rank = np.empty(len(order) + 1, dtype=np.int32)
     rank[order] = np.arange(len(order))
     rank[-1] = -1
-    codes = rank[encoded.indices.fill_null(-1).to_numpy()]
-    values = tuple(distinct.take(order).to_numpy(zero_copy_only=False).tolist())
+    codes = rank[_indices(encoded)]
+    values = tuple(distinct.take(arrow_places(order)).to_pylist())
     return Dictionary(values, codes, kind, sizes)
 
 
@@ -110,7 +148,7 @@ def _sizes(distinct: pa.Array) -> tuple[Literal["number", "date", "text"], np.nd
     if not len(distinct):
         return "text", None
     if every(NUMBER):
-        return "number", pc.cast(distinct, pa.float64()).to_numpy()
+        return "number", numpy_of(pc.cast(distinct, pa.float64()))
     if every(DATE) or every(MOMENT):
         bare = pc.utf8_slice_codeunits(pc.utf8_rtrim(distinct, characters="Z"), 0, len("2024-01-31T12:30:00.123456"))
         try:
@@ -141,7 +179,7 @@ def texts(values: pa.Array, column: str) -> pa.Array:
     if is_.is_floating(kind):
         return _float_texts(values)
     if is_.is_decimal(kind):
-        return _listed(decimal_text(value) for value in values.to_pylist())
+        return arrow_texts(decimal_text(value) for value in values.to_pylist())
     if is_.is_date(kind):
         return _moment_texts(pc.cast(values, pa.date32()).cast(pa.int32()), "D", zone=False)
     if is_.is_timestamp(kind):
@@ -159,27 +197,21 @@ def refused(column: str, kind: str) -> BadTable:
     )
 
 
-def _listed(found: Iterable[str | None]) -> pa.Array:
-    import pyarrow as pa
-
-    return pa.array(list(found), type=pa.large_string())
-
-
 def _float_texts(values: pa.Array) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    plain = values.to_numpy(zero_copy_only=False)  # no value is NaN here
+    plain = np.where(numpy_of(values.is_valid()), numpy_of(values), np.nan).astype(values.type.to_pandas_dtype())
     whole = np.isfinite(plain) & (plain == np.trunc(plain)) & (np.abs(plain) < EXACT)
-    digits = pc.cast(pa.array(np.where(whole, plain, 0).astype(np.int64), mask=~whole), pa.large_string())
+    digits = pc.cast(arrow_places(np.where(whole, plain, 0)), pa.large_string())
     rest = np.flatnonzero(~whole)
     if not rest.size:
         return digits
     # str of a numpy float is the shortest text of that very type: 0.1 stays 0.1 in single precision.
-    others: list[str | None] = [None if value != value else str(value) for value in plain[rest]]
-    spread = np.full(len(plain), None, dtype=object)
-    spread[rest] = others
-    return pc.coalesce(digits, pa.array(spread, type=pa.large_string()))
+    others = arrow_texts(None if value != value else str(value) for value in plain[rest])
+    place = np.arange(len(plain))
+    place[rest] = len(plain) + np.arange(len(rest))
+    return pa.concat_arrays([digits, others]).take(arrow_places(place))
 
 
 def decimal_text(value: decimal.Decimal | None) -> str | None:
@@ -196,10 +228,10 @@ def decimal_text(value: decimal.Decimal | None) -> str | None:
 
 def _moment_texts(ticks: pa.Array, unit: str, *, zone: bool = False, clock: bool = False) -> pa.Array:
     """Texts of whole ticks since 1970-01-01, or since midnight for times of day."""
-    known = ticks.is_valid().to_numpy(zero_copy_only=False)
-    moments = ticks.fill_null(0).to_numpy().astype(np.int64).view(f"datetime64[{unit}]")
+    known = numpy_of(ticks.is_valid()).astype(np.bool_)
+    moments = np.where(known, numpy_of(ticks), 0).astype(np.int64).view(f"datetime64[{unit}]")
     found = (_moment_text(text, zone=zone, clock=clock) for text in np.datetime_as_string(moments).tolist())
-    return _listed(text if have else None for text, have in zip(found, known.tolist(), strict=True))
+    return arrow_texts(text if have else None for text, have in zip(found, known.tolist(), strict=True))
 
 
 def _moment_text(iso: str, *, zone: bool, clock: bool) -> str:
@@ -216,7 +248,7 @@ def _moment_text(iso: str, *, zone: bool, clock: bool) -> str:
 def object_texts(values: Iterable[object], column: str) -> pa.Array:
     """The text of each Python object, as frames keep them in columns without a type of their own."""
     try:
-        return _listed(object_text(value, column) for value in values)
+        return arrow_texts(object_text(value, column) for value in values)
     except UnicodeEncodeError as error:
         raise BadTable(
             f"Column {column!r} holds text that is not Unicode ({error.object!r}). Decode it again with its encoding."
