@@ -50,14 +50,14 @@ class Composition:
             return "The two releases have no class in common, as far as this test can see."
         if not self.found:
             return f"Together with the earlier release, every class still has at least {self.k} {self.unit}."
-        bound = " at most" if self.by == "labels" else ""
         text = (
-            f"Together with the earlier release {self.small:,} of {self.matched:,} {self.unit} are in classes of"
-            f"{bound} fewer than {self.k} ({self.small_classes:,} classes), and {self.alone:,} are alone"
+            f"Together with the earlier release {self.small:,} of {self.matched:,} {self.unit} are in classes of "
+            f"fewer than {self.k} ({self.small_classes:,} classes), and {self.alone:,} are alone"
         )
-        if self.column is None:
-            return f"{text}."
-        return f"{text}; the value of {self.column!r} of {self.revealed:,} is certain from both and from neither alone."
+        if self.column is not None:
+            text += f"; the value of {self.column!r} of {self.revealed:,} is certain from both and from neither alone"
+        more = " People were matched by labels only, so their classes may be smaller still."
+        return f"{text}.{more if self.by == 'labels' else ''}"
 
     def to_dict(self) -> dict[str, object]:
         """The same as plain data."""
