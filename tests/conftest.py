@@ -1,9 +1,28 @@
-"""What all tests share: one Hypothesis profile, so that a busy machine fails no test."""
+"""What all tests share: one Hypothesis profile, so that a busy machine fails no test, and a tiny table."""
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
 from hypothesis import HealthCheck, settings
+
+from kpareto.hierarchy import flat, from_levels
+from kpareto.schema import Schema
+from kpareto.table import Table, make_table
 
 # No deadline: the first call of a compiled loop takes seconds, and test machines are shared.
 settings.register_profile("house", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
+
+
+@pytest.fixture
+def tiny() -> Table:
+    """PO's Table 1 in spirit: six rows, two quasi-identifiers, a sensitive column."""
+    schema = Schema(("zip", "sex"), sensitive=("disease",))
+    zips = from_levels(
+        "zip", [["13053", "1305*", "*"], ["13058", "1305*", "*"], ["13063", "1306*", "*"], ["13067", "1306*", "*"]]
+    )
+    sexes = flat("sex", ["F", "M"])
+    codes = np.array([[0, 0], [0, 0], [1, 0], [2, 1], [3, 1], [3, 1]], dtype=np.int32)
+    disease = (("flu", "hepatitis"), np.array([0, 1, 0, 1, 1, 0]), None)
+    return make_table(schema, (zips, sexes), codes, np.ones(6, dtype=np.int64), {"disease": disease})

@@ -13,7 +13,7 @@ import numpy as np
 from kpareto._version import __version__
 from kpareto.dominance import Ties, hypervolume, non_dominated
 from kpareto.errors import BadJob, Unsafe, did_you_mean
-from kpareto.measure import Measure
+from kpareto.measure import Measure, Model
 from kpareto.partition import Partition
 from kpareto.preference import preferred
 from kpareto.problem import Numbers, Problem
@@ -192,14 +192,18 @@ class Front:
         return Point(self, int(places[preferred(self.numbers.values[places][:, columns], list(wishes.values()))]))
 
     def knee(self) -> Point:
-        """The point furthest below the line (or plane) through the extremes, k on a logarithmic axis.
+        """The point where privacy and information are cheapest together; beyond it each step of privacy costs more.
 
-        Beyond it, one more step of privacy costs more than the steps before it did.
+        Objectives are scaled from 0 (best on the front) to 1 (worst), sizes such as k on a logarithmic scale; the mean
+        cost of the privacy objectives and the mean cost of the others weigh the same.
         """
         if len(self) == 0:
             raise Unsafe("The front is empty, so it has no knee. Relax the limits.")
         scaled = scaled_costs(self)
-        return Point(self, int(np.lexsort((np.arange(len(self)), scaled.sum(axis=1).round(12)))[0]))
+        private = np.array([is_privacy(measure) for measure in self.problem.objectives])
+        sides = [scaled[:, side].mean(axis=1) for side in (private, ~private) if side.any()]
+        total = np.round(np.sum(sides, axis=0), 12)
+        return Point(self, int(np.lexsort((np.arange(len(self)), total))[0]))
 
     def prices(self, privacy: str = "k", loss: str | None = None) -> list[dict[str, float]]:
         """The marginal price along the front: what one more unit of privacy costs from each point to the next.
@@ -207,7 +211,8 @@ class Front:
         Rows: id, the two values, step in privacy, step in loss, price per unit.
         """
         gained = self._column(privacy)
-        paid = self._column(loss) if loss else next(c for c in range(len(self.names)) if c != gained)
+        losses = [c for c, m in enumerate(self.problem.objectives) if c != gained and not is_privacy(m)]
+        paid = self._column(loss) if loss else next(iter(losses), int(gained == 0))
         pair = self.numbers.keys[:, [gained, paid]]
         places = non_dominated(pair, "one")
         ranked = places[np.argsort(self.numbers.values[places, gained] * self.problem.better[gained])]
@@ -319,6 +324,12 @@ def make_front(
     )
     ranked = chosen.take(order)
     return Front(problem, space, found[order], replace(ranked, which=np.arange(len(order))), provenance)
+
+
+def is_privacy(measure: Measure) -> bool:
+    """Whether a measure speaks of protection rather than of information."""
+    name = measure.name.partition("(")[0]
+    return isinstance(measure, Model) or name in ("risk-mean", "risk-share", "uniques", "s-k", "s-l")
 
 
 def scaled_costs(front: Front) -> np.ndarray:

@@ -152,7 +152,7 @@ class Problem:
                 met &= values[:, place] <= threshold + slack
         return met
 
-    def _numbers_of(self, made: Sequence[tuple[int, Partition]]) -> Numbers:
+    def by_partitions(self, made: Sequence[tuple[int, Partition]]) -> Numbers:
         """The same numbers from partitions, for measures the kernels do not know."""
         watched, count = self._watched, len(self.objectives)
         values = np.array([[m(p) for m in watched] for _, p in made], dtype=np.float64).reshape(-1, len(watched))
@@ -196,7 +196,7 @@ class Problem:
         made: list[tuple[int, Partition]] = []
         for place, genome in enumerate(genomes):
             made += [(place, p) for p in partitions(self.table, space.decode(genome), self.suppression)]
-        return self._numbers_of(made)
+        return self.by_partitions(made)
 
     @cached_property
     def _counter(self) -> CutCounter:
