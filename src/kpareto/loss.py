@@ -8,7 +8,7 @@ that is suppressed, dropped or masked, loses all its cells; an empty release has
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce, wraps
 from math import gcd, lcm, log2
@@ -36,6 +36,15 @@ class ColumnLoss:
 
 
 @dataclass(frozen=True)
+class Scaling:
+    """How the whole numbers of a loss are read on one table: value = scale × whole numbers."""
+
+    factors: tuple[Fraction, ...]  # what one numerator counts, per column
+    exact: bool  # nothing was rounded
+    scale: Fraction
+
+
+@dataclass(frozen=True)
 class CellLoss:
     """A loss that adds up over cells: a Measure, and a table of whole numbers per column and cut.
 
@@ -49,42 +58,40 @@ class CellLoss:
     column: Callable[[Table, int], ColumnLoss]
     share: Callable[[Table, int], Fraction]  # what a cell of this column counts in the whole
     better: Better = "lower"
+    known: WeakKeyDictionary[Table, Scaling] = field(default_factory=WeakKeyDictionary, compare=False, repr=False)
 
-    def _factors(self, table: Table) -> list[Fraction]:
+    def _factors(self, table: Table) -> tuple[Fraction, ...]:
         """What one numerator counts, per column."""
-        columns = range(len(table.schema.quasi))
-        return [self.share(table, c) / self.column(table, c).denominator for c in columns]
+        return self._scaling(table).factors
 
-    def _largest(self, table: Table) -> Fraction:
-        """The value if every cell were suppressed."""
-        columns = range(len(table.schema.quasi))
-        return table.rows * sum(
-            (f * self.column(table, c).lost for c, f in zip(columns, self._factors(table), strict=True)), Fraction(0)
-        )
+    def _scaling(self, table: Table) -> Scaling:
+        """The factors and the unit of a table, worked out once: a search asks for them at every turn."""
+        if table not in self.known:
+            self.known[table] = self._worked_out(table)
+        return self.known[table]
+
+    def _worked_out(self, table: Table) -> Scaling:
+        columns = [self.column(table, c) for c in range(len(table.schema.quasi))]
+        factors = tuple(self.share(table, c) / column.denominator for c, column in enumerate(columns))
+        largest = table.rows * sum((f * column.lost for f, column in zip(factors, columns, strict=True)), Fraction(0))
+        used = [factor for factor in factors if factor]
+        # The largest number of which every factor is a multiple.
+        unit = Fraction(reduce(gcd, (f.numerator for f in used), 0) or 1, reduce(lcm, (f.denominator for f in used), 1))
+        exact = all(column.exact for column in columns) and largest < LARGEST * unit
+        return Scaling(factors, exact, unit if exact else max(largest, Fraction(1, LARGEST)) * 2 / LARGEST)
 
     def is_exact(self, table: Table) -> bool:
         """Whether ``table_of`` holds the loss without rounding."""
-        columns = range(len(table.schema.quasi))
-        if not all(self.column(table, c).exact for c in columns):
-            return False
-        return self._largest(table) < LARGEST * self._unit(table)
-
-    def _unit(self, table: Table) -> Fraction:
-        """The largest number of which every factor is a multiple."""
-        used = [factor for factor in self._factors(table) if factor]
-        if not used:
-            return Fraction(1)
-        return Fraction(reduce(gcd, (f.numerator for f in used)), reduce(lcm, (f.denominator for f in used)))
+        return self._scaling(table).exact
 
     def scale(self, table: Table) -> Fraction:
         """What one whole number counts; the same for every column."""
-        if self.is_exact(table):
-            return self._unit(table)
-        return max(self._largest(table), Fraction(1, LARGEST)) * 2 / LARGEST
+        return self._scaling(table).scale
 
     def _whole(self, table: Table, column: int, numerators: np.ndarray) -> np.ndarray:
-        factor = self._factors(table)[column] / self.scale(table)
-        if factor.denominator == 1 and self.is_exact(table):
+        scaling = self._scaling(table)
+        factor = scaling.factors[column] / scaling.scale
+        if factor.denominator == 1 and scaling.exact:
             return numerators * int(factor)
         return np.array([round(int(n) * factor) for n in numerators.ravel()], dtype=np.int64).reshape(numerators.shape)
 
