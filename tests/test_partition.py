@@ -122,6 +122,14 @@ def test_too_few_masked_rows_are_dropped_and_said_so() -> None:
     assert made.note == "2 suppressed rows were dropped, not masked: as a class of 2 they would not meet the limits."
 
 
+def test_masked_rows_are_compared_by_persons() -> None:
+    """Two masked persons are as many as the two persons of the smallest class, although that has three rows."""
+    table = table_of_sizes([1, 1, 3], persons=[1, 1, 2])
+    made = partition(table, bottom(table.hierarchies), Suppression("cap-max-k", 2.0, rows="mask"))
+    assert made.sizes.tolist() == [2, 2]
+    assert made.visible.tolist() == [True, True]
+
+
 def test_constraint_is_infeasible_above_the_limit() -> None:
     """The rule constraint suppresses every failing class and says whether the limit is kept."""
     table = table_of_sizes([1, 2, 5])

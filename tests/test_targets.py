@@ -93,6 +93,14 @@ def test_a_constant_target_loses_nothing() -> None:
     assert make("reg")(made) == make("reg(dispersion=deviation)")(made) == 0.0
 
 
+def test_the_global_centre_is_the_lower_median() -> None:
+    """Of 0, 1, 5, 9 the centre is 1: the suppressed 9 is 8 off, and all rows together are 1 + 0 + 4 + 8 off."""
+    table = table_of_targets([[0, 1, 5], [9]])
+    made = partition(table, bottom(table.hierarchies), Suppression("below-k", k=2))
+    assert make("reg-deviation(centre=global)")(made) == pytest.approx((5 + 8) / 13)
+    assert make("reg-deviation")(made) == pytest.approx(5 / 13)
+
+
 def test_costs_change_the_price_not_the_majority() -> None:
     """The majority answers even where another answer would be cheaper, as Iyengar defines it."""
     made = classes_of([["ill", "well", "well"]])
