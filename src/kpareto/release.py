@@ -1,0 +1,271 @@
+"""Release a chosen recoding of a table: recode, suppress, write, count again what was written, certify.
+
+Nothing is moved into place before the independent verifier has read the written file and found every limit met there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from kpareto.certificate import Certificate, Facts, Warned, certify
+from kpareto.delimited import Csv
+from kpareto.errors import BadInput, BadJob, BadTable, Unsafe
+from kpareto.files import literal
+from kpareto.frames import fingerprint
+from kpareto.measure import Measure, Model
+from kpareto.measures import make
+from kpareto.partition import Partition
+from kpareto.recoded import STAR, Handling, Recoded, opened_rows, recode, shown_labels
+from kpareto.stored import Choice, as_choice
+from kpareto.verify import Verified, verify
+from kpareto.whole import checked, reason, whole
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Format = Literal["csv", "parquet"]
+FORMATS: dict[str, Format] = {".csv": "csv", ".parquet": "parquet", ".parq": "parquet", ".pq": "parquet"}
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """What leaves the house: the recoded rows, what was suppressed, and the certificate."""
+
+    certificate: Certificate
+    partition: Partition
+    verified: Verified
+    path: Path | None = None  # the written file
+    data: Any = None  # the rows, where no target was given: of the frame's own type, else a pyarrow table
+    formulas: Mapping[str, int] = field(default_factory=dict)  # column -> cells that a spreadsheet would run
+    remarks: tuple[str, ...] = ()  # what had to be done otherwise than asked, and what to look out for
+    warnings: tuple[Warned, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Released rows."""
+        return self.verified.rows
+
+    @property
+    def suppressed(self) -> int:
+        """Rows that were dropped or masked."""
+        return self.partition.suppressed_rows
+
+
+def release(
+    choice: object,
+    source: object,
+    target: str | PathLike[str] | None = None,
+    *,
+    limits: Mapping[str, float] | None = None,
+    handling: Handling | None = None,
+    warnings: Sequence[Warned] = (),
+    encoding: str = "utf-8",
+) -> Release:
+    """Recode the rows of a source as chosen, and write them to a CSV or Parquet file (or return them).
+
+    ``choice`` is a Choice or a point of a front. ``limits`` are measures with the least (k, l) or most (t, alpha)
+    they may be; if the rows as written do not meet them, Unsafe is raised and nothing is written.
+    """
+    chosen, how = as_choice(choice, limits), handling or Handling()
+    place = None if target is None else checked(target)
+    if place is not None:
+        _check_target(place, source)
+    found, remarks = settled(chosen)
+    warned = [*warnings, *_own_warnings(how)]
+    kind = None if place is None else format_of(place)
+    with opened_rows(source, encoding) as rows:
+        _check_rows(chosen, rows.count)
+        recoded = recode(rows, chosen, found, how, plain=kind == "csv")
+        released, formulas = recoded.survey()
+        expected = chosen.table.rows - int(found.rows[~found.visible].sum())
+        if released != expected:
+            raise BadTable(
+                f"The source gives {released:,} rows to release where the chosen table gives {expected:,}. "
+                "Give the very table that the recoding was chosen for, and the same missing values."
+            )
+        remarks += _formula_remarks(formulas, how)
+        facts = Facts(
+            recoded.roles,
+            recoded.labels,
+            {"order": how.order, "seed": how.seed, "identifiers": how.identifiers, "shown": dict(how.shown),
+             "formulas": how.formulas},
+            rows.program,
+            fingerprint(source),
+            [str(value) for value in how.missing_values],
+            "frame" if kind is None else kind,
+            warned,
+            remarks,
+        )  # fmt: skip
+        work = _Work(chosen, found, recoded, facts)
+        if place is None:
+            certificate, verified = work.tried(rows.engine.folder / "release.parquet")
+            data = _frame(recoded)
+        else:
+            with whole(place) as part:
+                certificate, verified = work.tried(part)
+            data = None
+    return Release(certificate, found, verified, place, data, formulas, tuple(remarks), tuple(warned))
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """All that is needed to write a release and to certify it."""
+
+    choice: Choice
+    partition: Partition
+    recoded: Recoded
+    facts: Facts
+
+    def tried(self, part: Path) -> tuple[Certificate, Verified]:
+        """Write to a place where nobody looks yet, count what was written there, and certify it."""
+        self._write(part)
+        certificate = certify(part, self.choice, self.partition, self.facts)
+        return certificate, verify(part, certificate)
+
+    def _write(self, part: Path) -> None:
+        import duckdb
+
+        form = "csv, HEADER true" if self.facts.format == "csv" else "parquet"
+        query = f"COPY ({self.recoded.query()}) TO {literal(str(part))} (FORMAT {form}, USE_TMP_FILE false)"
+        try:
+            self.recoded.rows.engine.connection.execute(query)
+        except duckdb.Error as error:
+            why = "no space is left" if "No space left" in str(error) else reason(error)
+            raise BadInput(f"The release could not be written: {why}. Nothing was released.") from error
+
+
+def settled(choice: Choice) -> tuple[Partition, list[str]]:
+    """The partition that is released, every limit met, and what had to be done otherwise than asked."""
+    found = choice.partition()
+    models = [(make(spec), spec, limit) for spec, limit in choice.limits.items()]
+    remarks = [found.note] if found.note else []
+    masked = found.suppressed & found.visible
+    if masked.any():
+        failing = [spec for model, spec, limit in models if (_failing(model, limit, found) & masked).any()]
+        stars = choice.recoding.labels
+        twin = [all(labels[group] == STAR for labels, group in zip(stars, row, strict=True))
+                for row in found.groups[~found.suppressed].tolist()]  # fmt: skip
+        if failing or any(twin):
+            why = f"as a class they would not meet {failing[0]}" if failing else "a class that is kept looks like them"
+            found = replace(choice, suppression=replace(choice.suppression, rows="drop")).partition()
+            remarks.append(f"{found.suppressed_rows:,} suppressed rows were dropped, not masked: {why}.")
+    if found.empty:
+        raise Unsafe(
+            f"Every one of the {choice.table.rows:,} rows would be suppressed. "
+            "Choose a coarser recoding, or smaller limits; nothing was released."
+        )
+    if not found.feasible:
+        raise Unsafe(
+            f"{found.suppressed_rows:,} of {choice.table.rows:,} rows would have to be suppressed, and at most "
+            f"{choice.suppression.allowed(choice.table.rows):,} may be. Choose a coarser recoding; nothing was released."
+        )
+    for model, spec, limit in models:
+        _check_limit(model, spec, limit, found)
+    return found, remarks
+
+
+def _failing(measure: Measure, limit: float, partition: Partition) -> np.ndarray:
+    """Which classes are beyond the limit: (classes,) bool."""
+    if isinstance(measure, Model):
+        return measure.fails(limit)(partition) & partition.visible
+    value = measure(partition)
+    beyond = value < limit - 1e-12 if measure.better == "higher" else value > limit + 1e-12
+    return partition.visible if beyond else np.zeros_like(partition.visible)
+
+
+def _check_limit(measure: Measure, spec: str, limit: float, partition: Partition) -> None:
+    failing = _failing(measure, limit, partition)
+    if not failing.any():
+        return
+    side = "at least" if measure.better == "higher" else "at most"
+    value = measure(partition)
+    where = ""
+    if isinstance(measure, Model):
+        first = int(np.flatnonzero(failing)[0])
+        value = float(measure.by_class(partition)[first])
+        labels = partition.recoding.labels
+        cells = [STAR if g < 0 else labels[c][g] for c, g in enumerate(partition.groups[first].tolist())]
+        where = f" in the class ({', '.join(cells)})"
+    raise Unsafe(f"{spec} is {value:.6g}{where}, and {side} {limit:g} is asked. Nothing was released.")
+
+
+def _own_warnings(how: Handling) -> list[Warned]:
+    found = []
+    if how.order == "kept":
+        found.append(("W-order", "The rows are in the order of the input, which may tell who is who."))
+    medians = [name for name, shown in how.shown.items() if shown == "median"]
+    if medians:
+        found.append(
+            ("W8", f"The medians shown in {', '.join(medians)} are values of actual rows. Use declared borders instead.")
+        )
+    return found
+
+
+def _formula_remarks(formulas: Mapping[str, int], how: Handling) -> list[str]:
+    done = "were written behind an apostrophe" if how.formulas == "neutralise" else (
+        "would be run by a spreadsheet; give formulas='neutralise' to write them behind an apostrophe"
+    )  # fmt: skip
+    return [f"{count:,} cells of {name!r} begin with = + - or @ and {done}." for name, count in formulas.items()]
+
+
+def _check_rows(choice: Choice, count: int) -> None:
+    table = choice.table
+    if count != table.rows + table.dropped:
+        raise BadTable(
+            f"The source has {count:,} rows, and the table of the choice was read from {table.rows + table.dropped:,}. "
+            "Give the very table that the recoding was chosen for."
+        )
+
+
+def format_of(target: Path) -> Format:
+    """CSV or Parquet, by the name of the file."""
+    if target.suffix.lower() not in FORMATS:
+        raise BadJob(f"A release is written as .csv or .parquet, not as {target.name!r}. Give such a name.")
+    return FORMATS[target.suffix.lower()]
+
+
+def _check_target(target: Path, source: object) -> None:
+    if isinstance(source, Csv):
+        source = source.path
+    if not isinstance(source, str | PathLike):
+        return
+    given = Path(source).resolve()
+    if given == target or given in target.parents or (target.exists() and given.exists() and given.samefile(target)):
+        raise BadInput(f"The release would overwrite its own input {str(source)!r}. Give another target.")
+
+
+def _frame(recoded: Recoded) -> Any:
+    """The released rows in the kind of frame they came in; the untouched columns are the frame's own."""
+    rows = recoded.rows
+    if rows.frame is None:
+        return rows.ask(recoded.query())
+    answer = rows.ask(recoded.query(with_positions=True))
+    positions = answer.column(answer.num_columns - 1).to_numpy()
+    frame = rows.frame
+    places = [rows.columns.index(out.name) for out in recoded.outs]
+    if rows.program == "pandas":
+        result = frame.iloc[positions, places].reset_index(drop=True)
+        for at, out in enumerate(recoded.outs):
+            if out.touched:
+                result.isetitem(at, _pandas(answer.column(at)))
+        return result
+    import narwhals.stable.v2 as nw
+
+    narrow = nw.from_native(frame, eager_only=True)
+    taken = narrow.select([recoded.outs[at].name for at in range(len(places))])[positions.tolist()]
+    fresh = nw.from_arrow(answer, backend=narrow.implementation)
+    touched = [fresh[out.name] for out in recoded.outs if out.touched]
+    return nw.to_native(taken.with_columns(*touched) if touched else taken)
+
+
+def _pandas(column: pa.ChunkedArray) -> Any:
+    return column.to_pandas()
+
+
+__all__ = ["Choice", "Handling", "Release", "format_of", "release", "settled", "shown_labels"]

@@ -1,0 +1,327 @@
+"""Check a released file against its certificate, sharing no code with what made either.
+
+The file is read cell by cell with Python's csv module (pyarrow for Parquet) and counted into plain dicts:
+``classes[labels] = Class(rows, {sensitive column: {value: rows}})``. Every claim is then worked out again from these
+counts, in the words of its definition. With the public part alone, the distances t, beta and delta are to the
+distribution in the release itself; the confidential part also holds the distribution in the whole table, and the
+claims against it are checked as well. Claims that no one can recompute without the input (persons, for example) are
+listed in the certificate as ``"recomputed": false`` and are not checked here.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import decimal
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from kpareto.errors import BadInput, Unsafe
+
+QUASI = "quasi-identifier"
+STAR = "*"  # every quasi-identifier of a masked row
+Labels = tuple[str, ...]
+
+
+@dataclass
+class Class:
+    """The rows of a release that look alike on all quasi-identifiers."""
+
+    rows: int = 0
+    values: dict[str, Counter[str]] = field(default_factory=dict)  # sensitive column -> value -> rows
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was found in a release that holds what its certificate claims."""
+
+    rows: int
+    classes: int
+    numbers: dict[str, float]  # each claim that was recomputed
+    unchecked: tuple[str, ...]  # each claim that cannot be, and the hash where there is no file it belongs to
+
+
+def verify(release: str | PathLike[str], certificate: object) -> Verified:
+    """Raise Unsafe, naming the first bad class, unless the released file holds what the certificate claims.
+
+    ``certificate`` is the path of its JSON, the parsed JSON, or an object with ``public`` and ``confidential``.
+    """
+    public, confidential = parts(certificate)
+    try:
+        return _verified(Path(release), public, confidential)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise BadInput(f"The certificate is not whole: {error} is missing or of a wrong kind.") from error
+
+
+def parts(certificate: object) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The public and the confidential part (empty where it is withheld) of a certificate in any form."""
+    if isinstance(certificate, str | PathLike):
+        try:
+            certificate = json.loads(Path(certificate).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise BadInput(f"The certificate {str(certificate)!r} cannot be read: {error.strerror}.") from error
+        except ValueError as error:
+            raise BadInput(f"The certificate {str(certificate)!r} is not JSON ({error}).") from error
+    if not isinstance(certificate, Mapping):
+        certificate = {name: getattr(certificate, name, {}) for name in ("public", "confidential")}
+    whole = certificate if "public" in certificate else {"public": certificate}
+    public, confidential = whole["public"], whole.get("confidential") or {}
+    if not isinstance(public, dict) or "claims" not in public:
+        raise BadInput(
+            "The certificate has no public part with claims. Give the JSON that was written with the release."
+        )
+    return public, confidential
+
+
+def _verified(path: Path, public: dict[str, Any], confidential: dict[str, Any]) -> Verified:
+    said = public["release"]
+    if confidential and confidential["public_sha256"] != digest_of(public):
+        raise Unsafe("The two parts of the certificate do not belong together: the public part was changed.")
+    classes, rows = count(path, said)
+    if rows != said["rows"]:
+        raise Unsafe(f"The release has {rows:,} rows, and the certificate says {said['rows']:,}.")
+    _check_labels(classes, [name for name in said["columns"] if said["roles"][name] == QUASI], public["recoding"])
+    masked = public["suppression"]["masked"]
+    found = classes.get((STAR,) * len(next(iter(classes))), Class()).rows
+    if masked and found != masked:
+        raise Unsafe(f"{found:,} rows are masked, and the certificate says {masked:,}.")
+    if confidential:
+        lost, given = confidential["suppression"], confidential["input"]
+        if given["rows"] - given["missing_rows"] - lost["dropped"] != rows:
+            raise Unsafe(
+                f"The certificate does not add up: {given['rows']:,} rows less {given['missing_rows']:,} with missing "
+                f"values and {lost['dropped']:,} suppressed are not {rows:,}."
+            )
+    numbers, unchecked = {}, []
+    for part, tables in ((public, {}), (confidential, confidential.get("distributions", {}))):
+        for claim in part.get("claims", ()):
+            if claim.get("recomputed", True):
+                numbers[spelled(claim)] = _check(claim, classes, said["roles"], tables)
+            else:
+                unchecked.append(spelled(claim))
+    if said["sha256"] is None:
+        unchecked.append("sha256")
+    elif said["sha256"] != file_digest(path):
+        raise Unsafe(f"The file {str(path)!r} is not the one that was certified: its SHA-256 is {file_digest(path)}.")
+    return Verified(rows, len(classes), numbers, tuple(unchecked))
+
+
+def digest_of(part: dict[str, Any]) -> str:
+    """SHA-256 of one part of a certificate in its canonical spelling."""
+    plain = json.dumps(part, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(plain.encode()).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def count(path: Path, said: dict[str, Any]) -> tuple[dict[Labels, Class], int]:
+    """The classes of a released file, and its rows; ``said`` has the columns and their roles."""
+    columns, roles = list(said["columns"]), said["roles"]
+    cells = _rows(path)
+    names = next(cells, [])
+    if names != columns:
+        raise Unsafe(f"The release has the columns {', '.join(names)}; the certificate says {', '.join(columns)}.")
+    quasi = [place for place, name in enumerate(columns) if roles[name] == QUASI]
+    sensitive = [(name, place) for place, name in enumerate(columns) if roles[name] == "sensitive"]
+    classes: dict[Labels, Class] = {}
+    rows = 0
+    for row in cells:
+        rows += 1
+        if len(row) != len(columns):
+            raise Unsafe(f"Row {rows:,} of the release has {len(row)} cells where there are {len(columns)} columns.")
+        found = classes.setdefault(tuple([row[place] for place in quasi]), Class())
+        found.rows += 1
+        for name, place in sensitive:
+            found.values.setdefault(name, Counter())[row[place]] += 1
+    if not rows:
+        raise Unsafe("The release has no rows.")
+    return classes, rows
+
+
+def _rows(path: Path) -> Iterator[list[str]]:
+    """The names of the columns, then each row, all as text."""
+    try:
+        with path.open("rb") as stream:
+            parquet = stream.read(4) == b"PAR1"
+        if parquet:
+            import pyarrow.parquet as pq
+
+            with pq.ParquetFile(path) as file:
+                yield list(file.schema_arrow.names)
+                for batch in file.iter_batches():
+                    texts = [[text(value) for value in column.to_pylist()] for column in batch.columns]
+                    yield from map(list, zip(*texts, strict=True))
+        else:
+            csv.field_size_limit(2**31 - 1)
+            with path.open(encoding="utf-8", newline="") as lines:
+                yield from csv.reader(lines, strict=True)
+    except (OSError, ValueError, csv.Error) as error:
+        raise Unsafe(f"The release {str(path)!r} cannot be read ({str(error).partition(chr(10))[0]}).") from error
+
+
+def text(value: object) -> str:
+    """A typed cell as the CSV form of the release writes it."""
+    if value is None or value != value:
+        return "(missing)"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e16:
+        return str(int(value))
+    if isinstance(value, decimal.Decimal):
+        plain = format(value, "f")
+        return plain.rstrip("0").rstrip(".") if "." in plain else plain
+    return value.isoformat() if isinstance(value, datetime.date) else str(value)
+
+
+def _check_labels(classes: dict[Labels, Class], quasi: list[str], recoding: dict[str, Any]) -> None:
+    if set(quasi) != set(recoding):
+        raise Unsafe(
+            f"The certificate recodes {', '.join(recoding)}, and the quasi-identifiers are {', '.join(quasi)}."
+        )
+    known = [{STAR, *recoding[name]["labels"]} for name in quasi]
+    for labels in sorted(classes):
+        for name, label, allowed in zip(quasi, labels, known, strict=True):
+            if label not in allowed:
+                raise Unsafe(f"{_name(labels)} has the label {label!r} in {name!r}, which the recoding does not have.")
+
+
+def _name(labels: Labels) -> str:
+    return f"The class ({', '.join(labels)})"
+
+
+def spelled(claim: dict[str, Any]) -> str:
+    """A claim's measure as the command line writes it, such as t(column=diagnosis)."""
+    given = ", ".join(f"{key}={value}" for key, value in sorted(claim.get("with", {}).items()))
+    return f"{claim['measure']}({given})" if given else str(claim["measure"])
+
+
+def _check(claim: dict[str, Any], classes: dict[Labels, Class], roles: dict[str, str], tables: dict[str, Any]) -> float:
+    """The claim's number, worked out again; raise unless it is the claimed one and within its limit."""
+    found = by_class(claim, classes, roles, tables)
+    higher = claim["measure"] in HIGHER
+    worst = min(sorted(found), key=lambda labels: found[labels] if higher else -found[labels])
+    number, name = found[worst], spelled(claim)
+    limit = claim.get("limit")
+    if limit is not None and (number < float(limit) - SLACK if higher else number > float(limit) + SLACK):
+        raise Unsafe(f"{_name(worst)} has {name} = {number:.12g}, and the limit is {limit}.")
+    if not math.isclose(number, float(claim["value"]), rel_tol=SLACK, abs_tol=SLACK):
+        raise Unsafe(f"The certificate claims {name} = {claim['value']}. {_name(worst)} has {number:.12g}.")
+    return number
+
+
+def by_class(
+    claim: dict[str, Any], classes: dict[Labels, Class], roles: dict[str, str], tables: dict[str, Any]
+) -> dict[Labels, float]:
+    """One number per class: the worst over the sensitive columns the claim is about."""
+    given = dict(claim.get("with", {}))
+    measure = claim["measure"]
+    if measure in SIZES:
+        return {labels: SIZES[measure](float(each.rows)) for labels, each in classes.items()}
+    if measure not in VALUES:
+        raise BadInput(f"The certificate claims {measure!r}, which this verifier does not know.")
+    asked = given.pop("column", None)
+    columns = [name for name, role in roles.items() if role == "sensitive" and asked in (None, name)]
+    if not columns:
+        raise Unsafe(f"The certificate claims {spelled(claim)}, and the release has no such sensitive column.")
+    against = given.pop("reference", "table")
+    worst = min if measure in HIGHER else max
+    found: dict[Labels, float] = {}
+    for column in columns:
+        seen: Counter[str] = Counter()
+        for each in classes.values():
+            seen.update(each.values[column])
+        order = [value for value, _ in tables[column]] if column in tables else _ordered(seen)
+        whole = dict(tables[column]) if against == "table" and measure in RELATIVE else dict(seen)
+        for labels, each in classes.items():
+            number = VALUES[measure](each.values[column], whole, order, given)
+            found[labels] = worst(found.get(labels, number), number)
+    return found
+
+
+def _ordered(values: Mapping[str, int]) -> list[str]:
+    """Numbers by size, everything else by its text."""
+    try:
+        return sorted(values, key=lambda value: (float(value), value))
+    except ValueError:
+        return sorted(values)
+
+
+# Each takes the rows of a class by sensitive value, the same for the reference, the values in order, and parameters.
+Count, Given = Mapping[str, int], Mapping[str, Any]
+
+
+def _shares(mine: Count, whole: Count) -> dict[str, tuple[float, float]]:
+    """p and q of each value: its share in the class and in the reference."""
+    rows, total = sum(mine.values()), sum(whole.values())
+    return {value: (mine.get(value, 0) / rows, n / total) for value, n in whole.items() if n}
+
+
+def _entropy(mine: Count, whole: Count, order: list[str], given: Given) -> float:
+    rows = sum(mine.values())
+    return math.exp(-math.fsum(n / rows * math.log(n / rows) for n in mine.values()))
+
+
+def _recursive(mine: Count, whole: Count, order: list[str], given: Given) -> float:
+    falling = sorted(mine.values(), reverse=True)
+    tail = sum(falling[int(given.get("l", 2)) - 1 :])
+    return falling[0] / tail if tail else math.inf
+
+
+def _alpha(mine: Count, whole: Count, order: list[str], given: Given) -> float:
+    most = max(mine.values()) if "value" not in given else mine.get(str(given["value"]), 0)
+    return most / sum(mine.values())
+
+
+def _t(mine: Count, whole: Count, order: list[str], given: Given) -> float:
+    shares = _shares(mine, whole)
+    if given.get("distance", "equal") == "equal":
+        return math.fsum(abs(p - q) for p, q in shares.values()) / 2
+    running, total = 0.0, 0.0
+    for value in order:
+        p, q = shares.get(value, (0.0, 0.0))
+        running += p - q
+        total += abs(running)
+    return total / max(len(order) - 1, 1)
+
+
+def _beta(mine: Count, whole: Count, order: list[str], given: Given) -> float:
+    return max((p - q) / q for value, (p, q) in _shares(mine, whole).items() if value in mine)
+
+
+def _enhanced(mine: Count, whole: Count, order: list[str], given: Given) -> float:
+    gains = [((p - q) / q, -math.log(q)) for value, (p, q) in _shares(mine, whole).items() if value in mine]
+    return max(gain if gain <= most + 1e-12 else math.inf for gain, most in gains)
+
+
+def _delta(mine: Count, whole: Count, order: list[str], given: Given) -> float:
+    shares = _shares(mine, whole)
+    if given.get("absent") == "infinite" and any(p == 0 for p, _ in shares.values()):
+        return math.inf
+    return max(abs(math.log(p / q)) for p, q in shares.values() if p)
+
+
+SLACK = 1e-9
+HIGHER = {"k", "l", "entropy-l"}  # where more is safer
+RELATIVE = {"t", "beta", "enhanced-beta", "delta"}  # compared with a distribution
+SIZES: dict[str, Callable[[float], float]] = {"k": lambda rows: rows, "risk-max": lambda rows: 1 / rows}
+VALUES: dict[str, Callable[[Count, Count, list[str], Given], float]] = {
+    "l": lambda mine, whole, order, given: float(len(mine)),
+    "entropy-l": _entropy,
+    "recursive-l": _recursive,
+    "alpha": _alpha,
+    "t": _t,
+    "beta": _beta,
+    "enhanced-beta": _enhanced,
+    "delta": _delta,
+}
