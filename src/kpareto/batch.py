@@ -16,7 +16,7 @@ import numpy as np
 from kpareto import kernels
 from kpareto.partition import RULES
 from kpareto.rollup import Counted, Histograms, Wanted, histogram_columns
-from kpareto.table import Table, distinct_rows
+from kpareto.table import Table
 
 MOST_LEAVES = 2_000  # a column's losses are looked up per run of leaves: leaves squared
 MOST_COMBINATIONS = 2_048  # of the columns in one part: what still fits into the first cache
@@ -84,27 +84,25 @@ class CutCounter:
     def parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Columns in parts of few distinct combinations: order, borders, combinations, their number, and by row."""
         codes = self.table.codes
-        groups: list[list[int]] = []
+        parts: list[_Part] = []
         for column in sorted(range(codes.shape[1]), key=lambda c: -len(self.table.hierarchies[c].leaves)):
-            tried = [(len(distinct_rows(codes[:, [*part, column]])[1]), part) for part in groups]
-            least = min(tried, default=(MOST_COMBINATIONS + 1, groups), key=lambda entry: entry[0])
-            if least[0] <= max(MOST_COMBINATIONS, 1):
-                groups[groups.index(least[1])].append(column)  # type: ignore[arg-type]
+            tried = [_joined(part, column, codes[:, column]) for part in parts]
+            best = min(range(len(tried)), key=lambda p: tried[p].count, default=-1)
+            if best >= 0 and tried[best].count <= MOST_COMBINATIONS:
+                parts[best] = tried[best]
             else:
-                groups.append([column])
-        found = [distinct_rows(codes[:, part]) for part in groups]
-        counts = np.array([len(start) for _, start in found], dtype=np.int64)
+                alone = _Part((), np.zeros(self.table.distinct, dtype=np.int64), 1)
+                parts.append(_joined(alone, column, codes[:, column]))
+        counts = np.array([part.count for part in parts], dtype=np.int64)
         combos = np.zeros((codes.shape[1], int(counts.max())), dtype=np.int32)
-        by_row = np.zeros((len(groups), self.table.distinct), dtype=np.int32)
         place = 0
-        for p, (part, (order, start)) in enumerate(zip(groups, found, strict=True)):
-            by_row[p, order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
-            for column in part:
-                combos[place, : len(start)] = codes[order[start], column]
+        for part in parts:
+            for column in part.columns:
+                combos[place, part.ids] = codes[:, column]
                 place += 1
-        columns = np.array([column for part in groups for column in part], dtype=np.int64)
-        borders = np.concatenate(([0], np.cumsum([len(part) for part in groups]))).astype(np.int64)
-        return columns, borders, combos, counts, by_row
+        columns = np.array([column for part in parts for column in part.columns], dtype=np.int64)
+        borders = np.concatenate(([0], np.cumsum([len(part.columns) for part in parts]))).astype(np.int64)
+        return columns, borders, combos, counts, np.stack([part.ids for part in parts]).astype(np.int32)
 
     @cached_property
     def losses(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -120,3 +118,24 @@ class CutCounter:
                 runs[b, run_at[c] : run_at[c] + sizes[c]] = loss.run_table(table, c).ravel()
                 lost[b, c] = loss.suppressed(table, c)
         return run_at, runs, lost, np.concatenate(table.leaf_rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Columns that are looked up together."""
+
+    columns: tuple[int, ...]
+    ids: np.ndarray  # (distinct,) int64, the combination of each distinct row, in lexicographic order
+    count: int
+
+
+def _joined(part: _Part, column: int, codes: np.ndarray) -> _Part:
+    """The part with one more column; counting beats sorting where the combinations are few."""
+    width = int(codes.max()) + 1
+    keys = part.ids * width + codes
+    if part.count * width > 8 * len(codes) + 1024:
+        found, ids = np.unique(keys, return_inverse=True)
+        return _Part((*part.columns, column), ids, len(found))
+    there = np.bincount(keys, minlength=part.count * width) > 0
+    rank = np.cumsum(there) - 1
+    return _Part((*part.columns, column), rank[keys], int(rank[-1]) + 1)
