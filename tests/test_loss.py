@@ -207,6 +207,8 @@ def test_weights_come_from_the_schema_unless_given() -> None:
     assert make("nwp")(made) == pytest.approx(0.75)
     assert loss.nwp({"a": 1.0})(made) == pytest.approx(0.5)
     assert loss.nwp({"a": 0.0})(made) == 0.0
+    assert make("nwp(weights=a*2 + b)")(made) == pytest.approx(2 / 3)
+    assert loss.nwp({"a": 2.0}).name == "nwp(weights=a*2)"
     with pytest.raises(BadJob, match="nwp has a weight for 'c', which is not a quasi-identifier"):
         loss.nwp({"c": 1.0})(made)
     with pytest.raises(BadJob, match="Every weight of nwp is 0"):

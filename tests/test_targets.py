@@ -106,6 +106,7 @@ def test_costs_change_the_price_not_the_majority() -> None:
     made = classes_of([["ill", "well", "well"]])
     assert make("cost-cm")(made) == pytest.approx(1 / 3)
     assert targets.cost_cm({"ill": {"well": 10.0}})(made) == pytest.approx(10 / 3)
+    assert make("cost-cm(costs=ill/well*10)")(made) == pytest.approx(10 / 3)
     tie = classes_of([["ill", "well"]])
     assert targets.cost_cm({"ill": {"well": 10.0}})(tie) == pytest.approx(1 / 2)
 

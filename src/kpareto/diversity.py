@@ -160,21 +160,13 @@ def recursive_l(l: float = 2, column: str | None = None) -> Model:
 @named("alpha")
 def alpha(column: str | None = None, value: str | None = None) -> Model:
     """The largest share of one sensitive value, or of the given value, in a class: (α,k) (Wong et al. 2006)."""
-    wanted = _word(value)
 
     def ratios(partition: Partition, counts: Counts) -> Ratios:
-        count = counts.count if wanted is None else np.where(counts.code == _code(counts, wanted), counts.count, 0)
+        count = counts.count if value is None else np.where(counts.code == _code(counts, value), counts.count, 0)
         return Ratios(np.maximum.reduceat(count, counts.start[:-1]), partition.rows, np.arange(len(partition.rows)))
 
-    name = spell("alpha", column=column, value=wanted)
+    name = spell("alpha", column=column, value=value)
     return _ratio_model(name, "lower", "share of a class", column, ratios, "falls")
-
-
-def _word(value: object) -> str | None:
-    """A value given on the command line may have been read as a number."""
-    if value is None or isinstance(value, str):
-        return value
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _code(counts: Counts, value: str) -> int:
@@ -236,8 +228,8 @@ def t(
     _check_reference(reference)
     if distance not in ("equal", "ordered", "hierarchical"):
         raise BadJob(f"The distance {distance!r} of t is not known. Write equal, ordered or hierarchical.")
-    if distance == "hierarchical" and hierarchy is None:
-        raise BadJob("The distance hierarchical of t needs the hierarchy of the sensitive column. Give hierarchy=.")
+    if not isinstance(hierarchy, Hierarchy | None) or (distance == "hierarchical" and hierarchy is None):
+        raise BadJob("The distance hierarchical of t needs the Hierarchy of the sensitive column. Give hierarchy=.")
 
     def ratios(partition: Partition, counts: Counts) -> Ratios:
         placed = counts if hierarchy is None or distance == "equal" else _placed(counts, hierarchy)
@@ -251,6 +243,7 @@ def t(
         "t",
         column=column,
         distance=None if distance == "equal" else distance,
+        hierarchy=None if hierarchy is None or distance == "equal" else hierarchy.name,
         reference=None if reference == "table" else reference,
     )
     # A distance to a fixed distribution is convex, so a union is no farther than its farthest part.

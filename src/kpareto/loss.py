@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from kpareto.errors import BadJob, did_you_mean, shorten
-from kpareto.measure import Better, Number, Trend, named, spell, trends
+from kpareto.measure import Better, Number, Trend, named, read_sum, spell, spell_sum, trends
 from kpareto.partition import Partition, Rule
 from kpareto.table import Table
 
@@ -242,12 +242,13 @@ def lm() -> CellLoss:
 
 
 @named("nwp")
-def nwp(weights: Mapping[str, float] | None = None) -> CellLoss:
+def nwp(weights: Mapping[str, float] | str | None = None) -> CellLoss:
     """Normalized weighted penalty: the mean over rows of Σ w · cell loss, weights adding up to 1 (GE-4).
 
     Weights are those of the schema unless given; a column without one counts 1 before they are divided by their sum.
+    As text they are written ``age*3 + zip*1``.
     """
-    given = None if weights is None else dict(weights)
+    given = read_sum(weights) if isinstance(weights, str) else None if weights is None else dict(weights)
     if given is not None and any(not 0 <= w < float("inf") for w in given.values()):
         raise BadJob(f"The weights of nwp are {given!r}. Give numbers of at least 0.")
 
@@ -266,7 +267,8 @@ def nwp(weights: Mapping[str, float] | None = None) -> CellLoss:
             raise BadJob("Every weight of nwp is 0. Give at least one quasi-identifier a weight above 0.")
         return parts[names[column]] / total / table.rows
 
-    return CellLoss("nwp", "weighted mean share of a cell", RISES, generalization_loss, share)
+    name = spell("nwp", weights=None if given is None else spell_sum(given))
+    return CellLoss(name, "weighted mean share of a cell", RISES, generalization_loss, share)
 
 
 @named("precision-loss")

@@ -138,18 +138,43 @@ def named(name: str) -> Callable[[Maker], Maker]:
 
 
 def read_spec(spec: str) -> tuple[str, dict[str, object]]:
-    """A measure's full name taken apart: ``t(column=diagnosis)`` -> ("t", {"column": "diagnosis"})."""
+    """A measure's full name taken apart: ``t(column=diagnosis)`` -> ("t", {"column": "diagnosis"}).
+
+    Numbers are read as numbers, but the name of a column or value stays text although it may look like one.
+    """
     name, _, inside = spec.strip().removesuffix(")").partition("(")
     parameters: dict[str, object] = {}
     for part in filter(None, (piece.strip() for piece in inside.split(","))):
         key, equals, value = part.partition("=")
         if not equals:
             raise BadJob(f"The measure {spec!r} has a parameter {part!r} without a value. Write {part}=value.")
-        try:
-            parameters[key.strip()] = float(value)
-        except ValueError:
-            parameters[key.strip()] = value.strip()
+        key, value = key.strip(), value.strip()
+        parameters[key] = value if key in ("column", "by", "value") else _read_number(value)
     return name, parameters
+
+
+def _read_number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def read_sum(text: str) -> dict[str, float]:
+    """Weighted names, as in ``age*3 + zip``: {"age": 3.0, "zip": 1.0}."""
+    weights: dict[str, float] = {}
+    for part in text.split("+"):
+        word, _, weight = (piece.strip() for piece in part.partition("*"))
+        number = _read_number(weight or "1")
+        if isinstance(number, str) or not word:
+            raise BadJob(f"The sum {text!r} has the part {part.strip()!r}. Write name*number + name*number.")
+        weights[word] = number
+    return weights
+
+
+def spell_sum(weights: Mapping[str, float]) -> str:
+    """Weighted names as text, which ``read_sum`` reads back."""
+    return " + ".join(f"{word}*{weight:g}" for word, weight in weights.items())
 
 
 def parameters_of(measure: Measure) -> tuple[str, dict[str, object]] | None:
@@ -169,4 +194,5 @@ def make(spec: str) -> Measure:
     try:
         return maker(**parameters)
     except TypeError as error:
-        raise BadJob(f"The measure {name!r} does not take {', '.join(parameters)}: {error}.") from error
+        given = ", ".join(parameters) or "no parameters"
+        raise BadJob(f"The measure {name!r} cannot be made with {given}: {error}.") from error

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from kpareto.errors import BadJob, BadTable
-from kpareto.measure import Measure, Number, make, named, spell, trends
+from kpareto.measure import Measure, Number, make, named, read_sum, spell, spell_sum, trends
 from kpareto.partition import Partition
 from kpareto.table import Counts, merge_counts
 
@@ -54,13 +54,13 @@ def _minority(partition: Partition, column: str | None) -> int:
 
 
 @named("cost-cm")
-def cost_cm(costs: Costs | None = None, column: str | None = None) -> Number:
+def cost_cm(costs: Costs | str | None = None, column: str | None = None) -> Number:
     """Classification metric with costs: the mean of cost[true value][majority of its group] (Iyengar 2002, 3.2).
 
     ``costs[true][predicted]`` is 0 on the diagonal and 1 elsewhere unless given; of several majorities the cheapest
-    counts. The suppressed rows are one more group.
+    counts. The suppressed rows are one more group. As text, costs are written ``true/predicted*cost + …``.
     """
-    given = {true: dict(row) for true, row in (costs or {}).items()}
+    given = _read_costs(costs) if isinstance(costs, str) else {true: dict(row) for true, row in (costs or {}).items()}
     if any(not 0 <= cost < float("inf") for row in given.values() for cost in row.values()):
         raise BadJob("A cost of cost-cm is below 0 or infinite. Give costs of at least 0.")
 
@@ -77,8 +77,19 @@ def cost_cm(costs: Costs | None = None, column: str | None = None) -> Number:
         return unit * int(price.min(axis=1).sum()) / partition.table.rows
 
     # The majority need not be the cheapest answer, so merging may lower the cost.
-    name = spell("cost-cm", column=column)
+    flat = {f"{true}/{told}": cost for true, row in given.items() for told, cost in row.items()}
+    name = spell("cost-cm", costs=spell_sum(flat) or None, column=column)
     return Number(name, "lower", "mean cost", trends("either"), lambda partition: float(mean(partition)), mean)
+
+
+def _read_costs(text: str) -> dict[str, dict[str, float]]:
+    costs: dict[str, dict[str, float]] = {}
+    for pair, cost in read_sum(text).items():
+        true, slash, told = (piece.strip() for piece in pair.partition("/"))
+        if not slash:
+            raise BadJob(f"cost-cm has the cost {pair!r}. Write true/predicted*cost.")
+        costs.setdefault(true, {})[told] = cost
+    return costs
 
 
 def _cost_matrix(costs: Mapping[str, Mapping[str, float]], counts: Counts) -> tuple[np.ndarray, Fraction]:
@@ -197,7 +208,7 @@ def multi_target(of: str | Mapping[str, float]) -> Number:
 
     ``of`` is a mapping from measure to weight, or the same as text: ``cm(column=salary)*2 + reg-variance*1``.
     """
-    weights = _parse_sum(of) if isinstance(of, str) else dict(of)
+    weights = read_sum(of) if isinstance(of, str) else dict(of)
     if not weights or any(not 0 <= w < float("inf") for w in weights.values()) or not sum(weights.values()) > 0:
         raise BadJob(f"multi-target has the weights {weights!r}. Give each measure a weight of at least 0, not all 0.")
     parts: list[tuple[Measure, float]] = [(make(spec), weight) for spec, weight in weights.items()]
@@ -205,7 +216,7 @@ def multi_target(of: str | Mapping[str, float]) -> Number:
         if measure.better != "lower":
             raise BadJob(f"multi-target adds up losses, and {measure.name!r} is better when higher. Leave it out.")
     total = sum(weights.values())
-    text = " + ".join(f"{measure.name}*{weight:g}" for measure, weight in parts)
+    text = spell_sum({measure.name: weight for measure, weight in parts})
     rising = all(measure.trend["none"] == "rises" for measure, _ in parts)
     return Number(
         spell("multi-target", of=text),
@@ -214,17 +225,3 @@ def multi_target(of: str | Mapping[str, float]) -> Number:
         trends("rises" if rising else "either"),
         lambda partition: sum(measure(partition) * weight for measure, weight in parts) / total,
     )
-
-
-def _parse_sum(text: str) -> dict[str, float]:
-    """``cm*2 + lm`` -> {"cm": 2.0, "lm": 1.0}."""
-    weights: dict[str, float] = {}
-    for part in text.split("+"):
-        spec, _, weight = part.strip().partition("*")
-        try:
-            weights[spec.strip()] = float(weight or 1)
-        except ValueError:
-            raise BadJob(
-                f"multi-target has the weight {weight!r} for {spec!r}. Write a number after the star."
-            ) from None
-    return weights
