@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 from kpareto._version import __version__
 
 if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compares it with the table below
+    from kpareto.delimited import Csv as Csv
     from kpareto.errors import BadInput as BadInput
     from kpareto.errors import Interrupted as Interrupted
     from kpareto.errors import KparetoError as KparetoError
     from kpareto.errors import Unsafe as Unsafe
+    from kpareto.frames import fingerprint as fingerprint
+    from kpareto.frames import read as read
     from kpareto.hierarchy import Hierarchy as Hierarchy
     from kpareto.partition import Partition as Partition
     from kpareto.partition import Suppression as Suppression
@@ -33,6 +36,9 @@ _ROOM_OF = {
     "Hierarchy": "hierarchy",
     "Table": "table",
     "Recoding": "recoding",
+    "Csv": "delimited",
+    "read": "frames",
+    "fingerprint": "frames",
     "Suppression": "partition",
     "Partition": "partition",
 }
