@@ -932,3 +932,914 @@ def pareto(keys):
             front[size] = i
             size += 1
     return kept
+
+
+# -- Genomes by cuts: chance, repair, crossover, and the compiled loop of GENITOR --------------------------------------
+
+TRAD, NEW, HYBRID, ONE_POINT = range(4)
+
+
+@njit(cache=True, nogil=True)
+def seeded(seed):
+    """The state of a random stream (splitmix64): (1,) uint64, saved and continued like any other array."""
+    state = np.zeros(1, dtype=np.uint64)
+    state[0] = hashed(np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15))
+    return state
+
+
+@njit(cache=True, nogil=True)
+def random_unit(state):
+    """A number from 0 up to 1 (not included), 53 bits."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    return np.float64(hashed(state[0]) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@njit(cache=True, nogil=True)
+def repair_one(bits, first, stop, parent, border, ones, costs, logs, chance, state):
+    """Turn bits into the nearest string that is a cut of every tree, ties with equal chance; returns the distance.
+
+    SPEC IY-10: a node costs the ones inside it (shown as one group) or the missing borders between its children plus
+    what the children cost, whichever is less. Room: ones (genes + 1,) int64, costs (nodes,) int64, logs and chance
+    (nodes,) float64. Nodes stand in preorder, so children follow their parent.
+    """
+    nodes = first.shape[0]
+    total = np.int64(0)
+    for g in range(bits.shape[0]):
+        ones[g + 1] = ones[g] + bits[g]
+    for v in range(nodes):
+        costs[v] = 0
+        logs[v] = 0.0
+    for v in range(nodes - 1, -1, -1):
+        if stop[v] == first[v]:
+            chance[v] = 1.0
+            cost, ways = np.int64(0), 0.0
+        else:
+            whole = ones[stop[v]] - ones[first[v]]
+            if whole < costs[v]:
+                chance[v] = 1.0
+                cost, ways = whole, 0.0
+            elif whole > costs[v]:
+                chance[v] = 0.0
+                cost, ways = costs[v], logs[v]
+            else:
+                cost = whole
+                chance[v] = 1.0 / (1.0 + math.exp(min(logs[v], 700.0)))
+                ways = logs[v] + math.log1p(math.exp(-logs[v]))
+        p = parent[v]
+        if p < 0:
+            total += cost
+        else:
+            costs[p] += cost
+            logs[p] += ways
+            if border[v] >= 0 and bits[border[v]] == 0:
+                costs[p] += 1
+    if total == 0:
+        return total
+    # costs is read again as a status: 2 split into its children, 1 shown or hidden.
+    for v in range(nodes):
+        p = parent[v]
+        if p >= 0 and costs[p] != 2:
+            costs[v] = 1
+            continue
+        if border[v] >= 0:
+            bits[border[v]] = 1
+        if chance[v] >= 1.0 or (chance[v] > 0.0 and random_unit(state) < chance[v]):
+            costs[v] = 1
+            for g in range(first[v], stop[v]):
+                bits[g] = 0
+        else:
+            costs[v] = 2
+    return total
+
+
+@njit(cache=True, nogil=True)
+def repair_all(genomes, first, stop, parent, border, state):
+    """Repair many genomes (n, genes) uint8 in place; returns how far each was from its nearest: (n,) int64."""
+    ones = np.zeros(genomes.shape[1] + 1, dtype=np.int64)
+    costs = np.zeros(first.shape[0], dtype=np.int64)
+    logs = np.zeros(first.shape[0], dtype=np.float64)
+    chance = np.zeros(first.shape[0], dtype=np.float64)
+    far = np.zeros(genomes.shape[0], dtype=np.int64)
+    for i in range(genomes.shape[0]):
+        far[i] = repair_one(genomes[i], first, stop, parent, border, ones, costs, logs, chance, state)
+    return far
+
+
+@njit(cache=True, nogil=True)
+def sample_one(bits, free, first, stop, parent, border, collapse, share, shown, state):
+    """A random valid genome: free genes are 1 with chance share, nodes are shown whole with chance collapse.
+
+    shown: (nodes,) bool, room. With share 1/2 and collapse = 1 / cuts of the node every recoding is equally likely.
+    """
+    for g in range(bits.shape[0]):
+        bits[g] = 1 if free[g] and random_unit(state) < share else 0
+    for v in range(first.shape[0]):
+        p = parent[v]
+        if p >= 0 and shown[p]:
+            shown[v] = True
+            continue
+        if border[v] >= 0:
+            bits[border[v]] = 1
+        shown[v] = stop[v] == first[v] or random_unit(state) < collapse[v]
+
+
+@njit(cache=True, nogil=True)
+def sample_all(genomes, free, first, stop, parent, border, collapse, state):
+    """Fill genomes (n, genes) uint8 with recodings drawn uniformly."""
+    shown = np.zeros(first.shape[0], dtype=np.bool_)
+    for i in range(genomes.shape[0]):
+        sample_one(genomes[i], free, first, stop, parent, border, collapse, 0.5, shown, state)
+
+
+@njit(cache=True, nogil=True)
+def sample_spread(genomes, free, first, stop, parent, border, state):
+    """Fill genomes with recodings of every coarseness: each draws its own share of borders, coarse ones often."""
+    shown = np.zeros(first.shape[0], dtype=np.bool_)
+    collapse = np.zeros(first.shape[0], dtype=np.float64)
+    for i in range(genomes.shape[0]):
+        share = random_unit(state) ** 3
+        collapse[:] = 1.0 - share
+        sample_one(genomes[i], free, first, stop, parent, border, collapse, share, shown, state)
+
+
+@njit(cache=True, nogil=True)
+def safe_cuts(one, two, hybrid, free, gene_column, out):
+    """Where two valid parents may be cut: one place per run of agreement between two disagreements; returns how many.
+
+    A cut before gene g is safe at a gene that is 1 in both (LU-4); hybrid also at the border of a column and anywhere
+    in a free column (LU-10). Any place of a run gives the same child, so the first safe one stands for all.
+    """
+    n = 0
+    place = -1
+    seen = False
+    for g in range(one.shape[0]):
+        if seen and hybrid and place < 0 and (free[g] or gene_column[g] != gene_column[g - 1]):
+            place = g
+        if one[g] != two[g]:
+            if seen and place >= 0:
+                out[n] = place
+                n += 1
+            seen = True
+            place = -1
+        elif seen and place < 0 and one[g] == 1:
+            place = g
+    return n
+
+
+@njit(cache=True, nogil=True)
+def cross_safely(one, two, child, points, hybrid, free, gene_column, room, state):
+    """NEW and hybrid crossover: child gets genes of two between safe cuts; returns False where there is none."""
+    n = safe_cuts(one, two, hybrid, free, gene_column, room)
+    if n == 0:
+        return False
+    start = np.int64(random_unit(state) * n)
+    end = one.shape[0]
+    if n > 1 and points == 2:
+        other = np.int64(random_unit(state) * (n - 1))
+        other += 1 if other >= start else 0
+        end = room[max(start, other)]
+        start = min(start, other)
+    start = room[start]
+    for g in range(one.shape[0]):
+        child[g] = two[g] if start <= g < end else one[g]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def cross_reduced(one, two, child, room, state):
+    """Two-point reduced surrogate crossover (LU-3): cuts only between disagreements, so the child equals neither.
+
+    Parents with fewer than two disagreements have no such child; then the child is the first parent.
+    """
+    n = 0
+    for g in range(one.shape[0]):
+        child[g] = one[g]
+        if one[g] != two[g]:
+            room[n] = g
+            n += 1
+    if n < 2:
+        return
+    start = 1 + np.int64(random_unit(state) * (n - 1))
+    end = n
+    if n > 2:
+        other = 1 + np.int64(random_unit(state) * (n - 2))
+        other += 1 if other >= start else 0
+        end = max(start, other)
+        start = min(start, other)
+    for i in range(start, end):
+        child[room[i]] = two[room[i]]
+
+
+@njit(cache=True, nogil=True)
+def cross_one_point(one, two, child, state):
+    """One-point crossover of the whole string."""
+    point = 1 + np.int64(random_unit(state) * max(one.shape[0] - 1, 1))
+    for g in range(one.shape[0]):
+        child[g] = one[g] if g < point else two[g]
+
+
+@njit(cache=True, nogil=True)
+def cross_all(operator, points, ones, twos, children, free, gene_column, state):
+    """Cross pairs of parents (n, genes) uint8, row by row; returns which rows have a child. TRAD is not repaired."""
+    room = np.zeros(ones.shape[1] + 1, dtype=np.int64)
+    made = np.ones(ones.shape[0], dtype=np.bool_)
+    for i in range(ones.shape[0]):
+        if operator == TRAD:
+            cross_reduced(ones[i], twos[i], children[i], room, state)
+        elif operator == ONE_POINT:
+            cross_one_point(ones[i], twos[i], children[i], state)
+        else:
+            made[i] = cross_safely(
+                ones[i], twos[i], children[i], points, operator == HYBRID, free, gene_column, room, state
+            )
+    return made
+
+
+@njit(cache=True, nogil=True)
+def genome_groups(bits, gene_leaf, leaf_at, groups):
+    """The cuts of a genome: groups (all leaves,) int32."""
+    groups[:] = 0
+    for g in range(bits.shape[0]):
+        groups[gene_leaf[g]] = bits[g]
+    for c in range(leaf_at.shape[0] - 1):
+        group = 0
+        for leaf in range(leaf_at[c], leaf_at[c + 1]):
+            group += groups[leaf]
+            groups[leaf] = group
+
+
+@njit(cache=True, nogil=True)
+def roll_up_view(groups, leaf_at, part_columns, part_at, view, table, firsts, keys, ids):
+    """The rows of a view merged as far as a cut allows: again a view, whose codes are the first leaf of each group.
+
+    A view is (combos, combo_counts, row_combos, weights, words), as cut_classes takes them.
+    """
+    combos, combo_counts, row_combos, weights, words = view
+    parts = part_at.shape[0] - 1
+    rows = row_combos.shape[1]
+    fronts = np.zeros(groups.shape[0], dtype=np.int32)  # the first leaf of each leaf's group, within its column
+    for c in range(leaf_at.shape[0] - 1):
+        at = leaf_at[c]
+        for leaf in range(at + 1, leaf_at[c + 1]):
+            fronts[leaf] = fronts[leaf - 1] if groups[leaf] == groups[leaf - 1] else leaf - at
+    counts = np.zeros(parts, dtype=np.int64)
+    merged = np.zeros((parts, combos.shape[1]), dtype=np.int32)
+    kept = np.zeros((parts, combos.shape[1]), dtype=np.int64)
+    most = np.int64(1)
+    for p in range(parts):
+        at, size = part_at[p], combo_counts[p]
+        n = part_ids(
+            groups,
+            leaf_at,
+            part_columns[at : part_at[p + 1]],
+            combos[at : part_at[p + 1], :size],
+            table,
+            firsts,
+            keys,
+            ids,
+        )
+        for i in range(size):
+            merged[p, i] = ids[i]
+        for i in range(n):
+            kept[p, i] = firsts[i]
+        counts[p] = n
+        most = max(most, n)
+    out_combos = np.zeros((combos.shape[0], most), dtype=np.int32)
+    for p in range(parts):
+        for j in range(part_at[p], part_at[p + 1]):
+            start = leaf_at[part_columns[j]]
+            for i in range(counts[p]):
+                out_combos[j, i] = fronts[start + combos[j, kept[p, i]]]
+    radix = np.int64(1)
+    keys[:rows] = 0
+    for p in range(parts):
+        if radix > (np.int64(1) << 60) // counts[p]:
+            radix = np.int64(dense_ids(keys, rows, radix, table, firsts, ids))
+            for r in range(rows):
+                keys[r] = ids[r]
+        for r in range(rows):
+            keys[r] = keys[r] * counts[p] + merged[p, row_combos[p, r]]
+        radix *= counts[p]
+    n = dense_ids(keys, rows, radix, table, firsts, ids)
+    out_rows = np.zeros((parts, n), dtype=np.int32)
+    out_weights = np.zeros(n, dtype=np.int64)
+    out_words = np.zeros((words.shape[0], n), dtype=np.int64)
+    for p in range(parts):
+        for i in range(n):
+            out_rows[p, i] = merged[p, row_combos[p, firsts[i]]]
+    for r in range(rows):
+        out_weights[ids[r]] += weights[r]
+        for w in range(words.shape[0]):
+            out_words[w, ids[r]] += words[w, r]
+    return out_combos, counts, out_rows, out_weights, out_words
+
+
+@njit(cache=True, nogil=True)
+def frequent_genes(population, slack, bits):
+    """Keep the genes that a genome mostly has among: leave out rare ones up to ``slack`` expected per genome."""
+    size, genes = population.shape
+    counts = np.zeros(genes, dtype=np.int64)
+    for i in range(size):
+        for g in range(genes):
+            counts[g] += population[i, g]
+    order = np.argsort(counts)
+    left = np.int64(slack * size)
+    for at in range(genes):
+        g = order[at]
+        left -= counts[g]
+        bits[g] = 1 if left < 0 else 0
+
+
+@njit(cache=True, nogil=True)
+def score_one(
+    groups,  # (all leaves,) int32, the cuts of one genome
+    leaf_at, part_columns, part_at, view,
+    run_at, runs, lost_units, leaf_rows,  # runs: (…,) float64, what a cell in a run of leaves costs
+    rules,  # k, rows that may be suppressed, rows
+    uses,  # hist words, lane bits, values of the target, weights of cm and cost-cm, regression or not
+    costs,  # (values, values) float64, cost of [true, told]
+    regression,  # weight / total dispersion, sum of squares of the target
+    room,
+):  # fmt: skip
+    """The score of one genome, lower is better: weighted losses under the rule below-k.
+
+    Where more rows are suppressed than allowed, the score is 10**18 and more, by how many.
+    """
+    combos, combo_counts, row_combos, weights, words = view
+    table, firsts, keys, shares, members, counts, hists, cells, more = room
+    k, allowed, _rows = rules
+    hist_words, _lane_bits, _values, _cm_weight, _cost_weight, with_regression = uses
+    parts = part_at.shape[0] - 1
+    distinct = row_combos.shape[1]
+    places = 1024
+    while places < 8 * distinct and places < table.shape[0]:
+        places *= 2
+    n = cut_classes(
+        groups, leaf_at, part_columns, part_at, combos, combo_counts, row_combos, weights, words, table[:places],
+        firsts, keys, shares, members, counts[: 2 * distinct + 1024], hists, False,
+    )  # fmt: skip
+    score = 0.0
+    for column in range(leaf_at.shape[0] - 1):
+        start, end = leaf_at[column], leaf_at[column + 1]
+        leaf = start
+        while leaf < end:
+            first = leaf
+            held = np.int64(0)
+            while leaf < end and groups[leaf] == groups[first]:
+                held += leaf_rows[leaf]
+                leaf += 1
+            loss = runs[run_at[column] + (first - start) * (end - start) + (leaf - 1 - start)]
+            score += loss * held
+            for i in range(first, leaf):
+                cells[i] = lost_units[column] - loss
+    lost = np.int64(0)
+    for i in range(n):
+        if counts[i] < k:
+            lost += counts[i]
+    if lost > allowed:
+        return 1e18 + lost
+    if lost > 0:
+        for p in range(parts):
+            more[p, : combo_counts[p]] = 0.0
+            for j in range(part_at[p], part_at[p + 1]):
+                at = leaf_at[part_columns[j]]
+                for i in range(combo_counts[p]):
+                    more[p, i] += cells[at + combos[j, i]]
+        for i in range(n):
+            if counts[i] < k:
+                extra = 0.0
+                for p in range(parts):
+                    extra += more[p, row_combos[p, firsts[i]]]
+                score += extra * counts[i]
+    if hist_words > 0:
+        score += target_score(counts, hists, n, k, lost, uses, costs)
+    if with_regression:
+        word = hists[hists.shape[0] - 1]
+        explained = 0.0
+        away = np.int64(0)
+        for i in range(n):
+            if counts[i] < k:
+                away += word[i]
+            else:
+                explained += np.float64(word[i]) * np.float64(word[i]) / counts[i]
+        if lost > 0:
+            explained += np.float64(away) * np.float64(away) / lost
+        score += regression[0] * (regression[1] - explained)
+    return score
+
+
+@njit(cache=True, nogil=True)
+def target_score(counts, hists, n, k, lost, uses, costs):
+    """The weighted classification losses: rows suppressed or not of the majority, and the same with costs."""
+    _hist_words, lane_bits, values, cm_weight, cost_weight, _with_regression = uses
+    mask = (np.int64(1) << lane_bits) - 1 if lane_bits < 64 else np.int64(-1)
+    lanes = 64 // lane_bits
+    away = np.zeros(values, dtype=np.int64)
+    hist = np.zeros(values, dtype=np.int64)
+    wrong = lost
+    priced = 0.0
+    for i in range(n + 1):
+        if i < n:
+            if counts[i] < k and cost_weight == 0.0:
+                continue
+            most = np.int64(0)
+            for v in range(values):
+                hist[v] = (hists[v // lanes, i] >> (v % lanes * lane_bits)) & mask
+                most = max(most, hist[v])
+            if counts[i] < k:
+                for v in range(values):
+                    away[v] += hist[v]
+                continue
+            wrong += counts[i] - most
+        else:
+            hist[:] = away
+            most = hist.max()
+            if cost_weight == 0.0 or most == 0:
+                continue
+        if cost_weight > 0.0:
+            least = -1.0
+            for told in range(values):
+                if hist[told] == most:
+                    price = 0.0
+                    for true in range(values):
+                        price += costs[true, told] * hist[true]
+                    if least < 0.0 or price < least:
+                        least = price
+            priced += least
+    return cm_weight * wrong + cost_weight * priced
+
+
+@njit(cache=True, nogil=True)
+def score_room(distinct, parts, most, words, leaves):
+    """Room for score_one, used again and again."""
+    places = 65536
+    while places < 2 * distinct or (places < 16 * distinct and places < 1 << 20):
+        places *= 2
+    slots = 2 * distinct + 1024
+    return (
+        np.full(places, -1, dtype=np.int32),
+        np.zeros(slots, dtype=np.int64),
+        np.zeros(max(distinct, most), dtype=np.int64),
+        np.zeros((parts, most), dtype=np.int64),
+        np.zeros(max(distinct, most), dtype=np.int32),
+        np.zeros(slots, dtype=np.int64),
+        np.zeros((words, slots), dtype=np.int64),
+        np.zeros(leaves, dtype=np.float64),
+        np.zeros((parts, most), dtype=np.float64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def score_genomes(
+    genomes,
+    gene_leaf,
+    leaf_at,
+    part_columns,
+    part_at,
+    view,
+    run_at,
+    runs,
+    lost_units,
+    leaf_rows,
+    rules,
+    uses,
+    costs,
+    regression,
+):
+    """The scores of many genomes (n, genes) uint8: (n,) float64."""
+    room = score_room(view[2].shape[1], part_at.shape[0] - 1, view[0].shape[1], view[4].shape[0], leaf_at[-1])
+    groups = np.zeros(leaf_at[-1], dtype=np.int32)
+    scores = np.zeros(genomes.shape[0], dtype=np.float64)
+    for i in range(genomes.shape[0]):
+        genome_groups(genomes[i], gene_leaf, leaf_at, groups)
+        scores[i] = score_one(
+            groups,
+            leaf_at,
+            part_columns,
+            part_at,
+            view,
+            run_at,
+            runs,
+            lost_units,
+            leaf_rows,
+            rules,
+            uses,
+            costs,
+            regression,
+            room,
+        )
+    return scores
+
+
+@njit(cache=True, nogil=True)
+def pack_genome(bits, words):
+    """The genome packed into words (uint64), and a hash of it."""
+    words[:] = 0
+    for g in range(bits.shape[0]):
+        words[g >> 6] |= np.uint64(bits[g]) << np.uint64(g & 63)
+    mixed = np.uint64(0)
+    for w in range(words.shape[0]):
+        mixed = hashed(mixed ^ words[w])
+    return mixed
+
+
+@njit(cache=True, nogil=True)
+def memo_place(words, mixed, packed, table):
+    """Where a packed genome stands in the memo's table, or the free place where it would."""
+    mask = np.uint64(table.shape[0] - 1)
+    place = mixed & mask
+    while table[place] >= 0:
+        same = True
+        for w in range(words.shape[0]):
+            if packed[table[place], w] != words[w]:
+                same = False
+                break
+        if same:
+            break
+        place = (place + np.uint64(1)) & mask
+    return place
+
+
+@njit(cache=True, nogil=True)
+def memo_rebuild(packed, used, table):
+    """Enter the first ``used`` packed genomes into an empty table."""
+    for i in range(used):
+        mixed = np.uint64(0)
+        for w in range(packed.shape[1]):
+            mixed = hashed(mixed ^ packed[i, w])
+        table[memo_place(packed[i], mixed, packed, table)] = i
+
+
+@njit(cache=True, nogil=True)
+def ranked_parent(size, bias, state):
+    """A rank drawn with linear bias: the best is ``bias`` times as likely as the median (Whitley 1989)."""
+    if bias <= 1.0:
+        return np.int64(random_unit(state) * size)
+    u = random_unit(state)
+    return np.int64(size * (bias - math.sqrt(bias * bias - 4.0 * (bias - 1.0) * u)) / (2.0 * (bias - 1.0)))
+
+
+@njit(cache=True, nogil=True)
+def make_child(
+    population,
+    ranks,
+    operator,
+    points,
+    bias,
+    immigrants,
+    mutation,
+    free,
+    gene_column,
+    first,
+    stop,
+    parent,
+    border,
+    collapse,
+    child,
+    other,
+    room,
+    ones,
+    costs,
+    logs,
+    chance,
+    shown,
+    state,
+):
+    """One child of two parents chosen by rank: crossover, fresh blood with chance ``immigrants``, bits flipped."""
+    size = population.shape[0]
+    made = False
+    for _ in range(10):
+        a = ranks[ranked_parent(size, bias, state)]
+        b = ranks[ranked_parent(size, bias, state)]
+        if a == b and size > 1:
+            b = ranks[np.int64(random_unit(state) * size)]
+        if operator == TRAD:
+            cross_reduced(population[a], population[b], child, room, state)
+            made = True
+        elif operator == ONE_POINT:
+            cross_one_point(population[a], population[b], child, state)
+            made = True
+        else:
+            made = cross_safely(
+                population[a], population[b], child, points, operator == HYBRID, free, gene_column, room, state
+            )
+        if made:
+            break
+    broken = operator == TRAD or operator == ONE_POINT
+    if not made or (immigrants > 0.0 and random_unit(state) < immigrants):
+        if not made:
+            a = ranks[ranked_parent(size, bias, state)]
+            child[:] = population[a]
+        sample_one(other, free, first, stop, parent, border, collapse, 0.5, shown, state)
+        mate = np.zeros_like(child)
+        if cross_safely(child, other, mate, points, operator == HYBRID, free, gene_column, room, state):
+            child[:] = mate
+        elif not made:
+            child[:] = other
+    if mutation > 0.0:
+        # The distance to the next flip is geometric: one random number per flip, not per gene.
+        scale = 1.0 / math.log1p(-min(mutation, 0.999999))
+        g = np.int64(math.log(1.0 - random_unit(state)) * scale)
+        while g < child.shape[0]:
+            child[g] ^= 1
+            broken = True
+            g += 1 + np.int64(math.log(1.0 - random_unit(state)) * scale)
+    if broken:
+        repair_one(child, first, stop, parent, border, ones, costs, logs, chance, state)
+
+
+@njit(cache=True, nogil=True)
+def genitor_steps(
+    steps, stop_at,
+    population, scores, ranks, places,  # (size, genes) uint8, (size,) float64, (size,) int64 best first, (size,) int64
+    packed, known, inside, table, tallies,  # the memo; tallies: distinct, evaluations, children, rejected in a row
+    state, settings, space, trees, evaluation, views,
+):  # fmt: skip
+    """GENITOR: one child at a time takes the place of the worst if it is better (Whitley 1989; IY-9, LU-7).
+
+    Makes at most ``steps`` children and stops when tallies[1] reaches ``stop_at`` evaluations.
+    """
+    operator, points, bias, immigrants, mutation, duplicates = settings
+    gene_leaf, leaf_at, free, gene_column = space
+    first, stop, parent, border, collapse = trees
+    part_columns, part_at, run_at, runs, lost_units, leaf_rows, rules, uses, costs_matrix, regression = evaluation
+    size, genes = population.shape
+    full = views[0]
+    # Smaller and smaller views of the table, for genomes without the genes that are rare in the population.
+    kept = np.zeros((3, genes), dtype=np.uint8)
+    groups = np.zeros(leaf_at[-1], dtype=np.int32)
+    room = score_room(full[2].shape[1], part_at.shape[0] - 1, full[0].shape[1], full[4].shape[0], leaf_at[-1])
+    made = []
+    base = full
+    for i in range(3):
+        frequent_genes(population, (0.0, 0.1, 0.5)[i], kept[i])
+        genome_groups(kept[i], gene_leaf, leaf_at, groups)
+        base = roll_up_view(groups, leaf_at, part_columns, part_at, base, room[0], room[1], room[2], room[4])
+        made.append(base)
+    child = np.zeros(genes, dtype=np.uint8)
+    other = np.zeros(genes, dtype=np.uint8)
+    points_room = np.zeros(genes + 1, dtype=np.int64)
+    ones = np.zeros(genes + 1, dtype=np.int64)
+    costs = np.zeros(first.shape[0], dtype=np.int64)
+    logs = np.zeros(first.shape[0], dtype=np.float64)
+    chance = np.zeros(first.shape[0], dtype=np.float64)
+    shown = np.zeros(first.shape[0], dtype=np.bool_)
+    words = np.zeros(packed.shape[1], dtype=np.uint64)
+    for _ in range(steps):
+        if tallies[1] >= stop_at:
+            break
+        make_child(
+            population, ranks, operator, points, bias, immigrants, mutation, free, gene_column, first, stop, parent,
+            border, collapse, child, other, points_room, ones, costs, logs, chance, shown, state,
+        )  # fmt: skip
+        tallies[2] += 1
+        mixed = pack_genome(child, words)
+        at = memo_place(words, mixed, packed, table)
+        entry = np.int64(table[at])
+        if entry >= 0 and inside[entry] > 0 and not duplicates:
+            tallies[3] += 1
+            continue
+        tallies[1] += 1
+        tallies[3] = 0
+        if entry < 0:
+            level = 3
+            for i in range(2, -1, -1):
+                covered = True
+                for g in range(genes):
+                    if child[g] > kept[i, g]:
+                        covered = False
+                        break
+                if covered:
+                    level = i
+                    break
+            genome_groups(child, gene_leaf, leaf_at, groups)
+            view = full if level == 3 else made[level]
+            entry = tallies[0]
+            known[entry] = score_one(
+                groups, leaf_at, part_columns, part_at, view, run_at, runs, lost_units, leaf_rows, rules, uses,
+                costs_matrix, regression, room,
+            )  # fmt: skip
+            packed[entry] = words
+            inside[entry] = 0
+            table[at] = entry
+            tallies[0] += 1
+        score = known[entry]
+        worst = ranks[size - 1]
+        if score < scores[worst]:
+            inside[places[worst]] -= 1
+            inside[entry] += 1
+            places[worst] = entry
+            scores[worst] = score
+            population[worst] = child
+            low, high = 0, size - 1
+            while low < high:
+                middle = (low + high) // 2
+                if scores[ranks[middle]] <= score:
+                    low = middle + 1
+                else:
+                    high = middle
+            for i in range(size - 1, low, -1):
+                ranks[i] = ranks[i - 1]
+            ranks[low] = worst
+
+
+@njit(cache=True, nogil=True)
+def rows_by_leaf(order, starts, members, weights, words, others, stamps, places, heads, tails, sums, lanes):
+    """Merge the rows of each leaf that agree on all other columns; returns how many are left.
+
+    order: (distinct,) rows by leaf; starts: (leaves + 1,); members: which combination of the other columns a row has.
+    Filled: heads (leaves + 1,) where each leaf's merged rows start; tails, sums, lanes: their combination, rows, words.
+    """
+    n = np.int64(0)
+    for leaf in range(starts.shape[0] - 1):
+        heads[leaf] = n
+        for at in range(starts[leaf], starts[leaf + 1]):
+            r = order[at]
+            o = members[r]
+            if stamps[o] != leaf + 1:
+                stamps[o] = leaf + 1
+                places[o] = n
+                tails[n] = o
+                sums[n] = 0
+                for w in range(words.shape[0]):
+                    lanes[w, n] = 0
+                n += 1
+            sums[places[o]] += weights[r]
+            for w in range(words.shape[0]):
+                lanes[w, places[o]] += words[w, r]
+    heads[starts.shape[0] - 1] = n
+    for o in range(others):
+        stamps[o] = 0
+    return n
+
+
+@njit(cache=True, nogil=True)
+def run_costs(first, end, heads, tails, sums, lanes, cells, column_loss, lost_all, fine, k, uses, held, packed, out):
+    """What the groups first … last cost, for every last from first up to end (not included): out[last].
+
+    Rows alike on the other columns form a class of the group; a class smaller than k is suppressed and pays lost_all
+    and a fine per row, another pays cells (other columns) and column_loss[first, last] (this one) per row.
+    held (others,) int64 and packed (words, others) int64: room, zero before and after.
+    """
+    hist_words, lane_bits, values, cm_weight, _cost_weight, _with_regression = uses
+    mask = (np.int64(1) << lane_bits) - 1 if lane_bits < 64 else np.int64(-1)
+    per_word = 64 // lane_bits
+    rows = np.int64(0)
+    kept = np.int64(0)
+    wrong = np.int64(0)
+    paid = 0.0
+    for leaf in range(first, end):
+        for at in range(heads[leaf], heads[leaf + 1]):
+            o = tails[at]
+            before = held[o]
+            if before >= k:
+                kept -= before
+                paid -= before * cells[o]
+            if hist_words > 0 and before >= k:
+                most = np.int64(0)
+                for v in range(values):
+                    most = max(most, (packed[v // per_word, o] >> (v % per_word * lane_bits)) & mask)
+                wrong -= before - most
+            held[o] = before + sums[at]
+            rows += sums[at]
+            for w in range(hist_words):
+                packed[w, o] += lanes[w, at]
+            if held[o] >= k:
+                kept += held[o]
+                paid += held[o] * cells[o]
+                if hist_words > 0:
+                    most = np.int64(0)
+                    for v in range(values):
+                        most = max(most, (packed[v // per_word, o] >> (v % per_word * lane_bits)) & mask)
+                    wrong += held[o] - most
+        lost = rows - kept
+        out[leaf] = paid + kept * column_loss[first, leaf] + lost * (lost_all + fine) + cm_weight * (wrong + lost)
+    for at in range(heads[first], heads[end]):
+        held[tails[at]] = 0
+        for w in range(hist_words):
+            packed[w, tails[at]] = 0
+
+
+@njit(cache=True, nogil=True)
+def recut_column(
+    bits, gene_from, gaps, node_first, node_last, node_parent,  # the column's genes, and its tree (no nodes: free)
+    order, starts, members, others, weights, words, cells, column_loss, lost_all, fine, k, uses,
+):  # fmt: skip
+    """The best cut of one column while all others stay: exact, because groups of one column do not share classes.
+
+    Free columns by shortest path over borders, tree columns from the leaves up. Changes bits; returns the cost.
+    """
+    leaves = starts.shape[0] - 1
+    rows = order.shape[0]
+    stamps = np.zeros(others, dtype=np.int64)
+    places = np.zeros(others, dtype=np.int64)
+    heads = np.zeros(leaves + 1, dtype=np.int64)
+    tails = np.zeros(rows, dtype=np.int64)
+    sums = np.zeros(rows, dtype=np.int64)
+    lanes = np.zeros((words.shape[0], rows), dtype=np.int64)
+    rows_by_leaf(order, starts, members, weights, words, others, stamps, places, heads, tails, sums, lanes)
+    held = np.zeros(others, dtype=np.int64)
+    packed = np.zeros((words.shape[0], others), dtype=np.int64)
+    out = np.zeros(leaves, dtype=np.float64)
+    nodes = node_first.shape[0]
+    if nodes == 0:
+        blocks = gaps.shape[0] + 1  # leaves between two neighbouring borders stay together
+        best = np.full(blocks + 1, np.inf)
+        back = np.zeros(blocks + 1, dtype=np.int64)
+        best[0] = 0.0
+        for i in range(blocks):
+            start = gaps[i - 1] + 1 if i > 0 else 0
+            run_costs(
+                start, leaves, heads, tails, sums, lanes, cells, column_loss, lost_all, fine, k, uses, held, packed, out
+            )
+            for j in range(i + 1, blocks + 1):
+                last = gaps[j - 1] if j < blocks else leaves - 1
+                cost = best[i] + out[last]
+                if cost < best[j]:
+                    best[j] = cost
+                    back[j] = i
+        for g in range(blocks - 1):
+            bits[gene_from + g] = 0
+        j = blocks
+        while j > 0:
+            j = back[j]
+            if j > 0:
+                bits[gene_from + j - 1] = 1
+        return best[blocks]
+    below = np.zeros(nodes, dtype=np.float64)
+    split = np.zeros(nodes, dtype=np.bool_)
+    for v in range(nodes - 1, -1, -1):
+        run_costs(
+            node_first[v],
+            node_last[v] + 1,
+            heads,
+            tails,
+            sums,
+            lanes,
+            cells,
+            column_loss,
+            lost_all,
+            fine,
+            k,
+            uses,
+            held,
+            packed,
+            out,
+        )
+        cost = out[node_last[v]]
+        if node_first[v] < node_last[v] and below[v] < cost:
+            split[v] = True
+            cost = below[v]
+        if v > 0:
+            below[node_parent[v]] += cost
+        else:
+            below[0] = cost
+    for g in range(leaves - 1):
+        bits[gene_from + g] = 0
+    for v in range(1, nodes):
+        parent = node_parent[v]
+        if not split[parent]:
+            split[v] = False
+        elif node_last[v] < node_last[parent]:
+            bits[gene_from + node_last[v]] = 1
+    return below[0]
+
+
+@njit(cache=True, nogil=True)
+def recut(
+    bits, column, gene_at, gene_leaf, leaf_at, gaps, node_first, node_last, node_parent, order, starts, codes,
+    part_columns, part_at, view, run_at, runs, lost_units, rules, uses, fine, room,
+):  # fmt: skip
+    """Put the best cut of one column into a genome, all other columns as they are; returns the genome's cost."""
+    combos, combo_counts, row_combos, weights, words = view
+    table, firsts, keys, shares, members, counts, hists, cells, _more = room
+    groups = np.zeros(leaf_at[-1], dtype=np.int32)
+    genome_groups(bits, gene_leaf, leaf_at, groups)
+    groups[leaf_at[column] : leaf_at[column + 1]] = 0
+    others = cut_classes(
+        groups, leaf_at, part_columns, part_at, combos, combo_counts, row_combos, weights, words, table, firsts, keys,
+        shares, members, counts, hists, True,
+    )  # fmt: skip
+    costs = np.zeros(others, dtype=np.float64)
+    lost_all = 0.0
+    for c in range(leaf_at.shape[0] - 1):
+        lost_all += lost_units[c]
+        if c == column:
+            continue
+        start, end = leaf_at[c], leaf_at[c + 1]
+        leaf = start
+        while leaf < end:
+            first = leaf
+            while leaf < end and groups[leaf] == groups[first]:
+                leaf += 1
+            loss = runs[run_at[c] + (first - start) * (end - start) + (leaf - 1 - start)]
+            for i in range(first, leaf):
+                cells[i] = loss
+        for o in range(others):
+            costs[o] += cells[start + codes[firsts[o], c]]
+    m = leaf_at[column + 1] - leaf_at[column]
+    column_loss = runs[run_at[column] : run_at[column] + m * m].reshape(m, m)
+    return recut_column(
+        bits, gene_at[column], gaps, node_first, node_last, node_parent, order, starts, members, others, weights, words,
+        costs, column_loss, lost_all, fine, rules[0], uses,
+    )  # fmt: skip
