@@ -1,0 +1,286 @@
+"""Improve: better than the papers. Recut one column after the other exactly, start again elsewhere, stop when idle.
+
+While all other columns stay as they are, the groups of one column do not share classes, so their costs add up and the
+best cut of that column is found exactly: a shortest path over borders, or a walk up the tree. ``improve`` repeats that
+until no column gains, kicks a few columns and goes on. ``Improve`` is a local search on single cuts behind the seam,
+for any problem and any number of objectives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kpareto import kernels
+from kpareto.cuts import Cuts
+from kpareto.dominance import non_dominated
+from kpareto.errors import BadJob
+from kpareto.problem import Problem
+from kpareto.score import INFEASIBLE, Score
+from kpareto.search import Moves
+from kpareto.search.genitor import Progress, Result
+from kpareto.space import Lattice, Space
+from kpareto.variation import first_genomes
+
+
+Column = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Recutter:
+    """A score made ready for recutting single columns."""
+
+    score: Score
+
+    def __post_init__(self) -> None:
+        if set(self.score._targets) - {"cm", "cm-rows"}:
+            raise BadJob(
+                "Recutting needs a loss that adds up over classes: a cell loss, cm, or a sum of them. "
+                "Run genitor for cost-cm and reg-variance."
+            )
+
+    @cached_property
+    def _columns(self) -> list[Column]:
+        """Per column: borders, tree (first leaf, last leaf, parent; none where free), rows by leaf, leaf starts."""
+        found: list[Column] = []
+        space, codes = self.score.space, self.score.table.codes
+        none = np.zeros(0, dtype=np.int64)
+        for c, hierarchy in enumerate(space.hierarchies):
+            order = np.argsort(codes[:, c], kind="stable").astype(np.int64)
+            starts = np.searchsorted(codes[order, c], np.arange(len(hierarchy.leaves) + 1)).astype(np.int64)
+            tree = hierarchy.tree
+            first, last, parent = (none, none, none) if space.free[c] else (tree.first, tree.last, tree.parent)
+            nodes = (first.astype(np.int64), last.astype(np.int64), parent.astype(np.int64))
+            found.append((space.gaps[c], *nodes, order, starts))
+        return found
+
+    @cached_property
+    def _room(self) -> tuple[np.ndarray, ...]:
+        view = self.score.view
+        return kernels.score_room(
+            view[2].shape[1], len(view[1]), view[0].shape[1], view[4].shape[0], int(self.score.space.leaf_at[-1])
+        )
+
+    def recut(self, bits: np.ndarray, column: int, fine: float = 0.0) -> float:
+        """Put the best cut of one column into bits (genes,) uint8; each suppressed row costs a fine besides."""
+        score, space = self.score, self.score.space
+        columns, borders, run_at, runs, lost, _, rules, uses, _, _ = score.evaluation
+        return kernels.recut(
+            bits, column, space.gene_at, space.gene_leaf, space.leaf_at, *self._columns[column], score.table.codes,
+            columns, borders, score.view, run_at, runs, lost, rules, uses, fine, self._room,
+        )  # fmt: skip
+
+    def descend(self, bits: np.ndarray, rng: np.random.Generator, fine: float = 0.0) -> tuple[float, int]:
+        """Recut columns in random order until none gains; returns the cost and how many columns were recut."""
+        columns = len(self.score.space.hierarchies)
+        cost, idle, steps = float("inf"), 0, 0
+        while idle < columns:
+            for column in rng.permutation(columns).tolist():
+                found = self.recut(bits, column, fine)
+                steps += 1
+                idle = 0 if found < cost - 1e-9 * abs(found) else idle + 1
+                cost = min(cost, found)
+                if idle >= columns:
+                    break
+        return cost, steps
+
+
+def improve(
+    score: Score,
+    seed: int = 1,
+    starts: np.ndarray | None = None,
+    restarts: int = 4,
+    patience: int = 60,
+    progress: Progress | None = None,
+) -> Result:
+    """Minimize a score by recutting columns: from each start, then with kicks until ``patience`` of them gain nothing.
+
+    ``starts`` are genomes (n, genes), such as ``lattice_starts(problem, space)``; ``restarts`` random ones are added.
+    Every step depends on the seed alone, so a run can be repeated bit by bit.
+    """
+    rng = np.random.default_rng(seed)
+    space, cutter = score.space, Recutter(score)
+    fresh = first_genomes(space, max(restarts, 1), rng, "spread")
+    given = fresh if starts is None else np.concatenate((np.asarray(starts, dtype=np.int64), fresh[:restarts]))
+    # Where not every row may go, each suppressed row is fined, and the fine rises until few enough go.
+    dear = float(np.sum(score.evaluation[4])) + score.evaluation[7][3]
+    fine = 0.0 if score.allowed >= score.table.rows else dear * (1e6 if score.allowed == 0 else 0.05)
+    steps = 0
+    kept: list[tuple[float, bytes]] = []
+    trace: list[tuple[float, float, float]] = []
+    best, champion = float("inf"), given[0].astype(np.uint8)
+    for start in given:
+        bits = start.astype(np.uint8)
+        raw, taken, fine = _settle(score, cutter, bits, rng, fine)
+        steps += taken
+        kept.append((raw, bits.tobytes()))
+        if raw < best:
+            best, champion = raw, bits.copy()
+        trace.append((steps, float(score.value(np.array([best]))[0]), len(kept)))
+    idle = 0
+    runners = [np.frombuffer(b, dtype=np.uint8) for _, b in sorted(set(kept))[: max(restarts, 1)]]
+    current, current_raw = champion.copy(), best
+    while idle < patience:
+        if idle and idle % 20 == 0 and len(runners) > 1:  # a while without gain: go on from another good one
+            current = runners[int(rng.integers(len(runners)))].copy()
+            current_raw = float(score.raw(current[None, :])[0])
+        bits = kick(space, current, rng)
+        raw, taken, fine = _settle(score, cutter, bits, rng, fine)
+        steps += taken
+        if raw <= current_raw:
+            current, current_raw = bits, raw
+        idle = 0 if raw < best else idle + 1
+        if raw < best:
+            best, champion = raw, bits.copy()
+        trace.append((steps, float(score.value(np.array([best]))[0]), len(trace) + 1))
+        if progress is not None and not progress(steps, trace[-1][1]):
+            break
+    value = float(score.value(np.array([best]))[0])
+    found = champion.astype(np.int64)
+    return Result(found, value, steps, len(trace), np.array(trace), found[None, :], np.array([value]), {}, True)
+
+
+def _settle(
+    score: Score, cutter: Recutter, bits: np.ndarray, rng: np.random.Generator, fine: float
+) -> tuple[float, int, float]:
+    """Descend; while too many rows go, double the fine and descend again. Returns raw score, steps and the fine."""
+    total = 0
+    for _ in range(8):
+        _, steps = cutter.descend(bits, rng, fine)
+        total += steps
+        raw = float(score.raw(bits[None, :])[0])
+        if raw < INFEASIBLE or fine == 0.0:
+            break
+        fine *= 2
+    return raw, total, fine if raw >= INFEASIBLE else fine * 0.9
+
+
+def kick(space: Cuts, bits: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Another genome near this one: the cuts of one to three columns are drawn anew, or only a few borders flipped."""
+    changed = np.array(bits, dtype=np.int64)
+    if rng.random() < 0.5:
+        drawn = first_genomes(space, 1, rng, "spread")[0]
+        columns = rng.permutation(len(space.hierarchies))[: 1 + int(rng.integers(3))]
+        for c in columns.tolist():
+            part = slice(int(space.gene_at[c]), int(space.gene_at[c + 1]))
+            changed[part] = drawn[part]
+    else:
+        for gene in rng.integers(len(changed), size=2 + int(rng.integers(6))).tolist():
+            changed[gene] = 1 - changed[gene]
+        changed = space.repair(changed[None, :], rng)[0]
+    return changed.astype(np.uint8)
+
+
+def lattice_starts(problem: Problem, space: Cuts, most: int = 60, threads: int | None = None) -> np.ndarray:
+    """The exact lattice front of a problem as genomes of the flexible space: (n, genes) int64, at most ``most``.
+
+    Every lattice node is such a genome (SPEC A.0.3), so the flexible search starts from proven trade-offs.
+    """
+    lattice = Lattice(problem.table.hierarchies)
+    nodes, keys = [np.zeros(0, dtype=np.int64)], [np.zeros((0, len(problem.objectives)), dtype=np.int64)]
+    for numbers in problem.whole_lattice(threads):
+        places = np.flatnonzero(numbers.feasible)
+        chosen = places[non_dominated(numbers.keys[places], "one")]
+        nodes.append(numbers.which[chosen])
+        keys.append(numbers.keys[chosen])
+    every, costs = np.concatenate(nodes), np.concatenate(keys)
+    front = every[non_dominated(costs, "one")]
+    if len(front) == 0:
+        return np.zeros((0, len(space.genes)), dtype=np.int64)
+    if len(front) > most:
+        front = np.sort(front)[np.linspace(0, len(front) - 1, most).astype(np.int64)]
+    return space.embed(lattice.levels(front))
+
+
+@dataclass(frozen=True)
+class Improve:
+    """Local search on single cuts behind the seam: the neighbours of every trade-off found, until none is new.
+
+    Starts from ``starts`` (the embedded lattice front), keeps its own list of non-dominated genomes, proposes all
+    genomes one cut away from each, and restarts from random genomes ``restarts`` times when nothing improves.
+    """
+
+    starts: np.ndarray | None = None  # (n, genes)
+    restarts: int = 2
+    population: int = 20
+    name: str = "improve"
+
+    def moves(self, space: Space, rng: np.random.Generator) -> Moves:
+        """Propose starts and neighbours; ends when a last restart adds nothing."""
+        if not isinstance(space, Cuts):
+            raise BadJob(
+                "This search flips single cuts. Take the space 'cuts' or 'order', or the search 'exact' for a lattice."
+            )
+        front: dict[bytes, tuple[np.ndarray, tuple[int, ...]]] = {}
+        explored: set[bytes] = set()
+        batch = first_genomes(space, self.population, rng, "spread", () if self.starts is None else self.starts)
+        if self.starts is not None and len(self.starts):
+            batch = np.asarray(self.starts, dtype=np.int64)
+        left = self.restarts
+        while True:
+            numbers = yield batch
+            for place, row in enumerate(numbers.which.tolist()):
+                if numbers.feasible[place]:
+                    front.setdefault(batch[row].tobytes(), (batch[row], tuple(numbers.keys[place].tolist())))
+            front = _best(front)
+            waiting = [key for key in front if key not in explored]
+            if waiting:
+                chosen = waiting[int(rng.integers(len(waiting)))]
+                explored.add(chosen)
+                batch = neighbours(space, front[chosen][0])
+                continue
+            if left == 0:
+                return
+            left -= 1
+            batch = first_genomes(space, self.population, rng, "spread")
+
+
+def _best(front: dict[bytes, tuple[np.ndarray, tuple[int, ...]]]) -> dict[bytes, tuple[np.ndarray, tuple[int, ...]]]:
+    if not front:
+        return front
+    names = list(front)
+    kept = non_dominated(np.array([front[name][1] for name in names], dtype=np.int64), "one")
+    return {names[place]: front[names[place]] for place in sorted(kept.tolist())}
+
+
+def neighbours(space: Cuts, genome: np.ndarray | Sequence[int]) -> np.ndarray:
+    """Every genome one cut away: a border of a free column flipped, a tree node split or its children joined."""
+    bits = np.asarray(genome, dtype=np.int64)
+    found: list[np.ndarray] = []
+    for gene in np.flatnonzero(space.free_genes).tolist():
+        other = bits.copy()
+        other[gene] = 1 - other[gene]
+        found.append(other)
+    trees = space.trees
+    children: dict[int, list[int]] = {}
+    for child, parent in enumerate(trees.parent.tolist()):
+        children.setdefault(parent, []).append(child)
+    for place in range(len(trees.first)):
+        first, stop = int(trees.first[place]), int(trees.stop[place])
+        if first == stop or not _bordered(space, trees, place, bits):
+            continue
+        borders = [int(trees.border[child]) for child in children[place] if trees.border[child] >= 0]
+        inside = bits[first:stop]
+        other = bits.copy()
+        if not inside.any():  # shown whole: split into its children
+            other[borders] = 1
+        elif inside.sum() == len(borders):  # its children are shown whole: join them
+            other[first:stop] = 0
+        else:
+            continue
+        found.append(other)
+    return np.array(found, dtype=np.int64).reshape(-1, len(bits))
+
+
+def _bordered(space: Cuts, trees: object, place: int, bits: np.ndarray) -> bool:
+    """Whether a node's run is cut off from its neighbours, so that it can be shown or split."""
+    parent = int(trees.parent[place])  # type: ignore[attr-defined]
+    if parent < 0:
+        return True
+    first, stop = int(trees.first[place]), int(trees.stop[place])  # type: ignore[attr-defined]
+    left = first == int(trees.first[parent]) or bool(bits[first - 1])  # type: ignore[attr-defined]
+    right = stop == int(trees.stop[parent]) or bool(bits[stop])  # type: ignore[attr-defined]
+    return left and right and _bordered(space, trees, parent, bits)
