@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from kpareto.datasets import adult_table
 from kpareto.dominance import non_dominated
 from kpareto.front import Front
+from kpareto.partition import Suppression
 from kpareto.problem import Problem, problem
 from kpareto.search import exact
 from kpareto.search.exact import State, Stopped, can_prune, exact_front
 from kpareto.space import Lattice
 from kpareto.table import Table
 from tests.strategies import Case, cases
-from tests.test_problem import COMPILED, by_partitions, problems
+from tests.test_problem import by_partitions, problems
 
 GOLDEN = Path(__file__).parent / "golden"
 NAMES = {"k": "k", "glm": "GLM", "l": "ell", "dcn": "DCN", "cm-rows": "CM"}
@@ -76,13 +77,16 @@ def test_one_of_each_vector(case: Case, data: st.DataObject) -> None:
 @given(case=cases(persons=False, most_columns=4), data=st.data())
 def test_skipping_blocks_changes_nothing(case: Case, data: st.DataObject) -> None:
     """The certified pruned search has the points of the exhaustive one and settles every node."""
-    made = data.draw(problems(case.table, COMPILED, 3))
-    if not can_prune(made) or len(case.table.hierarchies) < 2:
-        return
+    bounded = ("k", "risk-max", "glm", "lm", "nwp", "precision-loss")
+    objectives = data.draw(st.lists(st.sampled_from(bounded), min_size=1, max_size=3, unique=True))
+    rule = data.draw(st.sampled_from([Suppression("none"), Suppression("cap-max-k", 1), Suppression("cap-max-k", 0.3)]))
+    made = problem(case.table, objectives, rule, data.draw(st.sampled_from([{}, {"k": 2}, {"k": 3, "l": 2}])))
+    assert can_prune(made)
     whole = exact_front(made, threads=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact, "WHOLE", 0)
-        patch.setattr(exact, "AT_ONCE", 1)
+        patch.setattr(exact, "AT_ONCE", data.draw(st.sampled_from([1, 3])))
+        patch.setattr(exact, "PREFIXES", data.draw(st.sampled_from([1, 4, 64])))
         pruned = exact_front(made, threads=1)
         again = exact_front(made, threads=2)
     assert found(pruned) == found(whole)
@@ -119,8 +123,6 @@ def test_golden_fronts_of_adult(preset: str, file: str, key: str, objectives: li
 
 def test_more_thresholds_make_a_better_front() -> None:
     """SPEC A.7: cap-threshold enlarges the k–GLM front of Adult from 31 to 41 points."""
-    from kpareto.partition import Suppression
-
     table = adult_table("default", domain="declared")
     front = exact_front(problem(table, ["k", "glm"], Suppression("cap-threshold", 301)))
     assert front.vectors == 41

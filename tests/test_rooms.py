@@ -50,6 +50,7 @@ ROOMS = [
     "compiled",
     "problem",
     "dominance",
+    "archive",
     "front",
     "ends",
     "score",

@@ -69,6 +69,37 @@ def commands(context: click.Context) -> None:
 
 
 @commands.command()
+@click.argument("job")
+@json_option
+@click.option("--picture", metavar="FILE", help="Draw the front: FILE ends in .svg, .png or .pdf.")
+@click.option("--objectives", metavar="A,B,…", help="Instead of the job's: measures such as k,l,glm.")
+@click.option("--method", metavar="NAME", help="Instead of the job's search method.")
+@click.option("--budget", type=click.IntRange(min=1), help="Evaluations, for the methods that need a budget.")
+@click.option("--seed", type=click.IntRange(min=0), help="Instead of the job's seed.")
+@click.option("--resume", is_flag=True, help="Go on where an interrupted search stopped.")
+@quiet_option
+def front(
+    job: str,
+    json_file: str | None,
+    picture: str | None,
+    objectives: str | None,
+    method: str | None,
+    budget: int | None,
+    seed: int | None,
+    resume: bool,
+    quiet: bool,
+) -> None:
+    """Show every trade-off that JOB allows (a job file, or the word adult)."""
+    from kpareto.shell import front as show
+
+    changes = {"method": method, "budget": budget, "seed": seed}
+    changes = {name: value for name, value in changes.items() if value is not None}
+    if objectives is not None:
+        changes["objectives"] = tuple(word.strip() for word in objectives.split(","))
+    show(job, json_file, picture, resume, quiet, changes)
+
+
+@commands.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--quick", is_flag=True, help="Tiny sizes: shows that everything runs, and proves nothing.")
 @json_option

@@ -877,31 +877,6 @@ def evaluate_cuts(
 
 
 @njit(cache=True, nogil=True)
-def all_beaten(bounds, front):
-    """Whether each row of bounds (n, objectives) is strictly dominated by some row of front; lower is better."""
-    n, objectives = bounds.shape
-    last = 0
-    for i in range(n):
-        beaten = False
-        for step in range(front.shape[0]):
-            j = (last + step) % front.shape[0]  # neighbours tend to be beaten by the same point
-            worse = True
-            strictly = False
-            for m in range(objectives):
-                if front[j, m] > bounds[i, m]:
-                    worse = False
-                    break
-                strictly = strictly or front[j, m] < bounds[i, m]
-            if worse and strictly:
-                beaten = True
-                last = j
-                break
-        if not beaten:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
 def pareto(keys):
     """Which of the distinct rows of keys (n, objectives), in lexicographic order, no other row dominates.
 
@@ -932,6 +907,192 @@ def pareto(keys):
             front[size] = i
             size += 1
     return kept
+
+
+# -- branch and bound over partial nodes (search/exact.py) ---------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def sort_pairs(ids, classes, leaf_order, codes, weights, place, ranked, pair_class, pair_leaf, pair_rows):
+    """Rows of a partial node by class, then by leaf of one more column, and the rows of each such pair.
+
+    leaf_order: (rows,) int32, the rows by leaf of the column; ranked: filled, the rows by (class, leaf).
+    Returns how many pairs there are.
+    """
+    rows = ids.shape[0]
+    one = np.uint64(1)
+    for c in range(classes + 1):
+        place[c] = 0
+    for r in range(np.uint64(rows)):
+        place[np.uint64(ids[r]) + one] += 1
+    for c in range(classes):
+        place[c + 1] += place[c]
+    for i in range(np.uint64(rows)):
+        r = leaf_order[i]
+        c = np.uint64(ids[np.uint64(r)])
+        ranked[np.uint64(place[c])] = r
+        place[c] += 1
+    n = -1
+    last_class = np.int32(-1)
+    last_leaf = np.int32(-1)
+    for i in range(np.uint64(rows)):
+        r = np.uint64(ranked[i])
+        c = ids[r]
+        leaf = codes[r]
+        if c != last_class or leaf != last_leaf:
+            n += 1
+            pair_class[n] = c
+            pair_leaf[n] = leaf
+            pair_rows[n] = 0
+            last_class = c
+            last_leaf = leaf
+        pair_rows[n] += weights[r]
+    return n + 1
+
+
+@njit(cache=True, nogil=True)
+def merged_sizes(pair_class, pair_leaf, pair_rows, pairs, cut, counts):
+    """Rows of each class when the leaves of the pairs are grouped by a cut; returns how many classes there are."""
+    n = np.uint64(0)
+    one = np.uint64(1)
+    counts[0] = pair_rows[0]
+    last_class = pair_class[0]
+    last_group = cut[np.uint64(pair_leaf[0])]
+    for i in range(one, np.uint64(pairs)):
+        group = cut[np.uint64(pair_leaf[i])]
+        same = pair_class[i] == last_class and group == last_group
+        n += np.uint64(0) if same else one
+        counts[n] = counts[n] + pair_rows[i] if same else pair_rows[i]
+        last_class = pair_class[i]
+        last_group = group
+    return np.int64(n) + 1
+
+
+@njit(cache=True, nogil=True)
+def refined_ids(ids, codes, ranked, cut, out):
+    """The class of each row after a column was added at the level of a cut; returns how many classes there are."""
+    n = -1
+    last_class = np.int32(-1)
+    last_group = np.int32(-1)
+    for i in range(np.uint64(ranked.shape[0])):
+        r = np.uint64(ranked[i])
+        group = cut[np.uint64(codes[r])]
+        if ids[r] != last_class or group != last_group:
+            n += 1
+            last_class = ids[r]
+            last_group = group
+        out[r] = n
+    return n + 1
+
+
+@njit(cache=True, nogil=True)
+def is_beaten(bound, front, last):
+    """The place of a row of front that strictly dominates the bound, or -1; the search starts at ``last``."""
+    points, objectives = front.shape
+    for step in range(points):
+        j = last + step
+        if j >= points:
+            j -= points
+        worse = True
+        strictly = False
+        for m in range(objectives):
+            if front[j, m] > bound[m]:
+                worse = False
+                break
+            strictly = strictly or front[j, m] < bound[m]
+        if worse and strictly:
+            return j
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def surviving_nodes(
+    codes,  # (columns, rows) int32, leaves, columns in the order of the search
+    leaf_order,  # (columns, rows) int32, rows by leaf
+    weights,  # (rows,) int64
+    heights,  # (columns,) int64
+    cuts,  # (…,) int32, the cuts of every level
+    cut_at,  # (columns, most levels) int64, where each starts
+    leaves,  # (columns,) int64
+    allowed,  # rows that may be suppressed (0 for the rule none)
+    adds,  # (objectives,) bool: the key is a sum of parts per column; else it is minus k
+    parts,  # (objectives, columns, most levels) int64
+    front,  # (points, objectives) int64, keys known to be reached
+    prefix,  # (fixed,) int64, levels of the first columns
+    least_k,  # nodes with a smaller k do not count
+):
+    """Levels (n, columns) of the nodes that the front does not prove to be dominated, and how many nodes were counted.
+
+    A partial node fixes the levels of the first columns and leaves the others at the top. Every node that refines it
+    has at most its k and at least its loss without suppression, so a beaten partial node takes all of them with it.
+    """
+    columns, rows = codes.shape
+    objectives = adds.shape[0]
+    most_levels = cut_at.shape[1]
+    ids = np.zeros((columns + 1, rows), dtype=np.int32)
+    classes = np.ones(columns + 1, dtype=np.int64)
+    ranked = np.zeros((columns, rows), dtype=np.int32)
+    alive = np.zeros((columns, most_levels), dtype=np.bool_)
+    level = np.full(columns, -1, dtype=np.int64)
+    sums = np.zeros((columns + 1, objectives), dtype=np.int64)
+    place = np.zeros(rows + 1, dtype=np.int64)
+    pair_class = np.zeros(rows, dtype=np.int32)
+    pair_leaf = np.zeros(rows, dtype=np.int32)
+    pair_rows = np.zeros(rows, dtype=np.int64)
+    counts = np.zeros(rows, dtype=np.int64)
+    found = np.zeros(3 + int(math.sqrt(2.0 * allowed)), dtype=np.int64)
+    lost = np.zeros_like(found)
+    bound = np.zeros(objectives, dtype=np.int64)
+    kept = np.zeros((64, columns), dtype=np.int64)
+    used = 0
+    counted = 0
+    last = 0
+    depth = 0
+    fresh = True  # the partial node of this depth has not been expanded yet
+    while depth >= 0:
+        c = depth
+        if fresh:
+            pairs = sort_pairs(
+                ids[c], classes[c], leaf_order[c], codes[c], weights, place, ranked[c], pair_class, pair_leaf, pair_rows
+            )
+            for j in range(heights[c] + 1):
+                alive[c, j] = False
+                if c < prefix.shape[0] and prefix[c] != j:
+                    continue
+                cut = cuts[cut_at[c, j] : cut_at[c, j] + leaves[c]]
+                n = merged_sizes(pair_class, pair_leaf, pair_rows, pairs, cut, counts)
+                size_thresholds(counts, n, allowed, found, lost, False)
+                counted += 1
+                if found[0] < least_k:
+                    continue
+                for m in range(objectives):
+                    bound[m] = sums[c, m] + parts[m, c, j] if adds[m] else -found[0]
+                by = is_beaten(bound, front, last)
+                if by >= 0:
+                    last = by
+                else:
+                    alive[c, j] = True
+            level[c] = heights[c] + 1  # coarse levels first
+            fresh = False
+        level[c] -= 1
+        while level[c] >= 0 and not alive[c, level[c]]:
+            level[c] -= 1
+        if level[c] < 0:
+            depth -= 1
+            continue
+        if c == columns - 1:
+            if used == kept.shape[0]:
+                kept = grown_ints(kept, used)
+            kept[used] = level
+            used += 1
+            continue
+        cut = cuts[cut_at[c, level[c]] : cut_at[c, level[c]] + leaves[c]]
+        classes[c + 1] = refined_ids(ids[c], codes[c], ranked[c], cut, ids[c + 1])
+        for m in range(objectives):
+            sums[c + 1, m] = sums[c, m] + parts[m, c, level[c]]
+        depth += 1
+        fresh = True
+    return kept[:used], counted
 
 
 # -- Genomes by cuts: chance, repair, crossover, and the compiled loop of GENITOR --------------------------------------

@@ -6,7 +6,6 @@ a task of its own, so that both cores are busy. Answers do not depend on the num
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -245,24 +244,6 @@ class _Plan:
             levels[a] = level
             yield from self._below(_Task(*turned, levels, a + 1), fixed)
 
-    def task_at(self, levels: Sequence[int]) -> _Task:
-        """The class table with the first columns of the walk fixed at these levels, straight from the rows."""
-        task = self.base()
-        keys, counts, hists = task.keys, task.counts.copy(), task.hists
-        size, total = len(keys), int(self.bits.sum())
-        to = np.empty(size, dtype=np.uint64)
-        for a, level in enumerate(levels):
-            bits = int(self.bits[a])
-            if level:
-                merge = self.table.hierarchies[self.order[a]].groups[level].astype(np.int64)
-                size = kernels.raise_last(keys, counts, hists, size, (1 << bits) - 1, merge, to)
-            turned = (np.empty(size, np.int64), np.empty(size, np.int64), np.empty((hists.shape[0], size), np.int64))
-            kernels.rotate(keys, counts, hists, size, bits, total, int(self.group_counts[a, level]), *turned, to)
-            keys, counts, hists = turned
-        fixed = np.zeros(len(self.order), dtype=np.int64)
-        fixed[: len(levels)] = levels
-        return _Task(keys, counts, hists, fixed, len(levels))
-
     def run(self, task: _Task) -> Counted:
         """All nodes below one prefix."""
         wanted = self.wanted
@@ -275,55 +256,6 @@ class _Plan:
                 wanted.risky_below,
             )
         )  # fmt: skip
-
-
-class BlockWalk:
-    """A large lattice in blocks: the levels of the first columns of the walk are fixed, those of the others run.
-
-    Prefixes and suffixes are numbered in the order the walk visits them, the last column fastest.
-    """
-
-    def __init__(self, table: Table, wanted: Wanted, block: int = 4_096) -> None:
-        order = walk_order(table)
-        sizes = [table.hierarchies[c].height + 1 for c in order]
-        split = len(order) - 1
-        while split > 1 and math.prod(sizes[split - 1 :]) <= block:
-            split -= 1
-        self.split = split
-        self.prefix_sizes, self.suffix_sizes = sizes[:split], sizes[split:]
-        self.prefixes, self.suffixes = math.prod(self.prefix_sizes), math.prod(self.suffix_sizes)
-        self._plan = _Plan(table, wanted, order)
-        self._turned = _Plan(table, wanted, [*order[split:], *order[:split]])
-
-    def count(self, prefix: int) -> Counted:
-        """All nodes of one block."""
-        levels = np.unravel_index(prefix, self.prefix_sizes)
-        return self._plan.run(self._plan.task_at([int(level) for level in levels]))
-
-    def prefix_tops(self) -> Counted:
-        """Every prefix with the other columns at the top."""
-        return self._turned.run(self._turned.task_at([size - 1 for size in self.suffix_sizes]))
-
-    def suffix_tops(self) -> Counted:
-        """Every suffix with the other columns at the top."""
-        return self._plan.run(self._plan.task_at([size - 1 for size in self.prefix_sizes]))
-
-    def loss_parts(self, place: int) -> tuple[np.ndarray, np.ndarray]:
-        """A cell loss without suppression, the part of each prefix and of each suffix: int64 each."""
-        sums = self._plan.cell_sums[place]
-        grids = [
-            _grid([sums[a, :n] for a, n in zip(range(at, at + len(sizes)), sizes, strict=True)])
-            for at, sizes in ((0, self.prefix_sizes), (self.split, self.suffix_sizes))
-        ]
-        return grids[0], grids[1]
-
-
-def _grid(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """The sum of one entry of each part, for every choice of entries, the last part fastest."""
-    total = np.zeros(1, dtype=np.int64)
-    for part in parts:
-        total = (total[:, None] + part[None, :]).ravel()
-    return total
 
 
 class Histograms:

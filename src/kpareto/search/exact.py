@@ -1,18 +1,18 @@
 """The complete front over the whole lattice, for any objectives, with proof that nothing is missing (SPEC PO-5, PO-6).
 
-Small lattices are counted whole by roll-up. Large ones are cut into blocks: a *prefix* fixes the levels of some
-columns, a *suffix* those of the others. A block is skipped when a known point beats everything it can hold:
+Small lattices are counted whole by roll-up. On large ones with the objectives k and losses that add up over cells, a
+branch and bound works on *partial nodes*, which fix the levels of some columns and leave the others at the top:
 
-* k never grows when a recoding is refined (rules none and cap-max-k), so a node's k is at most that of its prefix with
-  the suffix columns at the top, and at most that of its suffix with the prefix columns at the top;
-* a loss that adds up over cells is at least the loss without suppression, prefix part + suffix part;
-* any other objective is taken to be as good as it can get anywhere.
+* k never grows when a recoding is refined (rules none and cap-max-k), so no node that refines a partial node has more;
+* a loss is at least the loss without suppression of the columns fixed so far.
 
-Only blocks that could hold something new are counted, so the answer is the same as counting everything.
+A partial node whose k and loss are beaten by a known point takes all its refinements with it; the others are refined
+column by column. What is left at the end is counted, so the answer is the same as counting everything.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import time
@@ -26,12 +26,14 @@ from kpareto import kernels
 from kpareto.dominance import Ties, non_dominated
 from kpareto.front import Front, Provenance, make_front
 from kpareto.loss import CellLoss
+from kpareto.measure import Measure, parameters_of
 from kpareto.problem import Numbers, Problem, join
-from kpareto.rollup import BlockWalk, fits
+from kpareto.rollup import walk_order
 from kpareto.space import Lattice
 
 WHOLE = 2_000_000  # lattices up to this size are counted whole
-AT_ONCE = 8  # blocks judged together
+AT_ONCE = 8  # prefixes judged by one front, whatever the number of threads
+PREFIXES = 64  # branches the tree is cut into at least
 CLOUD = 20_000  # dominated recodings kept for pictures
 Report = Callable[[int, int], None]  # nodes done, nodes in all
 
@@ -40,7 +42,7 @@ Report = Callable[[int, int], None]  # nodes done, nodes in all
 class State:
     """Where a search stands: what a checkpoint keeps."""
 
-    done: int  # parts (or blocks) finished
+    done: int  # parts (or prefixes) finished
     counted: int  # nodes counted
     settled: int  # nodes counted or proven to be dominated
     best: Numbers  # the front so far
@@ -62,7 +64,7 @@ def exact_front(
     """Every trade-off in the lattice. ``report`` may raise Stopped; ``keep`` is given the state after each part."""
     began = time.perf_counter()
     lattice = Lattice(problem.table.hierarchies)
-    work = _blocks if lattice.size > WHOLE and can_prune(problem) else _whole
+    work = _branches if lattice.size > WHOLE and can_prune(problem) else _whole
     start = state or State(0, 0, 0, join([], len(problem.objectives)), np.zeros((0, len(problem.objectives))))
     now, complete = start, True
     try:
@@ -109,80 +111,129 @@ def _whole(problem: Problem, lattice: Lattice, ties: Ties, threads: int | None, 
 
 
 def can_prune(problem: Problem) -> bool:
-    """Whether bounds are known that make skipping blocks worth while: k or a cell loss under none or cap-max-k."""
-    translation = problem.translation
+    """Whether every objective has a bound: k (or its risk) and exact cell losses, under none or cap-max-k."""
     return (
-        translation is not None
-        and fits(problem.table, translation.wanted)
-        and problem.suppression.rule in ("none", "cap-max-k")
+        problem.suppression.rule in ("none", "cap-max-k")
+        and problem.table.persons is None
+        and all(_is_k(m) or (isinstance(m, CellLoss) and m.is_exact(problem.table)) for m in problem.objectives)
     )
 
 
-def _blocks(problem: Problem, lattice: Lattice, ties: Ties, threads: int | None, state: State) -> Iterator[State]:
-    """Count only the blocks that could hold a point the front does not dominate."""
-    translation = problem.translation
-    if translation is None:
-        raise TypeError("asked can_prune first")
-    block = min(4_096, max(16, 2 * math.isqrt(lattice.size)))
-    walk = BlockWalk(problem.table, translation.wanted, block)
-    bounds = Bounds(problem, walk)
+def _is_k(measure: Measure) -> bool:
+    known = parameters_of(measure)
+    return known is not None and known[0] in ("k", "risk-max")
+
+
+def _branches(problem: Problem, lattice: Lattice, ties: Ties, threads: int | None, state: State) -> Iterator[State]:
+    """Branch and bound, one prefix of levels after the other; a chunk of prefixes is judged by one front."""
+    tree = _Tree(problem)
     share = min(1.0, CLOUD / lattice.size)
-    # The seeds only show what can be reached: each is counted again with its block, unless the block is hopeless.
-    guides = join(bounds.seeds, len(problem.objectives))
-    guides = guides.take(np.flatnonzero(guides.feasible))
+    # The guides only show what can be reached: each is met again in its own branch, unless that is hopeless.
+    guides = reached(problem, lattice)
     if state.done == 0:
-        state = replace(state, counted=sum(len(seeds.which) for seeds in bounds.seeds))
-    workers = threads or os.cpu_count() or 1
-    with ThreadPoolExecutor(workers) as pool:
-        for start in range(state.done, len(bounds.order), AT_ONCE):
-            chunk = bounds.order[start : start + AT_ONCE].tolist()
-            # The blocks of a chunk are judged by one front, so that the number of threads changes nothing.
-            known = np.concatenate((guides.keys, state.best.keys))
-            known = known[non_dominated(known, "one")]
-            counted = [prefix for prefix in chunk if not bounds.hopeless(prefix, known)]
-            for found in pool.map(walk.count, counted):
-                part = problem.read(translation, found)
-                state = _merge(state, part, walk.suffixes, ties, share)
-            skipped = (len(chunk) - len(counted)) * walk.suffixes
-            state = replace(state, done=start + len(chunk), settled=state.settled + skipped)
+        state = replace(state, counted=len(guides.which))
+    known = guides.keys[guides.feasible]
+    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+        for start in range(state.done, len(tree.prefixes), AT_ONCE):
+            chunk = tree.prefixes[start : start + AT_ONCE]
+            front = np.concatenate((known, state.best.keys))
+            front = np.ascontiguousarray(front[non_dominated(front, "one")])
+            counted = 0
+            alive = []
+            for levels, seen in pool.map(lambda prefix: tree.survivors(prefix, front), chunk):  # noqa: B023 (used at once)
+                counted += seen
+                alive.append(levels)
+            nodes = np.concatenate(alive)
+            if len(nodes):
+                numbers = problem.evaluate(lattice, nodes, threads)
+                part = replace(numbers, which=lattice.numbers(nodes)[numbers.which])
+                state = _merge(state, part, 0, ties, share)
+            done = start + len(chunk)
+            settled = lattice.size * done // len(tree.prefixes)
+            state = replace(state, done=done, counted=state.counted + counted, settled=settled)
             yield state
 
 
-class Bounds:
-    """What a block can at best hold, per prefix and suffix."""
-
-    def __init__(self, problem: Problem, walk: BlockWalk) -> None:
-        translation = problem.translation
-        if translation is None:
-            raise TypeError("the kernels do not know these measures")
-        prefix, suffix = walk.prefix_tops(), walk.suffix_tops()
-        self.seeds = [problem.read(translation, prefix), problem.read(translation, suffix)]
-        count = len(problem.objectives)
-        worst = np.full(count, np.iinfo(np.int64).min)
-        self.prefix = np.tile(worst, (len(prefix.nodes), 1))  # (prefixes, objectives) int64, keys are at least this
-        self.suffix = np.tile(worst, (len(suffix.nodes), 1))
-        self.adds = np.zeros(count, dtype=np.bool_)  # objectives whose bound is prefix + suffix
-        for column, measure in enumerate(problem.objectives):
-            if measure.trend[problem.suppression.rule] == _refining_worsens(measure.better):
-                self.prefix[:, column] = self.seeds[0].keys[:, column]
-                self.suffix[:, column] = self.seeds[1].keys[:, column]
-            elif isinstance(measure, CellLoss) and measure.is_exact(problem.table):
-                place = translation.wanted.losses.index(measure)
-                self.prefix[:, column], self.suffix[:, column] = walk.loss_parts(place)
-                self.adds[column] = True
-        # Blocks with good bounds first: what they hold lets later ones be skipped.
-        ranks = np.argsort(np.argsort(self.prefix, axis=0, kind="stable"), axis=0, kind="stable").sum(axis=1)
-        self.order = np.argsort(ranks, kind="stable")
-
-    def hopeless(self, prefix: int, front: np.ndarray) -> bool:
-        """Whether every node of the block is dominated by a point of the front (keys (points, objectives))."""
-        if len(front) == 0:
-            return False
-        mine = self.prefix[prefix]
-        least = np.where(self.adds, mine + np.where(self.adds, self.suffix, 0), np.maximum(mine, self.suffix))
-        return bool(kernels.all_beaten(np.ascontiguousarray(least), np.ascontiguousarray(front)))
+def reached(problem: Problem, lattice: Lattice, sample: int = 512, rounds: int = 40) -> Numbers:
+    """Good nodes to measure others by: from a sample, all neighbours of the front so far, until nothing improves."""
+    rng = np.random.default_rng(0)
+    sizes = lattice.genes
+    some = rng.integers(0, sizes, size=(sample, len(sizes)))
+    fresh = np.unique(lattice.numbers(np.vstack((np.zeros_like(sizes), sizes - 1, some))))
+    seen = np.zeros(0, dtype=np.int64)
+    best = join([], len(problem.objectives))
+    every = []
+    for _ in range(rounds):
+        levels = lattice.levels(fresh)
+        numbers = problem.evaluate(lattice, levels)
+        numbers = replace(numbers, which=fresh[numbers.which])
+        every.append(numbers)
+        seen = np.union1d(seen, fresh)
+        both = join([best, numbers.take(np.flatnonzero(numbers.feasible))], len(problem.objectives))
+        best = both.take(non_dominated(both.keys, "one"))
+        fresh = np.setdiff1d(neighbours(lattice, lattice.levels(best.which)), seen)
+        if len(fresh) == 0:
+            break
+    return join(every, len(problem.objectives))
 
 
-def _refining_worsens(better: str) -> str:
-    """The trend (as classes merge) of a measure that can only get worse when a recoding is refined."""
-    return "rises" if better == "higher" else "falls"
+def neighbours(lattice: Lattice, levels: np.ndarray) -> np.ndarray:
+    """The numbers of all nodes one level up or down in one column: sorted, each once."""
+    found = []
+    for column in range(levels.shape[1]):
+        for step in (-1, 1):
+            moved = levels.copy()
+            moved[:, column] += step
+            inside = (moved[:, column] >= 0) & (moved[:, column] < lattice.genes[column])
+            found.append(lattice.numbers(moved[inside]))
+    return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+
+
+class _Tree:
+    """The arrays kernels.surviving_nodes takes, columns in the order of the search."""
+
+    def __init__(self, problem: Problem) -> None:
+        table = problem.table
+        self.order = walk_order(table)
+        ordered = [table.hierarchies[c] for c in self.order]
+        self.heights = np.array([h.height for h in ordered], dtype=np.int64)
+        self.codes = np.ascontiguousarray(table.codes[:, self.order].T)
+        self.leaf_order = np.argsort(self.codes, axis=1, kind="stable").astype(np.int32)
+        self.weights = table.weights
+        self.leaves = np.array([len(h.leaves) for h in ordered], dtype=np.int64)
+        most = int(self.heights.max()) + 1
+        self.cut_at = np.zeros((len(ordered), most), dtype=np.int64)
+        pieces, length = [], 0
+        for a, hierarchy in enumerate(ordered):
+            for level in range(hierarchy.height + 1):
+                self.cut_at[a, level] = length
+                pieces.append(hierarchy.groups[level].astype(np.int32))
+                length += len(hierarchy.leaves)
+        self.cuts = np.concatenate(pieces)
+        rule = problem.suppression
+        self.allowed = rule.allowed(table.rows) if rule.rule == "cap-max-k" else 0
+        self.adds = np.array([isinstance(m, CellLoss) for m in problem.objectives], dtype=np.bool_)
+        self.parts = np.zeros((len(problem.objectives), len(ordered), most), dtype=np.int64)
+        for m, measure in enumerate(problem.objectives):
+            if isinstance(measure, CellLoss):
+                for a, column in enumerate(self.order):
+                    for level, cut in enumerate(table.hierarchies[column].groups):
+                        cells = measure.table_of(table, column, cut)
+                        self.parts[m, a, level] = int((cells[cut] * table.leaf_rows[column]).sum())
+        self.least_k = max((math.ceil(t - 1e-9) for m, t in problem.limits if m.name == "k"), default=0)
+        fixed, count = 0, 1
+        while fixed < len(ordered) - 1 and count < PREFIXES:
+            count *= int(self.heights[fixed]) + 1
+            fixed += 1
+        ranges = [range(int(height), -1, -1) for height in self.heights[:fixed]]
+        self.prefixes = [np.array(levels, dtype=np.int64) for levels in itertools.product(*ranges)]
+
+    def survivors(self, prefix: np.ndarray, front: np.ndarray) -> tuple[np.ndarray, int]:
+        """Levels of the nodes below a prefix that the front does not beat, in column order, and nodes counted."""
+        levels, counted = kernels.surviving_nodes(
+            self.codes, self.leaf_order, self.weights, self.heights, self.cuts, self.cut_at, self.leaves, self.allowed,
+            self.adds, self.parts, front, prefix, self.least_k,
+        )  # fmt: skip
+        back = np.empty_like(levels)
+        back[:, self.order] = levels
+        return back, int(counted)

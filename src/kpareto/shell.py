@@ -1,0 +1,201 @@
+"""What each command does with a job: read, search, print. The command line only names the options."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kpareto.console import progress, remark, show_table
+from kpareto.errors import BadJob
+from kpareto.front import Front, Point
+from kpareto.job import Job, load_job
+from kpareto.problem import Problem
+from kpareto.run import Cancelled, run, run_exact
+from kpareto.space import Lattice, Space
+from kpareto.whole import write_whole
+
+MOST_LINES = 48  # points printed; the JSON has them all
+
+
+def write_json(answer: object, target: str | None) -> None:
+    """JSON to a file, or to standard output for '-'; nothing without a target."""
+    if target is None:
+        return
+    text = json.dumps(answer, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    if target == "-":
+        sys.stdout.write(text)
+    else:
+        write_whole(target, text)
+
+
+def checkpoint_of(job: Job, path: str) -> Path:
+    """Where a search that is stopped keeps what it knows."""
+    name = Path(path).stem if not job.embedded or path != "adult" else "adult"
+    return Path(path).parent / f"{name}.checkpoint.npz" if path != "adult" else Path("adult.checkpoint.npz")
+
+
+def search_front(job: Job, problem: Problem, quiet: bool, checkpoint: Path | None = None) -> Front:
+    """Run the job's search with a progress bar."""
+    if job.method == "exact":
+        if job.space != "lattice":
+            raise BadJob(
+                f"The exact search walks the lattice, and the job's space is {job.space!r}. "
+                'Take space = "lattice", or a method for cuts such as "improve" or "nsga2".'
+            )
+        size = Lattice(problem.table.hierarchies).size
+        with progress("Counting nodes", size, quiet) as advance:
+            report = _difference(advance)
+            threads = job.options.get("threads")
+            return run_exact(problem, job.options.get("ties", "all"), threads, report, checkpoint)
+    from kpareto.searches import make_search, make_space
+
+    space: Space = make_space(job.space, problem.table)
+    search = make_search(job.method, problem, space, job.options)
+    with progress(f"Searching ({job.method})", job.budget, quiet) as advance:
+        return run(problem, space, search, job.budget, job.seed, _difference(advance), checkpoint)
+
+
+def _difference(advance: Callable[[int], None]) -> Callable[[int, int], None]:
+    """A report of totals for a bar that wants steps."""
+    before = 0
+
+    def report(done: int, _: int) -> None:
+        nonlocal before
+        advance(done - before)
+        before = done
+
+    return report
+
+
+def front(
+    path: str,
+    json_file: str | None = None,
+    picture: str | None = None,
+    resume: bool = False,
+    quiet: bool = False,
+    changes: dict[str, Any] | None = None,
+) -> Front:
+    """``kpareto front JOB``: search, print the trade-offs, write JSON and a picture."""
+    job = replace(load_job(path), **(changes or {}))
+    checkpoint = checkpoint_of(job, path)
+    if not resume:
+        with suppress(OSError):
+            checkpoint.unlink()
+    began = time.perf_counter()
+    problem = job.problem()
+    remark(
+        f"Read {problem.table.rows:,} rows ({problem.table.distinct:,} distinct) in {time.perf_counter() - began:.1f} s.",
+        quiet,
+    )
+    stopped: Cancelled | None = None
+    try:
+        found = search_front(job, problem, quiet, checkpoint)
+    except Cancelled as error:
+        found, stopped = error.front, error
+    if json_file != "-":
+        print_front(found)
+    write_json(found.to_dict() if json_file else None, json_file)
+    if picture is not None:
+        from kpareto.plots import save_picture
+
+        remark(f"Picture: {save_picture(found, picture)}", quiet)
+    if stopped is not None:
+        raise stopped
+    return found
+
+
+def print_front(found: Front) -> None:
+    """The points as a table, and in words what the front proves."""
+    names = [*found.names, "suppressed", "classes", *(h.name for h in found.problem.table.hierarchies)]
+    places = _shown(found)
+    rows: list[Sequence[object]] = []
+    marks = _marks(found)
+    for place in places:
+        point = found[place]
+        shown = point.recoding.describe()
+        groups = [
+            shown[h.name] if point.recoding.levels is not None else len(_list(shown[h.name]))
+            for h in point.recoding.hierarchies
+        ]
+        values = [_whole_if(value) for value in point.values.values()]
+        rows.append(
+            [point.id, *values, point.partition.suppressed_rows, point.partition.classes, *groups, marks.get(place, "")]
+        )
+    show_table(["id", *names, ""], rows)
+    if len(places) < len(found):
+        click.echo(f"… {len(found) - len(places)} more points; --json FILE has all {len(found)}.")
+    click.echo(sentence(found))
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _shown(found: Front) -> list[int]:
+    """All points, or an even choice of them with the marked ones."""
+    if len(found) <= MOST_LINES:
+        return list(range(len(found)))
+    even = {round(i * (len(found) - 1) / (MOST_LINES - 1)) for i in range(MOST_LINES)}
+    return sorted(even | set(_marks(found)))
+
+
+def _marks(found: Front) -> dict[int, str]:
+    """What is special about a point: the knee, and the class sizes in common use."""
+    marks: dict[int, list[str]] = {}
+    if len(found):
+        marks.setdefault(found.knee().id, []).append("knee")
+        for k, point in found.presets().items():
+            marks.setdefault(point.id, []).append(f"k ≥ {k}")
+    return {place: ", ".join(words) for place, words in marks.items()}
+
+
+def _whole_if(value: float) -> object:
+    return int(value) if float(value).is_integer() and abs(value) < 2**53 else value
+
+
+def sentence(found: Front) -> str:
+    """What the front proves, in a sentence or two."""
+    made = found.provenance
+    shape = "column levels" if found.space.kind == "lattice" else "groups per column"
+    words = f"{len(found):,} points" + (f" ({found.vectors:,} different)" if found.vectors != len(found) else "")
+    text = f"{words} of {found.space.size:,} recodings; {made.evaluated:,} counted in {made.seconds:.2f} s; the last columns are {shape}."
+    if made.complete:
+        return f"{text} Complete: no trade-off is missing."
+    return f"{text} Not complete: {made.note or 'a heuristic search may have missed points'}."
+
+
+def chosen(job: Job, found: Front) -> Point:
+    """The point the job's ``choose`` names: k=5 | knee | prefer: nwp=0.2, necd=0.1 | id=17."""
+    return choose_point(found, job.choose or ("k=5" if "k" in found.names else "knee"))
+
+
+def choose_point(found: Front, words: str) -> Point:
+    """A point by words: ``k=5``, ``knee``, ``prefer: nwp=0.2, necd=0.1``, ``id=17``."""
+    said = words.strip()
+    if said == "knee":
+        return found.knee()
+    wishes = said.removeprefix("prefer:").strip()
+    pairs: dict[str, float] = {}
+    for part in wishes.split(","):
+        name, equals, value = part.rpartition("=")
+        try:
+            pairs[name.strip()] = float(value)
+        except ValueError:
+            equals = ""
+        if not equals or not name.strip():
+            raise BadJob(
+                f"The choice {words!r} is not understood. Write k=5, knee, id=17, or prefer: nwp=0.2, necd=0.1."
+            )
+    if said.startswith("prefer:"):
+        return found.prefer(**pairs)
+    if set(pairs) == {"id"}:
+        return found[int(pairs["id"])]
+    return found.choose(pairs)
