@@ -366,7 +366,7 @@ def shown_labels(choice: Choice, handling: Handling) -> dict[str, tuple[str, ...
     found = {}
     for column, name in enumerate(choice.table.schema.quasi):
         shown = handling.shown.get(name, "label")
-        labels = choice.recoding.labels[column] if shown == "label" else _numbers(choice, column, shown)
+        labels = choice.labels[column] if shown == "label" else _numbers(choice, column, shown)
         twice = {label for label in labels if labels.count(label) > 1}
         if twice:
             runs = np.flatnonzero(np.diff(choice.recoding.cuts[column], prepend=-1)).tolist()

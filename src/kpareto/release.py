@@ -148,7 +148,7 @@ def settled(choice: Choice) -> tuple[Partition, list[str]]:
     masked = found.suppressed & found.visible
     if masked.any():
         failing = [spec for model, spec, limit in models if (_failing(model, limit, found) & masked).any()]
-        stars = choice.recoding.labels
+        stars = choice.labels
         twin = [all(labels[group] == STAR for labels, group in zip(stars, row, strict=True))
                 for row in found.groups[~found.suppressed].tolist()]  # fmt: skip
         if failing or any(twin):

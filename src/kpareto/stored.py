@@ -35,6 +35,12 @@ class Choice:
     limits: Mapping[str, float] = field(default_factory=dict)  # measure -> at least, or at most
     # column -> text -> leaf: where values go that the hierarchy does not know
     unseen: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    named: tuple[tuple[str, ...], ...] | None = None  # the label of each group, where not the recoding's own
+
+    @property
+    def labels(self) -> tuple[tuple[str, ...], ...]:
+        """The label of each group, per column."""
+        return self.recoding.labels if self.named is None else self.named
 
     def partition(self) -> Partition:
         """The classes of the choice, some of them suppressed."""
@@ -59,7 +65,7 @@ def as_choice(given: object, limits: Mapping[str, float] | None = None) -> Choic
         found = Choice(cast(Table, given.table), cast(Recoding, given.recoding), suppression, own)  # type: ignore[attr-defined]
     if limits is None:
         return found
-    return Choice(found.table, found.recoding, found.suppression, {**found.limits, **limits}, found.unseen)
+    return replace(found, limits={**found.limits, **limits})
 
 
 def canonical(data: object) -> str:

@@ -92,13 +92,6 @@ def _verified(path: Path, public: dict[str, Any], confidential: dict[str, Any]) 
     found = classes.get((STAR,) * len(next(iter(classes))), Class()).rows
     if masked and found != masked:
         raise Unsafe(f"{found:,} rows are masked, and the certificate says {masked:,}.")
-    if confidential:
-        lost, given = confidential["suppression"], confidential["input"]
-        if given["rows"] - given["missing_rows"] - lost["dropped"] != rows:
-            raise Unsafe(
-                f"The certificate does not add up: {given['rows']:,} rows less {given['missing_rows']:,} with missing "
-                f"values and {lost['dropped']:,} suppressed are not {rows:,}."
-            )
     numbers, unchecked = {}, []
     for part, tables in ((public, {}), (confidential, confidential.get("distributions", {}))):
         for claim in part.get("claims", ()):
@@ -106,6 +99,13 @@ def _verified(path: Path, public: dict[str, Any], confidential: dict[str, Any]) 
                 numbers[spelled(claim)] = _check(claim, classes, said["roles"], tables)
             else:
                 unchecked.append(spelled(claim))
+    if confidential:
+        lost, given = confidential["suppression"], confidential["input"]
+        if given["rows"] - given["missing_rows"] - lost["dropped"] != rows:
+            raise Unsafe(
+                f"The certificate does not add up: {given['rows']:,} rows less {given['missing_rows']:,} with missing "
+                f"values and {lost['dropped']:,} suppressed are not {rows:,}."
+            )
     if said["sha256"] is None:
         unchecked.append("sha256")
     elif said["sha256"] != file_digest(path):
