@@ -17,7 +17,8 @@ from kpareto.errors import BadTable
 from kpareto.files import Ask, Engine, engine
 from kpareto.schema import Schema
 from kpareto.sources import ArrowSource, FileSource, FrameSource, PandasSource, RelationSource, opened
-from kpareto.texts import Rolled, arrow_places, arrow_texts, object_text
+from kpareto.table import distinct_rows
+from kpareto.texts import Rolled, arrow_places, arrow_texts, encode, numpy_of, object_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -37,16 +38,33 @@ class Rows:
     ask: Ask
 
     def cell(self, column: int) -> str:
-        """A column in a query, as the door reads it: text is trimmed, what is not a number is no value."""
+        """A column in a query, as the door reads it."""
+        return self.clean(column, f"c{column}")
+
+    def clean(self, column: int, value: str) -> str:
+        """A value of a column as the door reads it: text is trimmed, what is not a number is no value."""
         if self.kinds[column] == "VARCHAR":
-            return f"trim(c{column}, {_BLANKS})"
+            return f"trim({value}, {_BLANKS})"
         if self.kinds[column] in ("DOUBLE", "FLOAT"):
-            return f"CASE WHEN isnan(c{column}) THEN NULL ELSE c{column} END"
-        return f"c{column}"
+            return f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END"
+        return value
+
+    def values(self, column: int) -> str:
+        """A query for the texts ``v`` of a column and how many rows ``n`` have each; texts are cleaned once each."""
+        return (
+            f"SELECT ({self.clean(column, 'w')})::VARCHAR AS v, sum(m)::BIGINT AS n "
+            f"FROM (SELECT c{column} AS w, count(*) AS m FROM {self.view} GROUP BY 1) GROUP BY 1"
+        )
 
     def one(self, query: str) -> tuple[Any, ...]:
         """The only row of an answer."""
-        return tuple(self.ask(query).fetchall()[0])
+        import duckdb
+
+        try:
+            return tuple(self.ask(query).fetchall()[0])
+        except duckdb.Error as error:
+            reason = str(error).partition("\n")[0]
+            raise BadTable(f"The rows cannot be counted ({reason}). Check that the table is whole.") from error
 
 
 @contextmanager
@@ -164,6 +182,38 @@ def count_unique(rows: Rows, columns: Sequence[int]) -> UniqueRows:
         f"FROM (SELECT count(*) AS n FROM {rows.view} GROUP BY {keys})"
     )
     return UniqueRows(tuple(rows.columns[column] for column in columns), int(total), int(unique), int(groups))
+
+
+@dataclass(frozen=True, eq=False)
+class CodedRows:
+    """The distinct rows over some columns as codes, rolled up by the engine."""
+
+    columns: tuple[str, ...]
+    codes: np.ndarray  # (distinct, columns) int64
+    weights: np.ndarray  # (distinct,) int64, rows, none zero
+
+    def unique(self, columns: Sequence[int]) -> UniqueRows:
+        """Rows that are alone with their values of some of these columns, by place."""
+        order, start = distinct_rows(self.codes[:, list(columns)])
+        counts = np.add.reduceat(self.weights[order], start)
+        names = tuple(self.columns[column] for column in columns)
+        return UniqueRows(names, int(counts.sum()), int((counts == 1).sum()), len(start))
+
+
+def coded_rows(rows: Rows, columns: Sequence[int]) -> CodedRows:
+    """Roll the rows up over some columns, by one GROUP BY."""
+    cells = ", ".join(f"c{column}" for column in columns)
+    answer = rows.ask(f"SELECT {cells}, count(*) AS n FROM {rows.view} GROUP BY ALL").to_arrow_table()
+    codes = np.empty((answer.num_rows, len(columns)), dtype=np.int64)
+    for place, column in enumerate(columns):
+        found = encode(answer.column(place), rows.columns[column])
+        texts = found.texts.dictionary_encode("encode")  # texts may repeat, now that blanks are gone
+        same = np.append(numpy_of(texts.indices), numpy_of(texts.indices).max(initial=-1) + 1)
+        if found.texts.null_count:
+            same[-1] = numpy_of(texts.indices)[int(np.argmax(numpy_of(found.texts.is_null())))]
+        codes[:, place] = same[found.codes]
+    names = tuple(rows.columns[column] for column in columns)
+    return CodedRows(names, codes, numpy_of(answer.column(len(columns)).combine_chunks()).astype(np.int64))
 
 
 def unique_rows(source: object, columns: Sequence[str] | None = None, encoding: str = "utf-8") -> UniqueRows:
