@@ -30,6 +30,7 @@ ROOMS = [
     "frames",
     "queries",
     "vocabulary",
+    "proposals",
     "inspect",
     "space",
     "kernels",
