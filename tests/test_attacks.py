@@ -152,6 +152,13 @@ def test_downcoding_has_nothing_to_recover_at_the_bottom() -> None:
     assert "nothing to recover" in found.meaning
 
 
+def test_downcoding_needs_the_limits_to_be_kept() -> None:
+    """A release that breaks its limits is no minimal one, whatever finer ones do."""
+    found = downcoding(rows_in_classes([1, 4]), {"k": 3})
+    assert (found.minimal, found.found) == (False, False)
+    assert "does not keep its limits" in found.meaning
+
+
 def test_downcoding_of_ordered_cuts_is_not_hierarchical() -> None:
     """Groups that are no nodes of a known tree cannot be downcoded by it."""
     table = made_of({"q": ["1", "2", "3", "4"]}, {"q": PAIRS})

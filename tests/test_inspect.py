@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -24,6 +25,7 @@ from kpareto.job import Job, parse_job
 from kpareto.partition import classes
 from kpareto.proposals import Facts, hierarchy_for, propose, round_width
 from kpareto.recoding import bottom, top
+from kpareto.run import run_exact
 from kpareto.vocabulary import LEANINGS, topic_of, words_of
 
 
@@ -200,6 +202,8 @@ def test_the_job_of_people_runs_and_counts_persons(tmp_path: Path) -> None:
     whole = classes(table, top(table.hierarchies))
     assert int(whole.sizes.min()) == 100
     assert "# its values repeat" in job_text(profile, "people.csv")
+    chosen = run_exact(job.problem(table)).choose(k=5)
+    assert chosen.values["k"] >= 5
 
 
 def test_the_job_holds_no_value_of_a_row(tmp_path: Path) -> None:
@@ -417,3 +421,11 @@ def test_the_bottom_of_a_proposed_job_is_the_raw_table(tmp_path: Path) -> None:
     table = job_of(profile, file).table()
     made = classes(table, bottom(table.hierarchies))
     assert int((made.rows == 1).sum()) == profile.quasi.unique
+
+
+def test_the_page_is_true() -> None:
+    """Every example on the page gives what it says."""
+    page = Path(__file__).parents[1] / "docs" / "inspect.md"
+    found = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
+    assert found.attempted > 5
+    assert found.failed == 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -316,3 +318,11 @@ def test_an_empty_release_is_remarked_upon_without_numbers_of_classes() -> None:
 def test_declared_hierarchies_of_other_columns_are_no_trigger() -> None:
     """A hierarchy loaded from lines is not data-dependent."""
     assert not load("q", PAIRS).data_dependent
+
+
+def test_the_page_is_true() -> None:
+    """Every example on the page gives what it says."""
+    page = Path(__file__).parents[1] / "docs" / "risk.md"
+    found = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
+    assert found.attempted > 5
+    assert found.failed == 0

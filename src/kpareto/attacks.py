@@ -230,7 +230,7 @@ def minimality(release: Partition, limits: Limits, suppression: Suppression | No
 class Downcoding:
     """How much an intruder learns from knowing that the release is as fine as its limits allow."""
 
-    minimal: bool  # no column can be shown a step finer within the limits
+    minimal: bool  # it keeps the limits, and no column can be shown a step finer within them
     hierarchical: bool  # groups come from hierarchies that an intruder may know
     finer: tuple[str, ...]  # columns that could be a step finer
     rows: int  # generalized rows whose class, alone, could not be shown a step finer in some column
@@ -250,6 +250,8 @@ class Downcoding:
     @property
     def meaning(self) -> str:
         """What it means, in a sentence."""
+        if not self.minimal and not self.finer:
+            return "The release does not keep its limits, so its form follows no rule that an intruder could use."
         if not self.minimal:
             return (
                 f"The release is not minimal ({', '.join(self.finer)} could be a step finer), so an intruder cannot "
@@ -287,7 +289,7 @@ def downcoding(release: Partition, limits: Limits, suppression: Suppression | No
             finer.append(name)
     small = stuck & (release.sizes < 2 * k)
     return Downcoding(
-        not finer,
+        not finer and meets(release, limits),
         _is_hierarchical(release.recoding),
         tuple(finer),
         int(release.rows[stuck].sum()),

@@ -178,7 +178,7 @@ def _w4(context: Context) -> Remark | None:
         f"allow can conclude more than it shows (minimality, downcoding): this concerns {found.excluded_rows:,} of "
         f"{found.all_rows:,} rows here, {found.small_rows:,} of them in classes too small to be two."
     )
-    if not found.minimal:
+    if found.finer:
         text += f" The release is not minimal: {shorten(found.finer)} could be a step finer, which helps against this."
     numbers: dict[str, Number] = {"excluded_rows": found.excluded_rows, "rows": found.all_rows}
     shaped = minimality(made, limits, context.suppression)
