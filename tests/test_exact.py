@@ -49,7 +49,7 @@ def found(front: Front) -> list[tuple[int, int]]:
     return sorted(zip(lattice.numbers(front.genomes).tolist(), thresholds, strict=True))
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(case=cases(), data=st.data())
 def test_exact_is_brute_force(case: Case, data: st.DataObject) -> None:
     """Any objectives, any suppression rule, limits or none: the same candidates as comparing all pairs."""
@@ -62,7 +62,7 @@ def test_exact_is_brute_force(case: Case, data: st.DataObject) -> None:
     assert mine == wanted
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(case=cases(persons=False), data=st.data())
 def test_one_of_each_vector(case: Case, data: st.DataObject) -> None:
     """ties="one" keeps every vector once; ties="all" keeps all recodings of the same vectors."""
@@ -73,7 +73,7 @@ def test_one_of_each_vector(case: Case, data: st.DataObject) -> None:
     assert len(one) == len(vectors) == every.vectors == one.vectors
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(case=cases(persons=False, most_columns=4), data=st.data())
 def test_skipping_blocks_changes_nothing(case: Case, data: st.DataObject) -> None:
     """The certified pruned search has the points of the exhaustive one and settles every node."""

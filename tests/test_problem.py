@@ -57,7 +57,7 @@ def _sorted(numbers: Numbers) -> Numbers:
     return numbers.take(feasible[order])
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(case=cases(), data=st.data())
 def test_compiled_numbers_equal_partitions(case: Case, data: st.DataObject) -> None:
     """Values agree, and keys order the feasible nodes exactly as fractions do, with and without persons."""
@@ -73,7 +73,7 @@ def test_compiled_numbers_equal_partitions(case: Case, data: st.DataObject) -> N
         assert np.array_equal(np.unique(first, return_inverse=True)[1], np.unique(second, return_inverse=True)[1])
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(case=cases(), data=st.data())
 def test_some_genomes_equal_the_whole_lattice(case: Case, data: st.DataObject) -> None:
     """Evaluating chosen nodes gives the rows the whole lattice has for them."""
@@ -110,6 +110,7 @@ def test_measures_the_kernels_do_not_know(case: Case, data: st.DataObject) -> No
     assert mine.keys.tolist() == slow.keys.tolist()
 
 
+@settings(max_examples=10)
 @given(case=cases(persons=False))
 def test_a_users_measure_never_passes_for_a_built_in_one(case: Case) -> None:
     """A measure called k that is not k is asked itself."""
@@ -138,6 +139,7 @@ def test_rounding_noise_is_no_difference() -> None:
     assert keys[0] == keys[1] < keys[2]
 
 
+@settings(max_examples=5)
 @given(case=cases(persons=False))
 def test_all_compiled_measures_are_really_compiled(case: Case) -> None:
     """None of the measures above silently takes the slow route."""

@@ -57,6 +57,7 @@ ROOMS = [
     "score",
     "variation",
     "search",
+    "searches",
     "bounds",
     "trees",
     "run",

@@ -55,7 +55,11 @@ class CutCounter:
                 pieces = list(pool.map(self._run, np.array_split(cuts, workers)))
         numbers = np.arange(len(cuts))
         ints = np.concatenate([ints for ints, _ in pieces])
-        return Counted(numbers, np.zeros_like(numbers), ints, np.concatenate([reals for _, reals in pieces]))
+        rule = self.wanted.suppression
+        thresholds = np.full_like(numbers, rule.k or 0 if rule.rule == "below-k" else 0)
+        if rule.rule == "cap-max-k":
+            thresholds = ints[:, kernels.K].copy()
+        return Counted(numbers, thresholds, ints, np.concatenate([reals for _, reals in pieces]))
 
     def _run(self, cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         wanted, table, hists = self.wanted, self.table, self.histograms

@@ -19,10 +19,9 @@ from kpareto.measure import MAKERS, read_spec
 from kpareto.partition import RULES, Rule, Suppression
 from kpareto.problem import Problem, constrained, problem
 from kpareto.schema import ROLES, Schema
+from kpareto.searches import METHODS
 from kpareto.space import Kind
 from kpareto.table import Domain, Table
-
-METHODS = ("exact", "poka", "poka-literal", "pbg-ea", "genitor", "nsga2", "improve", "datafly", "samarati", "tds")
 
 
 @dataclass(frozen=True)
@@ -220,7 +219,7 @@ def parse_job(text: str, folder: Path, name: str = "the job") -> Job:
         rule=cast(Rule, check.one_of(suppression.get("rule", "cap-max-k"), "suppression.rule", RULES)),
         limit=check.number(suppression.get("limit", 0.0), "suppression.limit"),
         rows=check.one_of(suppression.get("rows", "drop"), "suppression.rows", ("drop", "mask")),
-        method=check.one_of(search.get("method", "exact"), "search.method", METHODS),
+        method=check.one_of(search.get("method", "exact"), "search.method", tuple(METHODS)),
         space=cast(Kind, check.one_of(search.get("space", "lattice"), "search.space", get_args(Kind))),
         objectives=tuple(check.texts(objectives, "search.objectives")),
         budget=check.whole(search["budget"], "search.budget", 1) if "budget" in search else None,

@@ -19,6 +19,7 @@ from kpareto.front import Front, Point
 from kpareto.job import Job, load_job
 from kpareto.problem import Problem
 from kpareto.run import Cancelled, run, run_exact
+from kpareto.searches import check_method, make_search, make_space
 from kpareto.space import Lattice, Space
 from kpareto.whole import write_whole
 
@@ -44,19 +45,13 @@ def checkpoint_of(job: Job, path: str) -> Path:
 
 def search_front(job: Job, problem: Problem, quiet: bool, checkpoint: Path | None = None) -> Front:
     """Run the job's search with a progress bar."""
+    check_method(job.method, job.space)
     if job.method == "exact":
-        if job.space != "lattice":
-            raise BadJob(
-                f"The exact search walks the lattice, and the job's space is {job.space!r}. "
-                'Take space = "lattice", or a method for cuts such as "improve" or "nsga2".'
-            )
         size = Lattice(problem.table.hierarchies).size
         with progress("Counting nodes", size, quiet) as advance:
             report = _difference(advance)
             threads = job.options.get("threads")
             return run_exact(problem, job.options.get("ties", "all"), threads, report, checkpoint)
-    from kpareto.searches import make_search, make_space
-
     space: Space = make_space(job.space, problem.table)
     search = make_search(job.method, problem, space, job.options)
     with progress(f"Searching ({job.method})", job.budget, quiet) as advance:
@@ -91,10 +86,8 @@ def front(
             checkpoint.unlink()
     began = time.perf_counter()
     problem = job.problem()
-    remark(
-        f"Read {problem.table.rows:,} rows ({problem.table.distinct:,} distinct) in {time.perf_counter() - began:.1f} s.",
-        quiet,
-    )
+    seconds = time.perf_counter() - began
+    remark(f"Read {problem.table.rows:,} rows ({problem.table.distinct:,} distinct) in {seconds:.1f} s.", quiet)
     stopped: Cancelled | None = None
     try:
         found = search_front(job, problem, quiet, checkpoint)
@@ -166,7 +159,8 @@ def sentence(found: Front) -> str:
     made = found.provenance
     shape = "column levels" if found.space.kind == "lattice" else "groups per column"
     words = f"{len(found):,} points" + (f" ({found.vectors:,} different)" if found.vectors != len(found) else "")
-    text = f"{words} of {found.space.size:,} recodings; {made.evaluated:,} counted in {made.seconds:.2f} s; the last columns are {shape}."
+    counted = f"{made.evaluated:,} counted in {made.seconds:.2f} s"
+    text = f"{words} of {found.space.size:,} recodings; {counted}; the last columns are {shape}."
     if made.complete:
         return f"{text} Complete: no trade-off is missing."
     return f"{text} Not complete: {made.note or 'a heuristic search may have missed points'}."

@@ -1,0 +1,132 @@
+"""Driving searches: budget, memo, checkpoints, and the same end whether interrupted or not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kpareto.datasets import adult_table
+from kpareto.errors import BadInput
+from kpareto.partition import Suppression
+from kpareto.problem import Problem, problem
+from kpareto.run import Cancelled, run, run_exact
+from kpareto.search import Moves
+from kpareto.search.exact import Stopped
+from kpareto.space import Lattice, Space
+from kpareto.table import Table
+
+
+class Wander:
+    """A search for tests: random neighbours of the last node that was good."""
+
+    name = "wander"
+
+    def __init__(self, steps: int = 60) -> None:
+        self.steps = steps
+
+    def moves(self, space: Space, rng: np.random.Generator) -> Moves:
+        """A walk that depends on the answers it gets."""
+        here = space.genes - 1
+        best = None
+        for _ in range(self.steps):
+            tries = np.clip(here + rng.integers(-1, 2, size=(7, len(here))), 0, space.genes - 1)
+            numbers = yield tries
+            score = numbers.keys[:, 1]
+            if best is None or score.min() < best:
+                best, here = score.min(), tries[int(score.argmin())]
+
+
+@pytest.fixture(scope="module")
+def made() -> Problem:
+    """The problem of k and GLM on Adult."""
+    return problem(adult_table("default"), ["k", "glm"], 0.01)
+
+
+def test_a_search_is_driven_to_its_end(made: Problem) -> None:
+    """Each genome is evaluated once, the front is made of what was seen, and equal seeds give equal bits."""
+    space = Lattice(made.table.hierarchies)
+    first = run(made, space, Wander(), seed=3)
+    again = run(made, space, Wander(), seed=3)
+    assert first.genomes.tobytes() == again.genomes.tobytes()
+    assert first.provenance.evaluated == again.provenance.evaluated <= 60 * 7
+    assert not first.provenance.complete
+    assert first.provenance.seed == 3
+    other = run(made, space, Wander(), seed=4)
+    assert other.genomes.tobytes() != first.genomes.tobytes()
+
+
+def test_the_budget_is_never_passed(made: Problem) -> None:
+    """The search stops before the evaluations exceed the budget, and the front says so."""
+    front = run(made, Lattice(made.table.hierarchies), Wander(), budget=50, seed=1)
+    assert front.provenance.evaluated <= 50
+    assert front.provenance.note == "the budget of 50 evaluations is spent"
+
+
+def test_interrupted_and_resumed_equals_uninterrupted(made: Problem, tmp_path: Path) -> None:
+    """A search stopped twice on the way ends with the same bits as one that was left alone."""
+    space = Lattice(made.table.hierarchies)
+    whole = run(made, space, Wander(), seed=5)
+    kept = tmp_path / "w.checkpoint.npz"
+    for stop_at in (40, 90):
+
+        def stop(done: int, _: int, limit: int = stop_at) -> None:
+            if done >= limit:
+                raise Stopped
+
+        with pytest.raises(Cancelled, match="Go on with --resume") as caught:
+            run(made, space, Wander(), seed=5, report=stop, checkpoint=kept)
+        assert len(caught.value.front) > 0
+        assert kept.exists()
+    resumed = run(made, space, Wander(), seed=5, checkpoint=kept)
+    assert resumed.genomes.tobytes() == whole.genomes.tobytes()
+    assert resumed.numbers.keys.tobytes() == whole.numbers.keys.tobytes()
+    assert resumed.provenance.evaluated == whole.provenance.evaluated
+
+
+def test_exact_search_resumes_too(made: Problem, tmp_path: Path) -> None:
+    """Stopped in the middle it keeps where it stands; the checkpoint is gone when all is done."""
+    kept = tmp_path / "x.checkpoint.npz"
+    calls = 0
+
+    def stop(done: int, total: int) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise Stopped
+
+    with pytest.raises(Cancelled, match=r"Stopped after [\d,]+ recodings"):
+        run_exact(made, report=stop, checkpoint=kept)
+    assert kept.exists()
+    resumed = run_exact(made, checkpoint=kept)
+    assert not kept.exists()
+    whole = run_exact(made)
+    assert resumed.provenance.complete
+    assert resumed.genomes.tobytes() == whole.genomes.tobytes()
+
+
+def test_a_checkpoint_of_another_job_is_refused(made: Problem, tiny: Table, tmp_path: Path) -> None:
+    """Other rows, another seed, or a broken file: a sentence, never a wrong answer."""
+    kept = tmp_path / "c.npz"
+
+    def stop(done: int, total: int) -> None:
+        raise Stopped
+
+    space = Lattice(made.table.hierarchies)
+    with pytest.raises(Cancelled):
+        run(made, space, Wander(), seed=1, report=stop, checkpoint=kept)
+    with pytest.raises(BadInput, match="belongs to another job"):
+        run(made, space, Wander(), seed=2, checkpoint=kept)
+    with pytest.raises(BadInput, match="belongs to another job"):
+        run_exact(problem(tiny, ["k", "lm"]), checkpoint=kept)
+    kept.write_bytes(b"nonsense")
+    with pytest.raises(BadInput, match="cannot be read"):
+        run(made, space, Wander(), seed=1, checkpoint=kept)
+
+
+def test_many_thresholds_are_for_the_exact_search(made: Problem) -> None:
+    """cap-threshold has several candidates per node, which a search cannot be sent."""
+    several = problem(made.table, ["k", "glm"], Suppression("cap-threshold", 0.01))
+    with pytest.raises(BadInput, match="cap-threshold works with the exact search only"):
+        run(several, Lattice(made.table.hierarchies), Wander())
