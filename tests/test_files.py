@@ -226,6 +226,7 @@ def test_parts_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "_SUCCESS").touch()
     expected = Counter([("02139", "1", "f"), ("02139", "2", "f"), ("10001", "3", "f"), ("10001", "4", "m")])
     assert rows_of(tmp_path, ["zip", "age", "sex"]) == expected
+    assert rows_of(tmp_path, ["zip", "age", "sex"], "latin-1") == expected  # an encoding is for text files alone
     with pytest.raises(BadSchema, match="No column 'zip'"):  # the file alone does not know
         read(tmp_path / "zip=02139" / "a.parquet", Schema(quasi=("zip",)))
 

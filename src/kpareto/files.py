@@ -73,7 +73,7 @@ def scan(source: str | Path | Csv, engine: Engine) -> Scan:
     """Recognise a file; a file that is none, empty, binary or damaged is a sentence."""
     path = Path(source.path) if isinstance(source, Csv) else Path(source)
     try:
-        if isinstance(source, str | Path) and path.is_dir():
+        if path.is_dir():
             return _parquet(path, _parts(path))
         if not path.exists():
             raise BadTable(_no_file(path))
