@@ -59,6 +59,8 @@ ROOMS = [
     "search",
     "searches",
     "bounds",
+    "sampling",
+    "representatives",
     "trees",
     "run",
     "population",

@@ -2004,3 +2004,49 @@ def recut(
         bits, gene_at[column], gaps, node_first, node_last, node_parent, order, starts, members, others, weights, words,
         costs, column_loss, lost_all, fine, rules[0], uses,
     )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def dominance_ranks(costs, enough):
+    """Non-dominated ranks of costs (n, objectives) int64, lower is better: (n,) int64 from 0.
+
+    Once ``enough`` rows have a rank, all others share the next one.
+    """
+    n, objectives = costs.shape
+    beaten = np.zeros(n, dtype=np.int64)  # how many unranked rows dominate each
+    dominates = np.zeros((n, n), dtype=np.bool_)
+    for i in range(n):
+        for j in range(i + 1, n):
+            less = False
+            more = False
+            for m in range(objectives):
+                if costs[i, m] < costs[j, m]:
+                    less = True
+                elif costs[i, m] > costs[j, m]:
+                    more = True
+            if less and not more:
+                dominates[i, j] = True
+                beaten[j] += 1
+            elif more and not less:
+                dominates[j, i] = True
+                beaten[i] += 1
+    ranks = np.full(n, -1, dtype=np.int64)
+    level = 0
+    done = 0
+    while done < n:
+        if done >= enough:
+            for i in range(n):
+                if ranks[i] < 0:
+                    ranks[i] = level
+            break
+        for i in range(n):
+            if ranks[i] < 0 and beaten[i] == 0:
+                ranks[i] = level
+                done += 1
+        for i in range(n):
+            if ranks[i] == level:
+                for j in range(n):
+                    if dominates[i, j]:
+                        beaten[j] -= 1
+        level += 1
+    return ranks

@@ -25,7 +25,6 @@ from kpareto.search.genitor import Progress, Result
 from kpareto.space import Lattice, Space
 from kpareto.variation import first_genomes
 
-
 Column = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
