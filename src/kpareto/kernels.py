@@ -2050,3 +2050,209 @@ def dominance_ranks(costs, enough):
                         beaten[j] -= 1
         level += 1
     return ranks
+
+
+# --- Local recoding: Mondrian over hierarchies -------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def part_depth(codes, column, leaf_at, path, rows, items, start, end):
+    """How deep in a column's tree the rows of items[start:end] part, and one of their leaves.
+
+    path: (depths, all leaves) int32, the tree node at each depth above each leaf, the leaf's own from there on. A
+    depth of ``len(path)`` means that all rows have the same leaf.
+    """
+    least, most = codes[rows[items[start]], column], codes[rows[items[start]], column]
+    for i in range(start + 1, end):
+        leaf = codes[rows[items[i]], column]
+        least, most = min(least, leaf), max(most, leaf)
+    if least == most:
+        return path.shape[0], least
+    depth = 1
+    while path[depth, leaf_at + least] == path[depth, leaf_at + most]:
+        depth += 1
+    return depth, least
+
+
+@njit(cache=True, nogil=True)
+def assign_children(children, count, sizes, k, relaxed, goes, lent):
+    """Which children of a node become classes of their own; returns how many.
+
+    sizes: rows of each node, of which children[:count] are looked at. goes[node] is its place, or -1 for the rest
+    that stays at the parent. Children with fewer than k rows stay. If they are fewer than k together, they get
+    company: relaxed, some rows of the largest children (lent[node]); else all rows of the smallest large one.
+    """
+    rest, spare, own = 0, 0, 0
+    for place in range(count):
+        node = children[place]
+        lent[node] = 0
+        if sizes[node] < k:
+            rest += sizes[node]
+            goes[node] = -1
+        else:
+            spare += sizes[node] - k
+            goes[node] = place
+            own += 1
+    if own == 0 or rest == 0 or rest >= k:
+        return own
+    if relaxed and spare >= k - rest:
+        missing = k - rest
+        while missing > 0:
+            lender = -1
+            for place in range(count):
+                node = children[place]
+                if goes[node] >= 0 and (lender < 0 or sizes[node] - lent[node] > sizes[lender] - lent[lender]):
+                    lender = node
+            given = min(missing, sizes[lender] - lent[lender] - k)
+            lent[lender] += given
+            missing -= given
+        return own
+    smallest = -1
+    for place in range(count):
+        node = children[place]
+        if goes[node] >= 0 and (smallest < 0 or sizes[node] < sizes[smallest]):
+            smallest = node
+    goes[smallest] = -1
+    return own - 1
+
+
+@njit(cache=True, nogil=True)
+def split_worth(children, count, sizes, goes, lent, loss, parent, total):
+    """Loss saved per bit of class size given up by a split into the assigned children; 0 if nothing is saved."""
+    saved, bits, rest = 0.0, 0.0, 0
+    for place in range(count):
+        node = children[place]
+        if goes[node] < 0:
+            rest += sizes[node]
+            continue
+        left = sizes[node] - lent[node]
+        rest += lent[node]
+        saved += left * (loss[parent] - loss[node])
+        bits += left * math.log2(total / left)
+    if rest > 0:
+        bits += rest * math.log2(total / rest)
+    return saved / bits if bits > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def divide(column, path, leaf_at, children, count, goes, lent, codes, rows, weights, items, start, end, used, room):
+    """Put items[start:end] into the order of their new classes, the rest first; returns (end, used).
+
+    An item of which only some rows are lent is split: the new item gets number ``used``. room: as long as items.
+    """
+    fill = 0
+    for turn in range(-1, count):
+        for i in range(start, end):
+            item = items[i]
+            if item < 0:
+                continue  # already placed
+            node = path[leaf_at + codes[rows[item], column]]
+            if turn == -1 and goes[node] >= 0 and lent[node] > 0:
+                if weights[item] <= lent[node]:
+                    lent[node] -= weights[item]
+                else:
+                    rows[used], weights[used] = rows[item], lent[node]
+                    weights[item] -= lent[node]
+                    lent[node] = 0
+                    room[fill] = used
+                    used += 1
+                    fill += 1
+                    continue
+            elif goes[node] != turn:
+                continue
+            room[fill] = item
+            items[i] = -1
+            fill += 1
+    items[start : start + fill] = room[:fill]
+    return start + fill, used
+
+
+@njit(cache=True, nogil=True)
+def mondrian(codes, counts, leaf_at, path, loss, k, relaxed):
+    """Split the rows top down into classes of at least k, each a box of tree nodes; greedy by loss saved per bit.
+
+    codes: (distinct, columns) int32; counts: (distinct,) int64 rows; leaf_at: (columns + 1,) int64; path: (depths, all
+    leaves) int32; loss: (nodes,) float64. An item is a distinct row with some of its rows; only ``relaxed`` makes more
+    items than distinct rows. Returns per item (distinct row, rows, class), and per class (nodes, rows).
+    """
+    distinct, columns = codes.shape
+    total_rows = counts.sum()
+    most = distinct + total_rows // k + 2
+    rows, weights, owner = np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.int64)
+    rows[:distinct] = np.arange(distinct)
+    weights[:distinct] = counts
+    items, room, starts = np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.int64)
+    items[:distinct] = np.arange(distinct)
+    sizes, goes = np.zeros(len(loss), np.int64), np.zeros(len(loss), np.int64)
+    lent, children = np.zeros(len(loss), np.int64), np.zeros(len(loss), np.int64)
+    boxes, class_rows = np.zeros((total_rows // k + 1, columns), np.int32), np.zeros(total_rows // k + 1, np.int64)
+    used, classes, waiting, end = distinct, 0, 1, distinct
+    # The waiting classes lie one after the other in items, and the last is always taken next, so it may grow.
+    while waiting > 0:
+        waiting -= 1
+        start = starts[waiting]
+        total = 0
+        for i in range(start, end):
+            total += weights[items[i]]
+        best, best_worth, best_depth = -1, 0.0, 0
+        for column in range(columns):
+            depth, leaf = part_depth(codes, column, leaf_at[column], path, rows, items, start, end)
+            parent = path[depth - 1, leaf_at[column] + leaf]
+            boxes[classes, column] = parent
+            if depth == path.shape[0]:
+                continue
+            count = 0
+            for i in range(start, end):
+                node = path[depth, leaf_at[column] + codes[rows[items[i]], column]]
+                if sizes[node] == 0:
+                    children[count] = node
+                    count += 1
+                sizes[node] += weights[items[i]]
+            if assign_children(children, count, sizes, k, relaxed, goes, lent) > 0:
+                worth = split_worth(children, count, sizes, goes, lent, loss, parent, total)
+                if worth > best_worth:
+                    best, best_worth, best_depth = column, worth, depth
+            for place in range(count):
+                sizes[children[place]] = 0
+        if best < 0:
+            for i in range(start, end):
+                owner[items[i]] = classes
+            class_rows[classes] = total
+            classes += 1
+            end = start
+            continue
+        count = 0
+        for i in range(start, end):
+            node = path[best_depth, leaf_at[best] + codes[rows[items[i]], best]]
+            if sizes[node] == 0:
+                children[count] = node
+                count += 1
+            sizes[node] += weights[items[i]]
+        assign_children(children, count, sizes, k, relaxed, goes, lent)
+        rest = 0
+        for place in range(count):
+            node = children[place]
+            rest += sizes[node] if goes[node] < 0 else lent[node]
+        before = end
+        end, used = divide(
+            best, path[best_depth], leaf_at[best], children, count, goes, lent, codes, rows, weights, items, start,
+            before, used, room,
+        )  # fmt: skip
+        # Borders of the new classes: after the rest, wherever the child changes.
+        if rest > 0:
+            starts[waiting] = start
+            waiting += 1
+            seen = 0
+            while seen < rest:
+                seen += weights[items[start]]
+                start += 1
+        last = -1
+        for i in range(start, end):
+            node = path[best_depth, leaf_at[best] + codes[rows[items[i]], best]]
+            if node != last:
+                starts[waiting] = i
+                waiting += 1
+                last = node
+        for place in range(count):
+            sizes[children[place]] = 0
+    return rows[:used], weights[:used], owner[:used], boxes[:classes], class_rows[:classes]
