@@ -84,6 +84,7 @@ ROOMS = [
     "testing",
     "console",
     "shell",
+    "handout",
     "bench",
     "demo",
     "web",

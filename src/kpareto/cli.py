@@ -55,6 +55,18 @@ def json_option(function: Function) -> Function:
     return option(function)
 
 
+def set_option(function: Function) -> Function:
+    """``--set part.key=value``, in the same words for every command that takes a job."""
+    option = click.option(
+        "--set",
+        "changes",
+        multiple=True,
+        metavar="PART.KEY=VALUE",
+        help='Change the job, such as --set search.method=nsga2 --set \'search.objectives=["k", "lm"]\' (repeatable).',
+    )
+    return option(function)
+
+
 @click.group(
     cls=Commands,
     invoke_without_command=True,
@@ -72,31 +84,88 @@ def commands(context: click.Context) -> None:
 @click.argument("job")
 @json_option
 @click.option("--picture", metavar="FILE", help="Draw the front: FILE ends in .svg, .png or .pdf.")
-@click.option("--objectives", metavar="A,B,…", help="Instead of the job's: measures such as k,l,glm.")
-@click.option("--method", metavar="NAME", help="Instead of the job's search method.")
-@click.option("--budget", type=click.IntRange(min=1), help="Evaluations, for the methods that need a budget.")
-@click.option("--seed", type=click.IntRange(min=0), help="Instead of the job's seed.")
+@set_option
 @click.option("--resume", is_flag=True, help="Go on where an interrupted search stopped.")
 @quiet_option
 def front(
-    job: str,
-    json_file: str | None,
-    picture: str | None,
-    objectives: str | None,
-    method: str | None,
-    budget: int | None,
-    seed: int | None,
-    resume: bool,
-    quiet: bool,
+    job: str, json_file: str | None, picture: str | None, changes: tuple[str, ...], resume: bool, quiet: bool
 ) -> None:
     """Show every trade-off that JOB allows (a job file, or the word adult)."""
     from kpareto.shell import front as show
 
-    changes = {"method": method, "budget": budget, "seed": seed}
-    changes = {name: value for name, value in changes.items() if value is not None}
-    if objectives is not None:
-        changes["objectives"] = tuple(word.strip() for word in objectives.split(","))
     show(job, json_file, picture, resume, quiet, changes)
+
+
+@commands.command(name="inspect")
+@click.argument("data")
+@click.option("-o", "--output", metavar="JOB", help="Write a job file that runs as it is.")
+@json_option
+@quiet_option
+def inspect_(data: str, output: str | None, json_file: str | None, quiet: bool) -> None:
+    """Profile DATA (a file, or the word adult): types, uniqueness, likely roles; propose a job."""
+    from kpareto.handout import inspect_data
+
+    inspect_data(data, output, json_file, quiet)
+
+
+@commands.command()
+@click.argument("job")
+@click.option("--choose", metavar="WORDS", help="Instead of the job's: k=5, knee, id=17, 'prefer: lm=0.2, cm=0.2'.")
+@click.option("--target", metavar="FILE", help="Instead of the job's: a .csv or .parquet file.")
+@set_option
+@json_option
+@quiet_option
+def release(
+    job: str, choose: str | None, target: str | None, changes: tuple[str, ...], json_file: str | None, quiet: bool
+) -> None:
+    """Search as JOB says, choose a point, and release it: recoded, verified, certified."""
+    from pathlib import Path
+
+    from kpareto.handout import release_job
+
+    more = [f"release.choose={choose!r}"] if choose else []
+    more += [f"release.target={str(Path(target).resolve())!r}"] if target else []
+    release_job(job, (*changes, *more), json_file, quiet)
+
+
+@commands.command()
+@click.argument("release_file", metavar="RELEASE")
+@click.argument("certificate")
+@json_option
+def verify(release_file: str, certificate: str, json_file: str | None) -> None:
+    """Check that the file RELEASE holds what CERTIFICATE claims; status 3 if it does not."""
+    from kpareto.handout import verify_file
+
+    verify_file(release_file, certificate, json_file)
+
+
+@commands.command()
+@click.argument("recoding")
+@click.argument("data")
+@click.option("--target", metavar="FILE", help="Where the recoded rows go; beside you as NAME-recoded.csv otherwise.")
+@click.option(
+    "--unseen",
+    type=click.Choice(["error", "nearest", "star"]),
+    default="error",
+    show_default=True,
+    help="What becomes of values the stored hierarchies do not know.",
+)
+@click.option("--earlier", multiple=True, metavar="FILE", help="An earlier release by the same recoding (repeatable).")
+@json_option
+@quiet_option
+def apply(
+    recoding: str,
+    data: str,
+    target: str | None,
+    unseen: str,
+    earlier: tuple[str, ...],
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Recode new rows in DATA by the stored RECODING; suppression is worked out anew."""
+    from kpareto.handout import apply_recoding
+
+    apply_recoding(recoding, data, target, unseen, earlier, json_file, quiet)  # type: ignore[arg-type]  # click checked
 
 
 @commands.command()

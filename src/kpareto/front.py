@@ -14,12 +14,13 @@ from kpareto._version import __version__
 from kpareto.dominance import Ties, hypervolume, non_dominated
 from kpareto.errors import BadJob, Unsafe, did_you_mean
 from kpareto.measure import Measure, Model
-from kpareto.partition import Partition
+from kpareto.partition import Partition, Suppression
 from kpareto.preference import preferred
 from kpareto.problem import Numbers, Problem
 from kpareto.properties import Comparison, Property, compare
 from kpareto.recoding import Recoding
 from kpareto.space import Space
+from kpareto.table import Table
 
 PRESETS = (3, 5, 11, 20)  # class sizes in use: hospitals and statistical offices 3 and 5, CMS 11, Health Canada 0.09
 
@@ -54,6 +55,21 @@ class Point:
     def recoding(self) -> Recoding:
         """The cut of each column."""
         return self.front.space.decode(self.front.genomes[self.id])
+
+    @property
+    def table(self) -> Table:
+        """The table the recoding is for."""
+        return self.front.problem.table
+
+    @property
+    def suppression(self) -> Suppression:
+        """The rule by which classes are suppressed."""
+        return self.front.problem.suppression
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """The limits every point of the front meets."""
+        return {measure.name: threshold for measure, threshold in self.front.problem.limits}
 
     @property
     def threshold(self) -> int:

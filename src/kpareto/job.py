@@ -162,11 +162,19 @@ class Job:
         return problem(table or self.table(), self.objectives, self.suppression(), self.limits)
 
 
-def load_job(path: Path | str) -> Job:
-    """A job from its file; an existing data file or the word adult makes a job of defaults."""
+ADULT = """
+[data]
+source = "adult"
+[suppression]
+limit = 0.01
+"""
+
+
+def load_job(path: Path | str, changes: Sequence[str] = ()) -> Job:
+    """A job from its file, or from the word adult; ``changes`` such as ``search.seed=3`` override what it says."""
     place = Path(path)
     if str(path) == "adult":
-        return Job(Path(), "adult", limit=0.01)
+        return parse_job(ADULT, Path(), "adult", changes)
     try:
         text = place.read_text(encoding="utf-8")
     except FileNotFoundError as error:
@@ -178,15 +186,34 @@ def load_job(path: Path | str) -> Job:
             f"{str(path)!r} cannot be read as a job file (UTF-8 text in TOML): {error}. "
             "If it is a data file, make a job for it with: kpareto inspect DATA -o job.toml."
         ) from error
-    return parse_job(text, place.parent, place.name)
+    return parse_job(text, place.parent, place.name, changes)
 
 
-def parse_job(text: str, folder: Path, name: str = "the job") -> Job:
+def _changed(raw: dict[str, Any], change: str) -> None:
+    """Put one ``part.key=value`` into the raw job; a value that is no TOML is taken as text."""
+    key, equals, value = change.partition("=")
+    *parts, last = key.strip().split(".", 2)
+    if not equals or not parts:
+        raise BadJob(f"The change {change!r} is not understood. Write it as part.key=value, such as search.seed=3.")
+    place = raw
+    for part in parts:
+        place = place.setdefault(part, {})
+        if not isinstance(place, dict):
+            raise BadJob(f"The change {change!r} goes into {part!r}, which is no part of a job.")
+    try:
+        place[last] = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        place[last] = value.strip()
+
+
+def parse_job(text: str, folder: Path, name: str = "the job", changes: Sequence[str] = ()) -> Job:
     """A job from its text."""
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadJob(f"{name} is not valid TOML: {error}. Correct that line.") from error
+    for change in changes:
+        _changed(raw, change)
     check = _Check(name)
     check.keys(raw, "", ("data", "columns", "suppression", "search", "limits", "release"))
     data = check.part(

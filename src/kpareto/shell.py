@@ -7,9 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -76,10 +74,10 @@ def front(
     picture: str | None = None,
     resume: bool = False,
     quiet: bool = False,
-    changes: dict[str, Any] | None = None,
+    changes: Sequence[str] = (),
 ) -> Front:
     """``kpareto front JOB``: search, print the trade-offs, write JSON and a picture."""
-    job = replace(load_job(path), **(changes or {}))
+    job = load_job(path, changes)
     checkpoint = checkpoint_of(job, path)
     if not resume:
         with suppress(OSError):

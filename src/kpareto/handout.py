@@ -1,0 +1,234 @@
+"""What the commands inspect, release, verify and apply do: everything that leaves the house goes through here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kpareto.apply import Unseen, apply
+from kpareto.certificate import Certificate
+from kpareto.console import remark, show_table
+from kpareto.errors import BadJob, Unsafe
+from kpareto.front import Front, Point
+from kpareto.inspect import inspect, job_text
+from kpareto.job import Job, load_job
+from kpareto.measure import make
+from kpareto.queries import UniqueRows, unique_rows
+from kpareto.recoded import Handling
+from kpareto.release import Release, release
+from kpareto.remarks import Context, FrontFacts, Remark, SearchFacts, remarks
+from kpareto.shell import choose_point, search_front, write_json
+from kpareto.stored import store
+from kpareto.verify import verify
+from kpareto.whole import write_whole
+
+SHOWN_CLASSES = 12
+
+
+def inspect_data(source: str, target: str | None, json_file: str | None, quiet: bool) -> None:
+    """``kpareto inspect DATA``: profile the columns, propose roles and hierarchies, write a job."""
+    data: object = Path(source)
+    if source == "adult":
+        from kpareto.datasets import adult
+
+        data = adult("train")
+    profile = inspect(data)
+    if json_file != "-":
+        rows = profile.rows()
+        show_table(list(rows[0]), [list(row.values()) for row in rows])
+    write_json(profile.to_dict() if json_file else None, json_file)
+    if target is None:
+        remark("Write a job from this with: -o job.toml", quiet)
+        return
+    near = Path(source)
+    if source != "adult":
+        try:
+            near = Path(source).resolve().relative_to(Path(target).resolve().parent)
+        except ValueError:
+            near = Path(source).resolve()
+    write_whole(target, job_text(profile, str(near)))
+    remark(f"Wrote {target}. Look it over, then: kpareto front {target}", quiet)
+
+
+def handling_of(job: Job) -> Handling:
+    """How the job wants rows written."""
+    given = dict(job.release)
+    known = {key: given[key] for key in ("identifiers", "order", "seed", "formulas") if key in given}
+    shown = given.get("representative", {})
+    if not isinstance(shown, Mapping):
+        raise BadJob(f'release.representative is {shown!r}. Write a table such as {{age = "midpoint"}}.')
+    return Handling(missing_values=job.missing_values, shown=dict(shown), **known)
+
+
+def warnings_for(point: Point, how: Handling, limits: Mapping[str, float], unique: UniqueRows | None) -> list[Remark]:
+    """The warnings W1 to W16 that apply to a point about to be released."""
+    front = point.front
+    made = front.provenance
+    return remarks(
+        Context(
+            point.partition,
+            limits,
+            front.problem.suppression,
+            unique,
+            search=SearchFacts(made.method, made.complete, made.evaluated, front.space.size),
+            front=FrontFacts(tuple(front.names), tuple(map(tuple, front.numbers.values.tolist()))),
+            representatives=tuple(name for name, form in how.shown.items() if form == "median"),
+            certificate=True,
+        )
+    )
+
+
+def release_limits(job: Job, point: Point) -> dict[str, float]:
+    """What the written rows must meet: the job's limits on models, and the k and l of the choice."""
+    limits = {name: limit for name, limit in job.limits.items() if hasattr(make(name), "by_class")}
+    words = job.choose or ""
+    for part in words.removeprefix("prefer:").split(","):
+        name, equals, value = part.partition("=")
+        if equals and name.strip() != "id" and hasattr(make(name.strip()), "by_class"):
+            limits[name.strip()] = max(float(value), limits.get(name.strip(), 0.0))
+    if "k" not in limits:
+        limits["k"] = int(point.partition.sizes[point.partition.visible].min())
+    return limits
+
+
+def release_job(
+    path: str,
+    changes: Sequence[str] = (),
+    json_file: str | None = None,
+    quiet: bool = False,
+    found: Front | None = None,
+) -> tuple[Release, Point]:
+    """``kpareto release JOB``: search, choose, recode, verify, certify; nothing is written that misses a limit."""
+    job = load_job(path, changes)
+    if job.target is None:
+        raise BadJob("There is no file to release to. Add target under [release] in the job, or give --target FILE.")
+    place = job.path(job.target)
+    front = found or search_front(job, job.problem(), quiet)
+    if len(front) == 0:
+        raise Unsafe("No recoding meets the limits, so nothing is released. Relax them, or allow more suppression.")
+    point = choose_point(front, job.choose or ("k=5" if "k" in front.names else "knee"))
+    how = handling_of(job)
+    limits = release_limits(job, point)
+    unseen = _unique_after(job, point, how)
+    warned = warnings_for(point, how, limits, unseen)
+    done = release(
+        point,
+        job.rows_source(),
+        place,
+        limits=limits,
+        handling=how,
+        warnings=[(each.id, each.text) for each in warned],
+        encoding=job.encoding,
+    )
+    files = write_papers(done, point, place, limits)
+    if json_file != "-":
+        print_release(done, point, place, files, warned)
+    write_json(release_data(done, point, files, warned) if json_file else None, json_file)
+    return done, point
+
+
+def _unique_after(job: Job, point: Point, how: Handling) -> UniqueRows | None:
+    """Rows unique on all released columns together (W1), counted on the released rows before they leave."""
+    trial = release(point, job.rows_source(), None, handling=how, encoding=job.encoding)
+    return unique_rows(trial.data)
+
+
+def write_papers(done: Release, point: Point, place: Path, limits: Mapping[str, float]) -> dict[str, Path]:
+    """The certificate (whole and public) and the stored recoding, beside the release."""
+    files = {
+        "certificate": place.with_name(f"{place.stem}.certificate.json"),
+        "public": place.with_name(f"{place.stem}.certificate.public.json"),
+        "recoding": place.with_name(f"{place.stem}.recoding.json"),
+    }
+    done.certificate.write(files["certificate"])
+    done.certificate.write_public(files["public"])
+    store(point, limits).write(files["recoding"])
+    return files
+
+
+def print_release(
+    done: Release, point: Point, place: Path, files: Mapping[str, Path], warned: Sequence[Remark]
+) -> None:
+    """What was released, in a few lines, and every warning."""
+    numbers = ", ".join(f"{name} = {value:g}" for name, value in done.verified.numbers.items())
+    click.echo(f"Released {done.rows:,} rows in {done.verified.classes:,} classes to {place}; verified: {numbers}.")
+    click.echo(f"Suppressed {done.suppressed:,} of {point.table.rows:,} rows.")
+    shown = point.recoding.describe()
+    levels = ", ".join(
+        f"{name} {value if isinstance(value, int) else f'{len(value)} groups'}" for name, value in shown.items()
+    )
+    click.echo(f"Recoding (level or groups per column): {levels}.")
+    for name, file in files.items():
+        secret = " (confidential)" if name == "certificate" else ""
+        click.echo(f"  {name}: {file}{secret}")
+    for sentence in done.remarks:
+        click.echo(f"Note: {sentence}")
+    for each in warned:
+        click.echo(f"{each.id}: {each.text}")
+
+
+def release_data(done: Release, point: Point, files: Mapping[str, Path], warned: Sequence[Remark]) -> dict[str, Any]:
+    """The same as JSON."""
+    return {
+        "point": point.to_dict(),
+        "rows": done.rows,
+        "suppressed": done.suppressed,
+        "verified": dict(done.verified.numbers),
+        "files": {"release": str(done.path), **{name: str(file) for name, file in files.items()}},
+        "warnings": [each.to_dict() for each in warned],
+        "remarks": list(done.remarks),
+    }
+
+
+def verify_file(path: str, certificate: str, json_file: str | None) -> None:
+    """``kpareto verify RELEASE CERTIFICATE``: re-derive every claim from the released file."""
+    found = verify(path, certificate)
+    if json_file != "-":
+        click.echo(f"{path} holds what its certificate claims: {found.rows:,} rows in {found.classes:,} classes.")
+        for name, value in found.numbers.items():
+            click.echo(f"  {name} = {value:g}")
+        for name in found.unchecked:
+            click.echo(f"  not checked: {name}")
+    data = {"rows": found.rows, "classes": found.classes, "numbers": found.numbers, "unchecked": list(found.unchecked)}
+    write_json(data if json_file else None, json_file)
+
+
+def apply_recoding(
+    recoding: str,
+    source: str,
+    target: str | None,
+    unseen: Unseen,
+    earlier: Sequence[str],
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """``kpareto apply RECODING DATA``: recode new rows as stored, suppress there, and watch for drift."""
+    data: object = Path(source)
+    if source == "adult-test":
+        from kpareto.datasets import adult
+
+        data = adult("test")
+    place = Path(target) if target else Path(f"{Path(source).stem}-recoded.csv")
+    found = apply(recoding, data, place, unseen=unseen, earlier=[Path(each) for each in earlier])
+    Certificate.write(found.release.certificate, place.with_name(f"{place.stem}.certificate.json"))
+    names = [name for name in found.fit if name in found.batch]
+    if json_file != "-":
+        click.echo(
+            f"Released {found.release.rows:,} rows to {place}; k = {found.k}, with earlier releases {found.k_union}."
+        )
+        show_table(
+            ["", *names],
+            [["fitting table", *(found.fit[n] for n in names)], ["new rows", *(found.batch[n] for n in names)]],
+        )
+        for column, values in found.unseen.items():
+            click.echo(f"Unseen in {column!r}: {', '.join(values[:8])}{' …' if len(values) > 8 else ''}")
+        for alarm in found.alarms:
+            click.echo(f"ALARM: {alarm}")
+    answer = {"fit": dict(found.fit), "batch": dict(found.batch), "k": found.k, "k_union": found.k_union,
+              "unseen": {n: list(v) for n, v in found.unseen.items()}, "alarms": list(found.alarms)}  # fmt: skip
+    write_json(json.loads(json.dumps(answer, default=float)) if json_file else None, json_file)
+    remark(f"Certificate: {place.stem}.certificate.json", quiet)
