@@ -325,6 +325,37 @@ def own_sum(hists, size, first, words, lane_bits):
 
 
 @njit(cache=True, nogil=True)
+def minority_sum(counts, hists, size, first, words, lane_bits):
+    """The rows outside their class's majority, over all classes."""
+    value = np.int64(0)
+    if lane_bits == 16 and words == 1:  # up to four values: nothing to remember between words
+        hist = hists[first]
+        for i in range(size):
+            word = hist[i]
+            a, b, c, d = word & 0xFFFF, (word >> 16) & 0xFFFF, (word >> 32) & 0xFFFF, (word >> 48) & 0xFFFF
+            value += counts[i] - max(a, b, c, d)
+        return value
+    block = 256  # classes whose majorities stay in the first cache
+    most = np.zeros(block, dtype=np.int64)
+    for start in range(0, size, block):
+        here = min(block, size - start)
+        most[:] = 0
+        for w in range(first, first + words):
+            hist = hists[w, start : start + here]
+            if lane_bits == 16:
+                for i in range(here):
+                    word = hist[i]
+                    a, b, c, d = word & 0xFFFF, (word >> 16) & 0xFFFF, (word >> 32) & 0xFFFF, (word >> 48) & 0xFFFF
+                    most[i] = max(most[i], a, b, c, d)
+            else:
+                for i in range(here):
+                    most[i] = lane_number(MINORITY, hist[i], lane_bits, most[i])
+        for i in range(here):
+            value += counts[start + i] - most[i]
+    return value
+
+
+@njit(cache=True, nogil=True)
 def class_sum(kind, hists, i, count, first, words, lane_bits):
     """OWN or MINORITY of one class."""
     value = np.int64(0)
@@ -341,13 +372,48 @@ def hist_sum(kind, sizes, counts, hists, size, threshold, failing, marked, lost,
     if kind == OWN:
         value = own_sum(hists, size, first, words, lane_bits)
     else:
-        for i in range(size):
-            value += class_sum(kind, hists, i, counts[i], first, words, lane_bits)
+        value = minority_sum(counts, hists, size, first, words, lane_bits)
     if lost > 0:
         for i in range(size):
             if (marked and failing[i]) or sizes[i] < threshold:
                 value -= class_sum(kind, hists, i, counts[i], first, words, lane_bits)
     return float(value)
+
+
+@njit(cache=True, nogil=True)
+def worst_equal(sizes, counts, hists, size, threshold, failing, marked, first, words, totals, rows, stop):
+    """T_EQUAL of the worst visible class, classes side by side; lanes of 16 bits, so that every product is exact."""
+    block = 256  # classes whose sums stay in the first cache
+    far = np.zeros(block, dtype=np.float64)
+    shares = np.zeros(4 * words, dtype=np.float64)
+    for v in range(totals.shape[0]):
+        shares[v] = totals[v]
+    whole = float(rows)
+    value = 0.0
+    for start in range(0, size, block):
+        here = min(block, size - start)
+        far[:] = 0.0
+        part = counts[start : start + here]
+        for w in range(words):
+            hist = hists[first + w, start : start + here]
+            p, q, r, s = shares[4 * w], shares[4 * w + 1], shares[4 * w + 2], shares[4 * w + 3]
+            for i in range(here):
+                word = hist[i]
+                n = float(part[i])
+                a, b = float(word & 0xFFFF), float((word >> 16) & 0xFFFF)
+                c, d = float((word >> 32) & 0xFFFF), float((word >> 48) & 0xFFFF)
+                far[i] += (
+                    abs(a * whole - p * n) + abs(b * whole - q * n) + abs(c * whole - r * n) + abs(d * whole - s * n)
+                )
+        for i in range(here):
+            if (marked and failing[start + i]) or sizes[start + i] < threshold:
+                continue
+            number = far[i] / (2.0 * whole * float(part[i]))
+            if number > value:
+                value = number
+                if value >= stop:
+                    return value
+    return value
 
 
 @njit(cache=True, nogil=True)
@@ -368,6 +434,12 @@ def hist_numbers(
             words = first_words[segment + 1] - first
             out[j] = hist_sum(
                 kind, sizes, counts, hists, size, threshold, failing, marked, lost, first, words, lane_bits
+            )
+            continue
+        if kind == T_EQUAL and lane_bits == 16:
+            words = first_words[segment + 1] - first
+            out[j] = worst_equal(
+                sizes, counts, hists, size, threshold, failing, marked, first, words, whole, rows, stops[j]
             )
             continue
         rises = kind == DISTINCT or kind == ENTROPY
@@ -2052,7 +2124,7 @@ def dominance_ranks(costs, enough):
     return ranks
 
 
-# --- Local recoding: Mondrian over hierarchies -------------------------------------------------------------------------
+# -- local recoding: Mondrian over hierarchies (search/mondrian.py) ----------------------------------------------------
 
 
 @njit(cache=True, nogil=True)
@@ -2135,7 +2207,7 @@ def split_worth(children, count, sizes, goes, lent, loss, parent, total):
 
 
 @njit(cache=True, nogil=True)
-def divide(column, path, leaf_at, children, count, goes, lent, codes, rows, weights, items, start, end, used, room):
+def divide(column, path, leaf_at, count, goes, lent, codes, rows, weights, items, start, end, used, room):
     """Put items[start:end] into the order of their new classes, the rest first; returns (end, used).
 
     An item of which only some rows are lent is split: the new item gets number ``used``. room: as long as items.
@@ -2235,8 +2307,8 @@ def mondrian(codes, counts, leaf_at, path, loss, k, relaxed):
             rest += sizes[node] if goes[node] < 0 else lent[node]
         before = end
         end, used = divide(
-            best, path[best_depth], leaf_at[best], children, count, goes, lent, codes, rows, weights, items, start,
-            before, used, room,
+            best, path[best_depth], leaf_at[best], count, goes, lent, codes, rows, weights, items, start, before, used,
+            room,
         )  # fmt: skip
         # Borders of the new classes: after the rest, wherever the child changes.
         if rest > 0:
