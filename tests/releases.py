@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def hierarchies() -> dict[str, Hierarchy]:
     return {"age": AGES, "sex": SEXES}
 
 
-def chosen(rows: object, levels: tuple[int, int] = (1, 0), **limits: float) -> Choice:
+def chosen(rows: object, levels: tuple[int, int] = (1, 0), limits: Mapping[str, float] | None = None) -> Choice:
     """The recoding by decades of a table of people."""
     table = read(rows, SCHEMA, hierarchies=hierarchies())
     return Choice(table, node(table.hierarchies, levels), Suppression("none"), limits or {"k": 5})

@@ -29,7 +29,9 @@ from tests.strategies import Case, cases, recodings, suppressions
 
 @settings(max_examples=60, deadline=None)
 @given(case=cases(), data=st.data())
-def test_a_recoding_survives_its_file(tmp_path_factory: pytest.TempPathFactory, case: Case, data: st.DataObject) -> None:
+def test_a_recoding_survives_its_file(
+    tmp_path_factory: pytest.TempPathFactory, case: Case, data: st.DataObject
+) -> None:
     """Hierarchies, cuts, labels and losses come back from the file, and its bytes are the same again."""
     suppression = data.draw(suppressions(rules=["none", "below-k", "cap-max-k"]))
     choice = Choice(case.table, data.draw(recodings(case.table)), suppression, {"k": 2})

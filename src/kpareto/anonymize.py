@@ -45,7 +45,7 @@ class Anonymized:
     release: Release  # with the certificate
 
 
-def anonymize(
+def anonymize(  # noqa: PLR0913 (what users of other packages write)
     data: object,
     quasi_identifiers: Iterable[str],
     sensitive_attributes: str | Iterable[str] = (),
@@ -54,7 +54,7 @@ def anonymize(
     k: int = 5,
     l: int | None = None,
     suppression_limit: float = 0.0,
-) -> Anonymized:  # noqa: PLR0913 (what users of other packages write)
+) -> Anonymized:
     """The table with the least loss (LM) that has k rows in each class, and l values of each sensitive column.
 
     ``hierarchies`` are files, Hierarchy objects, lists of rows, frames, or ``{level: labels}``; a column without one
@@ -66,7 +66,9 @@ def anonymize(
         raise BadJob(f"l is {l}, and no column is sensitive. Give sensitive_attributes, or leave l out.")
     table = _table(data, schema, hierarchies or {})
     if k > table.rows:
-        raise Unsafe(f"k is {k:,} and the table has {table.rows:,} rows, so no class can be that large. Give a smaller k.")
+        raise Unsafe(
+            f"k is {k:,} and the table has {table.rows:,} rows, so no class can be that large. Give a smaller k."
+        )
     suppression, limits = wishes(table, k, l, suppression_limit)
     levels = optimum(table, suppression, limits)
     recoding = node(table.hierarchies, levels)
@@ -116,9 +118,7 @@ def _table(data: object, schema: Schema, given: Mapping[str, object]) -> Table:
     return table.bind(known)
 
 
-def wishes(
-    table: Table, k: int, l: int | None, suppression_limit: float
-) -> tuple[Suppression, tuple[HistLimit, ...]]:
+def wishes(table: Table, k: int, l: int | None, suppression_limit: float) -> tuple[Suppression, tuple[HistLimit, ...]]:
     """The suppression rule constraint for k and l, as partitions and as compiled loops take it."""
     fails: list[Fails] = [k_anonymity().fails(k)]
     limits = [HistLimit(-1, float(k))]
@@ -163,4 +163,3 @@ def _numbers(found: Partition) -> dict[str, float]:
     if found.table.sensitive:
         numbers["l"] = distinct_l()(found)
     return numbers
-

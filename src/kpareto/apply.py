@@ -140,8 +140,8 @@ def _bound(raw: Table, codes: np.ndarray, hierarchies: tuple[Hierarchy, ...], st
 def _complain(name: str, values: Sequence[str], rows: Sequence[int]) -> None:
     named = [f"{value!r} ({count:,} rows)" for value, count in zip(values, rows, strict=True)]
     raise BadHierarchy(
-        f"The new rows have {len(values):,} value{'s' * (len(values) > 1)} in {name!r} that the recoding does not know: "
-        f"{shorten(named, 5)}. Give unseen='star' to show '*' for them, or unseen='nearest' for numbers."
+        f"The new rows have {len(values):,} value{'s' * (len(values) > 1)} in {name!r} that the recoding does not "
+        f"know: {shorten(named, 5)}. Give unseen='star' to show '*' for them, or unseen='nearest' for numbers."
     )
 
 
@@ -167,7 +167,7 @@ def _starred(hierarchy: Hierarchy, cut: np.ndarray) -> tuple[Hierarchy, np.ndarr
     """The hierarchy with one more leaf, of which nothing is told, and the cut that keeps it apart."""
     groups = np.concatenate((hierarchy.groups, hierarchy.groups[:, -1:] + 1), axis=1).astype(np.int32)
     groups[-1] = 0
-    labels = tuple((*row, _star(row)) for row in hierarchy.labels[:-1]) + (hierarchy.labels[-1],)
+    labels = (*((*row, _star(row)) for row in hierarchy.labels[:-1]), hierarchy.labels[-1])
     if len(hierarchy.labels) == 1:  # one leaf, which was the top as well
         groups = np.array([[0, 1], [0, 0]], dtype=np.int32)
         labels = ((*hierarchy.labels[0], _star(hierarchy.labels[0])), (TOP,))

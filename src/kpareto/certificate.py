@@ -139,7 +139,7 @@ def claims(
     if "k" not in choice.limits:
         wanted.insert(0, (claim_of("k", None), make("k")))
     for counts in partition.table.sensitive:
-        claim = {"measure": "l", "with": {"column": counts.name}, "limit": None}
+        claim: dict[str, Any] = {"measure": "l", "with": {"column": counts.name}, "limit": None}
         if not any(other["measure"] == "l" and other["with"] == claim["with"] for other, _ in wanted):
             wanted.append((claim, distinct_l(counts.name)))
     public: list[dict[str, Any]] = []
@@ -156,10 +156,10 @@ def claims(
             confidential.append({**claim, "value": _number(value)})
             own = {**claim, "with": {**claim["with"], "reference": "release"}}
             if claim["with"].get("reference", "table") == "table":
-                own.pop("limit")  # it was set for the distance to the table
+                own["limit"] = None  # it was set for the distance to the table
             found = verify.by_class(own, classes, roles, {})
             public.append({**own, "value": _number(max(found.values()))})
-        elif name in verify.SIZES or name in verify.VALUES and isinstance(measure, Model):
+        elif isinstance(measure, Model) and (name in verify.SIZES or name in verify.VALUES):
             public.append({**claim, "value": _number(value)})
         else:
             confidential.append({**claim, "value": _number(value), "recomputed": False})

@@ -163,7 +163,7 @@ def settled(choice: Choice) -> tuple[Partition, list[str]]:
     if not found.feasible:
         raise Unsafe(
             f"{found.suppressed_rows:,} of {choice.table.rows:,} rows would have to be suppressed, and at most "
-            f"{choice.suppression.allowed(choice.table.rows):,} may be. Choose a coarser recoding; nothing was released."
+            f"{choice.suppression.allowed(choice.table.rows):,} may be. Choose a coarser one."
         )
     for model, spec, limit in models:
         _check_limit(model, spec, limit, found)
@@ -202,7 +202,10 @@ def _own_warnings(how: Handling) -> list[Warned]:
     medians = [name for name, shown in how.shown.items() if shown == "median"]
     if medians:
         found.append(
-            ("W8", f"The medians shown in {', '.join(medians)} are values of actual rows. Use declared borders instead.")
+            (
+                "W8",
+                f"The medians shown in {', '.join(medians)} are values of actual rows. Use declared borders instead.",
+            )
         )
     return found
 

@@ -16,7 +16,7 @@ from kpareto._version import __version__
 from kpareto.errors import BadInput, BadJob
 from kpareto.hierarchy import Hierarchy, make_tree, runs_of
 from kpareto.loss import cell_loss
-from kpareto.partition import Partition, Suppression, partition
+from kpareto.partition import Partition, Rule, Suppression, partition
 from kpareto.recoding import Recoding
 from kpareto.schema import Schema
 from kpareto.table import Domain, Table, make_table
@@ -200,7 +200,7 @@ class Stored:
         return replace(table, domain=self.domain)
 
     def loss(self, found: Partition, stars: Mapping[str, int] | None = None) -> dict[str, float]:
-        """LM and GLM of a partition by this recoding, denominators frozen; ``stars`` are the groups of unseen values."""
+        """LM and GLM of a partition by this recoding, denominators frozen; ``stars``: groups of unseen values."""
         ruler, total = self.ruler, 0.0
         kept = ~found.suppressed
         for column, name in enumerate(self.schema.quasi):
@@ -264,8 +264,8 @@ def _stored(data: Mapping[str, Any]) -> Stored:
     cuts = tuple(cut_of(column["cut"], len(h.leaves)) for h, column in zip(hierarchies, columns, strict=True))
     recoding = Recoding(hierarchies, cuts, None if None in levels else tuple(levels))
     told = data["suppression"]
-    # The limits of the rule constraint are kept by name; below-k stands for the shape of the rest.
-    rule = "none" if told["rule"] == "constraint" else told["rule"]
+    # What the rule constraint suppresses is said by the limits, which are kept by name.
+    rule: Rule = "none" if told["rule"] == "constraint" else told["rule"]
     observed = []
     for hierarchy, column in zip(hierarchies, columns, strict=True):
         mask = np.zeros(len(hierarchy.leaves), dtype=np.bool_)

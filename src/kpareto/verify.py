@@ -11,7 +11,7 @@ listed in the certificate as ``"recomputed": false`` and are not checked here.
 from __future__ import annotations
 
 import csv
-import datetime
+import datetime as dt
 import decimal
 import hashlib
 import json
@@ -71,9 +71,9 @@ def parts(certificate: object) -> tuple[dict[str, Any], dict[str, Any]]:
             raise BadInput(f"The certificate {str(certificate)!r} is not JSON ({error}).") from error
     if not isinstance(certificate, Mapping):
         certificate = {name: getattr(certificate, name, {}) for name in ("public", "confidential")}
-    whole = certificate if "public" in certificate else {"public": certificate}
+    whole: Mapping[str, Any] = certificate if "public" in certificate else {"public": certificate}
     public, confidential = whole["public"], whole.get("confidential") or {}
-    if not isinstance(public, dict) or "claims" not in public:
+    if not isinstance(public, dict) or not isinstance(confidential, dict) or "claims" not in public:
         raise BadInput(
             "The certificate has no public part with claims. Give the JSON that was written with the release."
         )
@@ -181,7 +181,7 @@ def text(value: object) -> str:
     if isinstance(value, decimal.Decimal):
         plain = format(value, "f")
         return plain.rstrip("0").rstrip(".") if "." in plain else plain
-    return value.isoformat() if isinstance(value, datetime.date) else str(value)
+    return value.isoformat() if isinstance(value, dt.date) else str(value)
 
 
 def _check_labels(classes: dict[Labels, Class], quasi: list[str], recoding: dict[str, Any]) -> None:
@@ -244,7 +244,7 @@ def by_class(
         order = [value for value, _ in tables[column]] if column in tables else _ordered(seen)
         whole = dict(tables[column]) if against == "table" and measure in RELATIVE else dict(seen)
         for labels, each in classes.items():
-            number = VALUES[measure](each.values[column], whole, order, given)
+            number = VALUES[measure](Look(each.values[column], whole, order, given))
             found[labels] = worst(found.get(labels, number), number)
     return found
 
@@ -257,56 +257,65 @@ def _ordered(values: Mapping[str, int]) -> list[str]:
         return sorted(values)
 
 
-# Each takes the rows of a class by sensitive value, the same for the reference, the values in order, and parameters.
-Count, Given = Mapping[str, int], Mapping[str, Any]
+@dataclass(frozen=True)
+class Look:
+    """One class, one sensitive column: all that a definition below needs."""
+
+    mine: Mapping[str, int]  # rows of the class by value
+    whole: Mapping[str, int]  # rows of the reference by value
+    order: list[str]  # the values in order
+    given: Mapping[str, Any]  # parameters
+
+    @property
+    def rows(self) -> int:
+        """Rows of the class."""
+        return sum(self.mine.values())
+
+    def shares(self) -> dict[str, tuple[float, float]]:
+        """Per value p and q: its share in the class and in the reference."""
+        rows, total = self.rows, sum(self.whole.values())
+        return {value: (self.mine.get(value, 0) / rows, n / total) for value, n in self.whole.items() if n}
 
 
-def _shares(mine: Count, whole: Count) -> dict[str, tuple[float, float]]:
-    """p and q of each value: its share in the class and in the reference."""
-    rows, total = sum(mine.values()), sum(whole.values())
-    return {value: (mine.get(value, 0) / rows, n / total) for value, n in whole.items() if n}
+def _entropy(look: Look) -> float:
+    return math.exp(-math.fsum(n / look.rows * math.log(n / look.rows) for n in look.mine.values()))
 
 
-def _entropy(mine: Count, whole: Count, order: list[str], given: Given) -> float:
-    rows = sum(mine.values())
-    return math.exp(-math.fsum(n / rows * math.log(n / rows) for n in mine.values()))
-
-
-def _recursive(mine: Count, whole: Count, order: list[str], given: Given) -> float:
-    falling = sorted(mine.values(), reverse=True)
-    tail = sum(falling[int(given.get("l", 2)) - 1 :])
+def _recursive(look: Look) -> float:
+    falling = sorted(look.mine.values(), reverse=True)
+    tail = sum(falling[int(look.given.get("l", 2)) - 1 :])
     return falling[0] / tail if tail else math.inf
 
 
-def _alpha(mine: Count, whole: Count, order: list[str], given: Given) -> float:
-    most = max(mine.values()) if "value" not in given else mine.get(str(given["value"]), 0)
-    return most / sum(mine.values())
+def _alpha(look: Look) -> float:
+    wanted = look.given.get("value")
+    return (max(look.mine.values()) if wanted is None else look.mine.get(str(wanted), 0)) / look.rows
 
 
-def _t(mine: Count, whole: Count, order: list[str], given: Given) -> float:
-    shares = _shares(mine, whole)
-    if given.get("distance", "equal") == "equal":
+def _t(look: Look) -> float:
+    shares = look.shares()
+    if look.given.get("distance", "equal") == "equal":
         return math.fsum(abs(p - q) for p, q in shares.values()) / 2
     running, total = 0.0, 0.0
-    for value in order:
+    for value in look.order:
         p, q = shares.get(value, (0.0, 0.0))
         running += p - q
         total += abs(running)
-    return total / max(len(order) - 1, 1)
+    return total / max(len(look.order) - 1, 1)
 
 
-def _beta(mine: Count, whole: Count, order: list[str], given: Given) -> float:
-    return max((p - q) / q for value, (p, q) in _shares(mine, whole).items() if value in mine)
+def _beta(look: Look) -> float:
+    return max((p - q) / q for p, q in look.shares().values() if p)
 
 
-def _enhanced(mine: Count, whole: Count, order: list[str], given: Given) -> float:
-    gains = [((p - q) / q, -math.log(q)) for value, (p, q) in _shares(mine, whole).items() if value in mine]
+def _enhanced(look: Look) -> float:
+    gains = [((p - q) / q, -math.log(q)) for p, q in look.shares().values() if p]
     return max(gain if gain <= most + 1e-12 else math.inf for gain, most in gains)
 
 
-def _delta(mine: Count, whole: Count, order: list[str], given: Given) -> float:
-    shares = _shares(mine, whole)
-    if given.get("absent") == "infinite" and any(p == 0 for p, _ in shares.values()):
+def _delta(look: Look) -> float:
+    shares = look.shares()
+    if look.given.get("absent") == "infinite" and any(p == 0 for p, _ in shares.values()):
         return math.inf
     return max(abs(math.log(p / q)) for p, q in shares.values() if p)
 
@@ -315,8 +324,8 @@ SLACK = 1e-9
 HIGHER = {"k", "l", "entropy-l"}  # where more is safer
 RELATIVE = {"t", "beta", "enhanced-beta", "delta"}  # compared with a distribution
 SIZES: dict[str, Callable[[float], float]] = {"k": lambda rows: rows, "risk-max": lambda rows: 1 / rows}
-VALUES: dict[str, Callable[[Count, Count, list[str], Given], float]] = {
-    "l": lambda mine, whole, order, given: float(len(mine)),
+VALUES: dict[str, Callable[[Look], float]] = {
+    "l": lambda look: float(len(look.mine)),
     "entropy-l": _entropy,
     "recursive-l": _recursive,
     "alpha": _alpha,

@@ -1,0 +1,151 @@
+"""kill -9 at any moment during a release: the target is absent, the old file, or the whole new one."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kpareto.errors import BadInput
+from kpareto.release import release
+from kpareto.verify import verify
+from kpareto.whole import PART, whole, write_whole
+from tests.releases import chosen, people
+
+KILLS = 60
+SERVER = """
+import os, signal, sys, time
+from kpareto.release import release
+from tests.releases import chosen, people
+rows = people(300)
+choice = chosen(rows)
+print("ready", flush=True)
+for line in sys.stdin:
+    target, _, after = line.strip().rpartition(" ")
+    child = os.fork()
+    if child == 0:
+        release(choice, rows, target)
+        os._exit(0)
+    if after != "never":
+        time.sleep(float(after))
+        os.kill(child, signal.SIGKILL)  # not waited for yet, so the number is still this child's, dead or alive
+    print(os.waitpid(child, 0)[1], flush=True)
+"""
+
+
+class Server:
+    """A warm process that forks a child for each release, so that a kill costs milliseconds, not an import."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self.line() == "ready"
+
+    def line(self) -> str:
+        """The next thing it says."""
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def release(self, target: Path, after: float | None) -> int:
+        """Release to the target in a child, kill it after so many seconds, and return how it ended."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{target} {'never' if after is None else after}\n")
+        self.process.stdin.flush()
+        return int(self.line())
+
+    def close(self) -> None:
+        """Let it go."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.wait(30)
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """The warm process."""
+    started = Server()
+    yield started
+    started.close()
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
+def test_kill_at_any_moment(tmp_path: Path, server: Server, name: str) -> None:
+    """Thirty kills each at moments spread over a release: nothing half-written ever stands under the target's name."""
+    target = tmp_path / name
+    started = time.monotonic()
+    assert server.release(target, None) == 0
+    took = time.monotonic() - started
+    new = target.read_bytes()
+    rng = random.Random(name)
+    seen: dict[str, int] = {}
+    for number in range(KILLS // 2):
+        target.unlink(missing_ok=True)
+        if number % 2:
+            target.write_bytes(b"old")
+        server.release(target, rng.uniform(0, took * 1.1))
+        now = target.read_bytes() if target.exists() else None
+        assert now in ((b"old" if number % 2 else None), new)
+        state = "absent" if now is None else "old" if now == b"old" else "new"
+        seen[state] = seen.get(state, 0) + 1
+        visible = [file.name for file in tmp_path.iterdir() if not file.name.startswith(".")]
+        assert visible in ([name], [])
+    assert {"old", "absent"} <= set(seen)
+    rows = people(300)
+    certificate: Any = release(chosen(rows), rows, target).certificate
+    verify(target, certificate)
+    assert [file.name for file in tmp_path.iterdir()] == [name]  # what the killed ones left was swept away
+
+
+def test_parts_being_written_are_not_swept(tmp_path: Path) -> None:
+    """Two releases to one target do not remove each other's parts; the later one wins, whole."""
+    target = tmp_path / "x.txt"
+    with whole(target) as first:
+        first.write_text("first")
+        with whole(target) as second:
+            second.write_text("second")
+        assert first.exists()
+        assert target.read_text() == "second"
+    assert target.read_text() == "first"
+    assert [file.name for file in tmp_path.iterdir()] == ["x.txt"]
+
+
+def test_an_error_inside_leaves_no_part(tmp_path: Path) -> None:
+    """Whatever goes wrong while writing, the part goes and the old file stays."""
+    target = tmp_path / "x.txt"
+    write_whole(target, "old")
+
+    def fail() -> None:
+        with whole(target) as part:
+            part.write_text("half")
+            raise KeyError("planned")
+
+    with pytest.raises(KeyError, match="planned"):
+        fail()
+    assert target.read_text() == "old"
+    assert not [file for file in tmp_path.iterdir() if file.name.endswith(PART)]
+
+
+def test_links_are_followed_and_errors_are_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A linked target is replaced where it lies; a failing move is one sentence."""
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "real.txt")
+    write_whole(tmp_path / "link.txt", "new")
+    assert (tmp_path / "real.txt").read_text() == "new"
+    assert (tmp_path / "link.txt").is_symlink()
+
+    def refuse(self: Path, target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(BadInput, match=r"Cannot write '.*': no space is left \(No space left on device\). Nothing"):
+        write_whole(tmp_path / "real.txt", "newer")
+    assert (tmp_path / "real.txt").read_text() == "new"
