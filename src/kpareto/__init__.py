@@ -12,6 +12,13 @@ from typing import TYPE_CHECKING
 from kpareto._version import __version__
 
 if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compares it with the table below
+    from kpareto.anonymize import anonymize as anonymize
+    from kpareto.apply import apply as apply
+    from kpareto.attacks import attack as attack
+    from kpareto.builders import load as load
+    from kpareto.datasets import adult as adult
+    from kpareto.datasets import adult_hierarchies as adult_hierarchies
+    from kpareto.datasets import adult_table as adult_table
     from kpareto.delimited import Csv as Csv
     from kpareto.errors import BadInput as BadInput
     from kpareto.errors import Interrupted as Interrupted
@@ -19,12 +26,33 @@ if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compare
     from kpareto.errors import Unsafe as Unsafe
     from kpareto.frames import fingerprint as fingerprint
     from kpareto.frames import read as read
+    from kpareto.front import Front as Front
+    from kpareto.front import Point as Point
     from kpareto.hierarchy import Hierarchy as Hierarchy
+    from kpareto.inspect import inspect as inspect
+    from kpareto.job import Job as Job
+    from kpareto.job import load_job as load_job
+    from kpareto.lint import lint as lint
+    from kpareto.measure import Measure as Measure
+    from kpareto.measure import make as make
     from kpareto.partition import Partition as Partition
     from kpareto.partition import Suppression as Suppression
+    from kpareto.plots import save_picture as save_picture
+    from kpareto.problem import Problem as Problem
+    from kpareto.problem import constrained as constrained
+    from kpareto.problem import problem as problem
+    from kpareto.recoded import Handling as Handling
     from kpareto.recoding import Recoding as Recoding
+    from kpareto.release import Release as Release
+    from kpareto.release import release as release
+    from kpareto.remarks import remarks as remarks
+    from kpareto.risk import risks as risks
+    from kpareto.run import front as front
+    from kpareto.run import run as run
     from kpareto.schema import Schema as Schema
+    from kpareto.stored import store as store
     from kpareto.table import Table as Table
+    from kpareto.verify import verify as verify
 
 # name -> its room, in the order of the rooms. To make a name public, add one row here and one line above.
 _ROOM_OF = {
@@ -41,6 +69,34 @@ _ROOM_OF = {
     "fingerprint": "frames",
     "Suppression": "partition",
     "Partition": "partition",
+    "load": "builders",
+    "lint": "lint",
+    "inspect": "inspect",
+    "Measure": "measure",
+    "make": "measure",
+    "Problem": "problem",
+    "problem": "problem",
+    "constrained": "problem",
+    "Front": "front",
+    "Point": "front",
+    "run": "run",
+    "front": "run",
+    "risks": "risk",
+    "attack": "attacks",
+    "remarks": "remarks",
+    "verify": "verify",
+    "release": "release",
+    "Release": "release",
+    "Handling": "recoded",
+    "store": "stored",
+    "apply": "apply",
+    "anonymize": "anonymize",
+    "save_picture": "plots",
+    "load_job": "job",
+    "Job": "job",
+    "adult": "datasets",
+    "adult_table": "datasets",
+    "adult_hierarchies": "datasets",
 }
 
 __all__ = ["__version__", *_ROOM_OF]  # noqa: PLE0604 (the table holds nothing but strings)

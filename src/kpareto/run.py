@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -20,10 +20,16 @@ from kpareto._version import __version__
 from kpareto.dominance import Ties
 from kpareto.errors import BadInput, Interrupted
 from kpareto.front import Front, Provenance, make_front
+from kpareto.hierarchy import Hierarchy
+from kpareto.measure import Measure
+from kpareto.partition import Suppression
 from kpareto.problem import Numbers, Problem, join
+from kpareto.problem import problem as make_problem
 from kpareto.search import Search
 from kpareto.search.exact import CLOUD, State, Stopped, exact_front
+from kpareto.searches import METHODS, check_method, make_search, make_space
 from kpareto.space import Lattice, Space
+from kpareto.table import Table
 from kpareto.whole import whole
 
 Report = Callable[[int, int], None]  # done, in all
@@ -277,3 +283,31 @@ def _load_memo(path: Path | None, problem: Problem, space: Space, method: str, s
         return None
     genomes = np.ascontiguousarray(arrays["genomes"])
     return _Recalled({genome.tobytes(): i for i, genome in enumerate(genomes)}, _numbers_from(arrays))
+
+
+# -- the verb ----------------------------------------------------------------------------------------------------
+
+BUDGET = 50_000  # evaluations of a search that has no end of its own (GECCO 2009)
+
+
+def front(
+    table: Table,
+    hierarchies: Mapping[str, Hierarchy] | Sequence[Hierarchy] | None = None,
+    objectives: Sequence[str | Measure] = ("k", "glm"),
+    suppression: Suppression | float = 0.0,
+    limits: Mapping[str, float] | None = None,
+    method: str = "exact",
+    seed: int = 1,
+) -> Front:
+    """Every trade-off the table allows: exact over the lattice by default, with proof that none is missing.
+
+    ``suppression`` is a rule, or a bare number: the share (below 1) or number of rows that may be suppressed. Other
+    methods walk larger spaces without a proof; ``run`` lets them have a budget, progress and a checkpoint.
+    """
+    bound = table if hierarchies is None else table.bind(hierarchies)
+    made = make_problem(bound, objectives, suppression, limits)
+    if method == "exact":
+        return exact_front(made)
+    check_method(method, METHODS.get(method, ("lattice",))[0])
+    space = make_space(METHODS[method][0], bound)
+    return run(made, space, make_search(method, made, space, {}), BUDGET, seed)
