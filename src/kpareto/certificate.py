@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from kpareto import verify
 from kpareto._version import __version__
 from kpareto.diversity import distinct_l
 from kpareto.measure import Model
 from kpareto.measures import make
 from kpareto.partition import Partition
 from kpareto.stored import Choice, hierarchy_digest, legible
+from kpareto.verify import RELATIVE, SIZES, VALUES, Class, Labels, by_class, count, digest_of, file_digest
 from kpareto.whole import write_whole
 
 FORMAT = 1
@@ -74,9 +74,9 @@ class Facts:
 def certify(written: Path, choice: Choice, partition: Partition, facts: Facts) -> Certificate:
     """The certificate of a written file."""
     said = {"columns": list(facts.roles), "roles": dict(facts.roles)}
-    classes, rows = verify.count(written, said)
+    classes, rows = count(written, said)
     table = partition.table
-    digest = None if facts.format == "frame" else verify.file_digest(written)
+    digest = None if facts.format == "frame" else file_digest(written)
     masked = int(partition.rows[partition.suppressed & partition.visible].sum())
     lost = partition.suppressed_rows
     k = int(partition.sizes[partition.visible].min())
@@ -103,7 +103,7 @@ def certify(written: Path, choice: Choice, partition: Partition, facts: Facts) -
         "warnings": [number for number, _ in facts.warnings],
     }
     confidential = {
-        "public_sha256": verify.digest_of(public),
+        "public_sha256": digest_of(public),
         "input": {
             "sha256": facts.input_digest,
             "rows": table.rows + table.dropped,
@@ -132,7 +132,7 @@ def _level(choice: Choice, name: str) -> dict[str, object]:
 
 
 def claims(
-    choice: Choice, partition: Partition, classes: dict[verify.Labels, verify.Class], roles: dict[str, str]
+    choice: Choice, partition: Partition, classes: dict[Labels, Class], roles: dict[str, str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """What is claimed in public and in confidence: k, l of each sensitive column, and every limit."""
     wanted = [(claim_of(spec, limit), make(spec)) for spec, limit in sorted(choice.limits.items(), key=_k_first)]
@@ -147,19 +147,19 @@ def claims(
     for claim, measure in wanted:
         value = measure(partition)
         name = claim["measure"]
-        if name in verify.SIZES and partition.table.persons is not None:
+        if name in SIZES and partition.table.persons is not None:
             counted = {"counts": "persons", **claim.get("with", {})}
             public.append({**claim, "with": counted, "value": _number(value), "recomputed": False})
             value = float(partition.rows[partition.visible].min()) if name == "k" else float(_risk(partition))
             public.append({**claim, "value": _number(value)})
-        elif name in verify.RELATIVE and claim["with"].get("distance") != "hierarchical":
+        elif name in RELATIVE and claim["with"].get("distance") != "hierarchical":
             confidential.append({**claim, "value": _number(value)})
             own = {**claim, "with": {**claim["with"], "reference": "release"}}
             if claim["with"].get("reference", "table") == "table":
                 own["limit"] = None  # it was set for the distance to the table
-            found = verify.by_class(own, classes, roles, {})
+            found = by_class(own, classes, roles, {})
             public.append({**own, "value": _number(max(found.values()))})
-        elif isinstance(measure, Model) and (name in verify.SIZES or name in verify.VALUES):
+        elif isinstance(measure, Model) and (name in SIZES or name in VALUES):
             public.append({**claim, "value": _number(value)})
         else:
             confidential.append({**claim, "value": _number(value), "recomputed": False})
