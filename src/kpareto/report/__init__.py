@@ -1,0 +1,8 @@
+"""Everything a run found, as plain data (JSON), as a page (HTML) and as Markdown; and the form regulators ask for."""
+
+from kpareto.report.gather import context_of, make_report
+from kpareto.report.page import html, template_html
+from kpareto.report.plain import markdown, template_markdown
+from kpareto.report.shape import Report
+
+__all__ = ["Report", "context_of", "html", "make_report", "markdown", "template_html", "template_markdown"]

@@ -1,0 +1,208 @@
+"""The anonymisation report as regulators ask for it, filled from the run; what only people know is left open.
+
+The parts follow EMA policy 0070 and Health Canada's guidance (variables, technique per variable, initial risk,
+threshold, residual risk) and HIPAA's expert determination, 45 CFR 164.514(b)(1) (expert, methods and results, recipients and
+context, an end date, a signature). It is a draft for an expert and no legal opinion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kpareto.errors import shorten
+from kpareto.front import Point
+from kpareto.report import words
+from kpareto.report.discretion import Discretion
+from kpareto.report.shape import ColumnPart, Field, Grid, Method, RiskPart, Section, Summary, Template
+from kpareto.risk import PRESETS
+
+INTRO = (
+    (
+        "This draft follows the anonymisation report of EMA policy 0070 and Health Canada, and the documentation that "
+        "HIPAA's expert determination asks for (45 CFR 164.514(b)(1))."
+    ),
+    (
+        "What the run knows is filled in. Lines left open are for the person who signs: no program can know the "
+        "recipients, what they already know, or what the law of the country asks."
+    ),
+)
+
+
+def fill(
+    point: Point,
+    summary: Summary,
+    columns: Sequence[ColumnPart],
+    risks: Sequence[RiskPart],
+    method: Method,
+    discretion: Discretion,
+) -> Template:
+    """The template with everything the run knows."""
+    least = discretion.least
+    rows = (
+        "not shown: it would tell the number of suppressed rows" if summary.rows_in is None else f"{summary.rows_in:,}"
+    )
+    return Template(
+        INTRO,
+        (
+            Section(
+                "Identification",
+                (
+                    Field("Title of the data", None, "study, register or extract, with its period"),
+                    Field("Data holder", None, "organisation, department, contact"),
+                    Field("Expert", None, "name, qualification, experience with disclosure control"),
+                    Field("Version and date of this report", None),
+                ),
+            ),
+            Section(
+                "Purpose, recipients and context",
+                (
+                    Field("Purpose of the release", None),
+                    Field("Legal basis", None),
+                    Field("Recipients", None, "named researchers, contract partners, the public"),
+                    Field("Controls at the recipient", None, "contract, training, secure environment, no linking"),
+                    Field("Plausible adversaries and what they know", None, "neighbours, employers, public registers"),
+                    Field("Other releases about the same people", None),
+                    Field("Public release?", None, "yes or no; decides which threshold applies"),
+                ),
+            ),
+            Section(
+                "Data",
+                (
+                    Field("Rows in the table", rows),
+                    Field("Rows left out for missing values", _dropped(point, discretion)),
+                    Field("Counted", f"{summary.unit} per equivalence class"),
+                    Field("Sample or whole population", None, "decides whether journalist risk can be claimed"),
+                ),
+            ),
+            Section("Variable inventory", (), inventory(point, columns)),
+            Section("Threshold", _threshold_fields(summary, risks), _thresholds(summary)),
+            Section("Initial and residual risk", (), _risk_grid(risks, least)),
+            Section("Method", (), None, (*method.statement, method.proof)),
+            Section("Results", _results(summary, least)),
+            Section(
+                "Limits of the claim",
+                (),
+                None,
+                (
+                    (
+                        "The numbers hold for the declared quasi-identifiers. A column that is not one but known to an "
+                        "adversary is not covered."
+                    ),
+                    (
+                        "The release is not differentially private, and k-anonymity alone does not protect sensitive "
+                        "values that are alike within a class; see the warnings of the report."
+                    ),
+                ),
+            ),
+            Section(
+                "Validity and signature",
+                (
+                    Field(
+                        "Valid until", None, "the determination should be renewed when data, recipients or means change"
+                    ),
+                    Field("To be reviewed earlier if", None, "new releases of the same people, new public registers"),
+                    Field(
+                        "Conclusion of the expert",
+                        None,
+                        "the risk is very small / acceptable / not acceptable, because",
+                    ),
+                    Field("Place and date", None),
+                    Field("Signature", None),
+                ),
+            ),
+        ),
+    )
+
+
+def _dropped(point: Point, discretion: Discretion) -> str:
+    table = point.front.problem.table
+    return f"{words.count(discretion.count(table.dropped), discretion.least)} (policy {table.missing!r})"
+
+
+def technique(column: ColumnPart) -> str:
+    """What was done to a quasi-identifier, in words."""
+    if column.groups == column.leaves:
+        return "kept as it is"
+    if column.groups == 1:
+        return "hidden: every row shows the same"
+    how = "a cut of its hierarchy" if column.level is None else f"level {column.level} of {column.height}"
+    return f"generalized to {words.several(column.groups, 'group')} ({how})"
+
+
+def inventory(point: Point, columns: Sequence[ColumnPart]) -> Grid:
+    """Every variable with a role: direct or indirect, and what was done to it."""
+    schema = point.front.problem.table.schema
+    rows: list[tuple[str, ...]] = []
+    direct = [
+        *schema.identifier,
+        *((schema.person,) if schema.person and schema.person not in schema.identifier else ()),
+    ]
+    for name in direct:
+        done = (
+            "not released; classes count persons by it"
+            if name == schema.person
+            else "removed, or a random token per row"
+        )
+        rows.append((name, "direct identifier", done, ""))
+    for column in columns:
+        values = f"{words.several(column.leaves, 'value')} → {words.several(column.groups, 'label')}"
+        rows.append((column.name, "indirect (quasi-identifier)", technique(column), values))
+    for name in schema.sensitive:
+        role = "sensitive, target of analysis" if name in schema.target else "sensitive"
+        rows.append((name, role, "released as it is", ""))
+    rows += [
+        (name, "target of analysis", "released as it is", "") for name in schema.target if name not in schema.sensitive
+    ]
+    rows.append(("all other columns", "declared plain", "released as they are; check that none of them identifies", ""))
+    return Grid(
+        "Variables, their kind and what was done to them", ("variable", "kind", "technique", "values"), tuple(rows)
+    )
+
+
+def _thresholds(summary: Summary) -> Grid:
+    rows = []
+    for name, border in PRESETS.items():
+        need = int(1 / border)
+        met = "met" if summary.k >= need else "not met"
+        rows.append((name, f"{float(border):.3f}", f"{need}", met))
+    return Grid(
+        "Thresholds in use elsewhere, and whether the highest risk of this release is below them",
+        ("threshold", "highest risk", "smallest class", "this release"),
+        tuple(rows),
+    )
+
+
+def _threshold_fields(summary: Summary, risks: Sequence[RiskPart]) -> tuple[Field, ...]:
+    highest = risks[0].after.highest
+    return (
+        Field("Threshold chosen", None, "for example 0.09; say why it fits purpose and recipients"),
+        Field("Highest risk of this release", f"{highest:.4g} (1/{summary.k:,})" if highest is not None else None),
+    )
+
+
+def _risk_grid(risks: Sequence[RiskPart], least: int) -> Grid:
+    rows: list[tuple[str, ...]] = []
+    for risk in risks:
+        name = f"{risk.attacker} ({risk.meaning})"
+        if risk.attacker != "marketer":
+            rows.append((f"{name}: highest", words.percent(risk.before.highest), words.percent(risk.after.highest)))
+        rows.append((f"{name}: mean", words.percent(risk.before.mean), words.percent(risk.after.mean)))
+    for (border, before, _), (_, after, _) in zip(risks[0].before.above, risks[0].after.above, strict=True):
+        rows.append((f"rows with a risk above {border:.3g}", words.count(before, least), words.count(after, least)))
+    return Grid("Re-identification risk before and after", ("measure", "initial", "residual"), tuple(rows))
+
+
+def _results(summary: Summary, least: int) -> tuple[Field, ...]:
+    lost = "masked" if summary.masked else "suppressed"
+    return (
+        Field("Smallest equivalence class (k)", f"{summary.k:,} {summary.unit}"),
+        Field("Equivalence classes", f"{summary.classes:,}"),
+        Field("Rows released", f"{summary.rows_out:,}"),
+        Field(f"Rows {lost}", words.count(summary.suppressed, least)),
+        Field(
+            "Information kept in the quasi-identifiers",
+            words.percent(None if summary.loss is None else 1 - summary.loss),
+        ),
+        Field("Sensitive columns", shorten(summary.sensitive) if summary.sensitive else "none declared"),
+        Field("Effect on the intended analysis", None, "what can and what cannot be answered any more"),
+    )
