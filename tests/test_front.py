@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -195,3 +198,23 @@ def test_an_empty_front_says_so(tiny: Table) -> None:
         front.knee()
     with pytest.raises(Unsafe, match="No point meets"):
         front.choose(k=2)
+
+
+def test_parquet_and_arrow_hold_the_points(adult: Front, tmp_path: Path) -> None:
+    """The file read back has one row per point with its numbers and levels."""
+    adult.write_parquet(tmp_path / "front.parquet")
+    back = pq.read_table(tmp_path / "front.parquet")
+    assert back.num_rows == len(adult)
+    assert back.column("k").to_pylist() == [point.values["k"] for point in adult]
+    assert back.equals(adult.arrow())
+
+
+def test_a_notebook_shows_the_front_by_itself(adult: Front, wide: Front, tiny: Table) -> None:
+    """Well-formed HTML with a picture, a table, and what is proven; names are escaped; an empty front too."""
+    for front in (adult, wide):
+        page = front._repr_html_()
+        root = ElementTree.fromstring(f"<div>{page}</div>")
+        assert len(root.findall(".//svg")) == 1
+        assert "complete: no trade-off is missing" in page
+        assert len(root.findall(".//tbody/tr")) == min(40, len(front))
+    assert "No points" in exact_front(problem(tiny, ["k", "lm"], 0.0, {"k": 7}))._repr_html_()

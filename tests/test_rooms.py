@@ -51,6 +51,7 @@ ROOMS = [
     "compiled",
     "problem",
     "dominance",
+    "sketch",
     "archive",
     "front",
     "ends",

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,8 +20,13 @@ from kpareto.preference import preferred
 from kpareto.problem import Numbers, Problem
 from kpareto.properties import Comparison, Property, compare
 from kpareto.recoding import Recoding
+from kpareto.sketch import html_table, sketch
 from kpareto.space import Space
 from kpareto.table import Table
+from kpareto.whole import whole
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PRESETS = (3, 5, 11, 20)  # class sizes in use: hospitals and statistical offices 3 and 5, CMS 11, Health Canada 0.09
 
@@ -295,6 +301,32 @@ class Front:
                 {"id": point.id} | point.values | {"suppressed": int(self.numbers.suppressed[point.id])} | shown
             )
         return flat
+
+    def arrow(self) -> pa.Table:
+        """The points as a pyarrow table, one row each; pandas and polars take it from there."""
+        import pyarrow as pa
+
+        return pa.Table.from_pylist(self.rows())
+
+    def write_parquet(self, target: str | PathLike[str]) -> None:
+        """The points as a Parquet file, written at once or not at all."""
+        import pyarrow.parquet as pq
+
+        with whole(target) as part:
+            pq.write_table(self.arrow(), part)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the first two objectives as a picture, the points as a table."""
+        made = self.provenance
+        proof = "complete: no trade-off is missing" if made.complete else "not complete: points may be missing"
+        head = f"<p><b>{len(self):,} trade-offs</b> of {self.space.size:,} recodings ({proof})</p>"
+        picture = ""
+        if len(self) and len(self.names) > 1:
+            x, y = self.numbers.values[:, 0], self.numbers.values[:, 1]
+            cloud = np.zeros((0, 2)) if self.cloud is None else self.cloud[:, :2]
+            logged = self.names[0] == "k" and bool((x > 0).all())
+            picture = sketch(x, y, cloud[np.isfinite(cloud).all(axis=1)], (self.names[0], self.names[1]), logged)
+        return head + picture + html_table(self.rows())
 
     def to_dict(self) -> dict[str, Any]:
         """The front as CONTRACT.md describes it."""
