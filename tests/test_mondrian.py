@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -198,6 +198,48 @@ def test_the_relaxed_kernel_lends_as_its_slow_twin(case: Case, k: int) -> None:
     for (box, _), rows in slow_mondrian(table, k, loose=True).items():
         slow[box] += rows
     assert {tuple(box): int(size) for box, size in zip(local.nodes.tolist(), local.sizes, strict=True)} == dict(slow)
+
+
+def partitions_of(rows: list[int]) -> Iterator[list[list[int]]]:
+    """Every way to divide rows into classes."""
+    if not rows:
+        yield []
+        return
+    for rest in partitions_of(rows[1:]):
+        yield [[rows[0]], *rest]
+        for place, members in enumerate(rest):
+            yield [*rest[:place], [rows[0], *members], *rest[place + 1 :]]
+
+
+@given(case=cases(persons=False, most_columns=2, most_rows=8), k=st.integers(1, 4), loose=st.booleans())
+@settings(max_examples=60)
+def test_mondrian_never_beats_the_best_local_recoding(case: Case, k: int, loose: bool) -> None:
+    """No local recoding loses less than the best of all divisions of the rows into classes of k."""
+    table = case.table
+    if not k <= table.rows <= 7:
+        return
+    rows = [row for row, rows in enumerate(table.weights.tolist()) for _ in range(rows)]
+
+    def loss(members: list[int]) -> Fraction:
+        total = Fraction(0)
+        for column, hierarchy in enumerate(table.hierarchies):
+            leaves = table.codes[members_rows(members), column]
+            tree = hierarchy.tree
+            node = [
+                n for n in range(len(tree.labels)) if tree.first[n] <= leaves.min() and leaves.max() <= tree.last[n]
+            ][-1]
+            cells = generalization_loss(table, column)
+            own = cells.of_runs(
+                np.array([tree.first[node]], dtype=np.int64), np.array([tree.last[node]], dtype=np.int64)
+            )
+            total += Fraction(len(members) * int(own[0]), cells.denominator)
+        return total
+
+    def members_rows(members: list[int]) -> list[int]:
+        return [rows[place] for place in members]
+
+    fitting = (p for p in partitions_of(list(range(len(rows)))) if min(map(len, p)) >= k)
+    assert made(table, k, loose).glm >= min(sum(map(loss, p), Fraction(0)) for p in fitting)
 
 
 def test_adult_at_every_preset() -> None:
