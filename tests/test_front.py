@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -213,7 +213,7 @@ def test_a_notebook_shows_the_front_by_itself(adult: Front, wide: Front, tiny: T
     """Well-formed HTML with a picture, a table, and what is proven; names are escaped; an empty front too."""
     for front in (adult, wide):
         page = front._repr_html_()
-        root = ElementTree.fromstring(f"<div>{page}</div>")
+        root = ET.fromstring(f"<div>{page}</div>")
         assert len(root.findall(".//svg")) == 1
         assert "complete: no trade-off is missing" in page
         assert len(root.findall(".//tbody/tr")) == min(40, len(front))

@@ -9,6 +9,7 @@ import pytest
 
 from kpareto import shell
 from kpareto.cli import main
+from kpareto.run import run_exact
 from kpareto.search.exact import State
 from tests.test_job import JOB, PEOPLE
 
@@ -130,7 +131,7 @@ def test_an_interrupted_search_exits_130_and_resumes(
     """Ctrl-C prints what is known, marked incomplete; --resume ends with the front of an uninterrupted run."""
     assert main(["front", "adult", "--json", "whole.json", "-q"]) == 0
     capsys.readouterr()
-    real = shell.run_exact
+    real = run_exact
     seen: list[State] = []
 
     def impatient(problem, ties, threads, report, checkpoint):  # type: ignore[no-untyped-def]
