@@ -4,5 +4,19 @@ from kpareto.report.gather import context_of, make_report
 from kpareto.report.page import html, template_html
 from kpareto.report.plain import markdown, template_markdown
 from kpareto.report.shape import Report
+from kpareto.report.writing import find, report_of, report_text, write_report, write_template
 
-__all__ = ["Report", "context_of", "html", "make_report", "markdown", "template_html", "template_markdown"]
+__all__ = [
+    "Report",
+    "context_of",
+    "find",
+    "html",
+    "make_report",
+    "markdown",
+    "report_of",
+    "report_text",
+    "template_html",
+    "template_markdown",
+    "write_report",
+    "write_template",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,15 +14,23 @@ from kpareto.report.discretion import Discretion
 from kpareto.report.shape import Band, Code, ColumnPart
 from kpareto.stored import hierarchy_digest
 
+LISTED = 48  # values of a label that are named one by one
 DRAWN = 160  # groups of a level that can still be told apart in a drawing
 
 
-def column_parts(made: Partition, discretion: Discretion) -> tuple[ColumnPart, ...]:
-    """One part per quasi-identifier."""
-    return tuple(_column(made, place, discretion) for place in range(len(made.recoding.hierarchies)))
+def column_parts(
+    made: Partition, discretion: Discretion, written: Mapping[str, Sequence[str]] | None = None
+) -> tuple[ColumnPart, ...]:
+    """One part per quasi-identifier; ``written`` are the labels in the released file where they are not the recoding's."""
+    labels = [
+        (written or {}).get(h.name, own) for h, own in zip(made.recoding.hierarchies, made.recoding.labels, strict=True)
+    ]
+    return tuple(
+        _column(made, place, discretion, tuple(labels[place])) for place in range(len(made.recoding.hierarchies))
+    )
 
 
-def _column(made: Partition, place: int, discretion: Discretion) -> ColumnPart:
+def _column(made: Partition, place: int, discretion: Discretion, labels: tuple[str, ...]) -> ColumnPart:
     table, recoding = made.table, made.recoding
     hierarchy, cut = recoding.hierarchies[place], recoding.cuts[place]
     numerators, denominator = cell_loss(table, place, cut)
@@ -41,7 +50,7 @@ def _column(made: Partition, place: int, discretion: Discretion) -> ColumnPart:
         None if discretion.hides(lost) else (total + lost) / table.rows,
         total / held if held else 1.0,
         _bands(hierarchy, cut, level, names),
-        _codes(made, place, kept_rows.astype(np.int64), names),
+        _codes(made, place, kept_rows.astype(np.int64), names, labels),
         names.withheld,
         hierarchy.data_dependent,
         hierarchy_digest(hierarchy),
@@ -75,6 +84,14 @@ class _Names:
         """Whether the label of these leaves may be shown."""
         return not self.guarded or int(self.rows[first : last + 1].sum()) >= self.discretion.least
 
+    def listed(self, first: int, last: int) -> tuple[str, ...]:
+        """The values by name; none where they are a range, many, or not all to be named."""
+        if self.hierarchy.spans is not None or self.hierarchy.ordered or last - first >= LISTED or first == last:
+            return ()
+        found = [self.leaf(place) for place in range(first, last + 1)]
+        known = tuple(name for name in found if name is not None)
+        return known if len(known) == len(found) and not all(map(_is_number, known)) else ()
+
     def leaf(self, place: int) -> str | None:
         """A value, where it may be named."""
         return self.hierarchy.leaves[place] if self.may_name(place, place) else None
@@ -101,8 +118,10 @@ def _band(name: str, cut: np.ndarray, labels: tuple[str, ...], chosen: bool, nam
     return Band(name, count, chosen, tuple(runs))
 
 
-def _codes(made: Partition, place: int, kept_rows: np.ndarray, names: _Names) -> tuple[Code, ...]:
-    cut, labels = made.recoding.cuts[place], made.recoding.labels[place]
+def _codes(
+    made: Partition, place: int, kept_rows: np.ndarray, names: _Names, labels: tuple[str, ...]
+) -> tuple[Code, ...]:
+    cut = made.recoding.cuts[place]
     all_rows = np.bincount(cut, weights=made.table.leaf_rows[place], minlength=len(labels)).astype(np.int64)
     full = names.discretion.confidential
     found = []
@@ -112,5 +131,14 @@ def _codes(made: Partition, place: int, kept_rows: np.ndarray, names: _Names) ->
             continue  # a label that no released row shows is no part of the public code book
         # How many rows of a label are suppressed could be had by subtraction from the other labels: not for the public.
         lost = int(all_rows[group]) - rows if full else None
-        found.append(Code(label, names.leaf(first), names.leaf(last), last - first + 1, rows, lost))
+        count, named = last - first + 1, names.listed(first, last)
+        found.append(Code(label, names.leaf(first), names.leaf(last), count, named, rows, lost))
     return tuple(found)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -151,7 +151,7 @@ def _marks(
         wide = len(words) * LETTER + 6
         right = x + 12 + wide < WIDTH - RIGHT
         left = x + 11 if right else x - 11 - wide
-        for drop in (18, -10, 34, -26, 50, -42, 66):
+        for drop in (18, 34, 50, -10, 66, -26, -42):
             free = all(left > b + w or b > left + wide or abs(y + drop - h) > 14 for b, h, w in boxes)
             if free and TOP + 8 < y + drop < HEIGHT - BOTTOM - 4:
                 break

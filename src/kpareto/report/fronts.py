@@ -9,7 +9,7 @@ from kpareto.partition import Partition
 from kpareto.plots import Picture, picture
 from kpareto.report.discretion import Discretion
 from kpareto.report.shape import Drawing, FrontPart, FrontPoint, Objective
-from kpareto.report.words import proof
+from kpareto.report.words import meaning, proof
 
 LINES = 24  # points in the table
 WIDE, HIGH = 360, 200  # the cloud is drawn on so many cells; a second point in a cell would not be seen
@@ -67,7 +67,7 @@ def front_part(point: Point, made: Partition, discretion: Discretion, choice: st
             )
         )
     return FrontPart(
-        tuple(Objective(m.name, m.better, m.unit) for m in front.problem.objectives),
+        tuple(Objective(m.name, m.better, m.unit, meaning(m)) for m in front.problem.objectives),
         tuple(points),
         point.id,
         choice,

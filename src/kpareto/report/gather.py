@@ -71,8 +71,9 @@ def make_report(
     change = risk_change(made, about.population)
     highest = (change.before.prosecutor.highest, change.after.prosecutor.highest)
     summary = _summary(made, discretion, highest)
-    columns = column_parts(made, discretion)
     said = _certificate(certificate)
+    written = (said or {}).get("confidential", {}).get("recoding", {}).get("labels")
+    columns = column_parts(made, discretion, written)
     method = words.method(point, columns, summary, said, confidential)
     risks = tuple(
         _risk(before, after, discretion, made.table.persons is None)

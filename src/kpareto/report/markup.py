@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 EMPTY = ("br", "meta", "col", "hr", "input")  # elements that HTML writes without an end
+SHORT = 14  # lines of a table that is printed on one page
 
 
 class Markup(str):
@@ -69,8 +70,9 @@ def table(
             for place, cell in enumerate(row)
         ]
         body.append(tag("tr", cells, at={"class": (classes or {}).get(line)}))
-    inner = tag("table", tag("caption", caption), tag("thead", top), tag("tbody", body))
-    return tag("div", inner, at={"class": "wide", "tabindex": "0", "role": "group", "aria-label": _plain(caption)})
+    inner = tag("table", tag("caption", tag("span", caption)), tag("thead", top), tag("tbody", body))
+    kind_of = "wide short" if len(body) <= SHORT else "wide"
+    return tag("div", inner, at={"class": kind_of, "tabindex": "0", "role": "group", "aria-label": _plain(caption)})
 
 
 def _plain(caption: object) -> str:

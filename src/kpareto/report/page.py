@@ -7,13 +7,14 @@ from pathlib import Path
 from kpareto._version import __version__
 from kpareto.report import words
 from kpareto.report.drawings import front_picture, hierarchy_picture, loss_picture, size_picture
-from kpareto.report.markup import Markup, safe, table, tag
-from kpareto.report.shape import ColumnPart, Field, FrontPart, Report, RiskPart, Section, Template
+from kpareto.report.markup import SHORT, Markup, safe, table, tag
+from kpareto.report.shape import Code, ColumnPart, Field, FrontPart, Report, RiskPart, Section, Template
 from kpareto.report.template import technique
 
 STYLE = Path(__file__).with_name("report.css")
 CODES = 60  # lines of a code book on the page; the JSON has all
 GROUPS = 6  # groups of a profile on the page
+NEW_PAGE = ("front", "hierarchies", "codebook", "method", "form")  # sections that begin a page when printed
 # Nothing may be loaded or run, whatever a cell contains; the style is in the page.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -97,7 +98,7 @@ def _notice(report: Report) -> Markup:
 
 
 def _section(name: str, title: str, *inside: object) -> Markup:
-    kind = "newpage" if name in ("front", "hierarchies", "codebook", "form", "method") else None
+    kind = "newpage" if name in NEW_PAGE else "whole" if name in ("classes", "loss") else None
     return tag(
         "section",
         tag("h2", title, at={"id": f"{name}-title"}),
@@ -186,11 +187,12 @@ def _front(front: FrontPart, least: int) -> list[object]:
     if front.left_out:
         caption += f" Left out of the public report: {words.several(front.left_out, 'point')} with a smaller k."
     head = ["id", "", *names, "suppressed", "classes", *columns]
-    found.append(table(caption, head, rows, {0, *range(2, len(head))}, classes))
+    shown = table(caption, head, rows, {0, *range(2, len(head))}, classes)
+    found.append(tag("div", shown, at={"class": "dense"}))
     found.append(
         tag(
             "p",
-            "; ".join(f"{o.name}: {o.unit}, {o.better} is better" for o in front.objectives) + ".",
+            "; ".join(f"{o.name} ({o.better} is better): {o.meaning}" for o in front.objectives) + ".",
             at={"class": "soft"},
         )
     )
@@ -210,7 +212,7 @@ def _sample(report: Report) -> list[object]:
         else:
             rows.append([f"{len(rows) + 1}", *row.after, words.number(row.size)])
     head = ["", *sample.columns, "class size"]
-    return [tag("div", table(sample.note, head, rows, (len(head) - 1,), classes), at={"class": "keep"})]
+    return [tag("div", table(sample.note, head, rows, (len(head) - 1,), classes), at={"class": "keep dense"})]
 
 
 def _hierarchies(report: Report) -> list[object]:
@@ -221,17 +223,15 @@ def _hierarchies(report: Report) -> list[object]:
         words_of = technique(column)
         extra = " Values that fewer rows have than k are not named here." if column.withheld else ""
         extra += " The hierarchy was built from the rows themselves." if column.data_dependent else ""
-        found += [
-            tag("h3", column.name),
-            tag("figure", picture, tag("figcaption", f"{words_of[0].upper()}{words_of[1:]}.{extra}")),
-        ]
+        said = tag("figcaption", f"{words_of[0].upper()}{words_of[1:]}.{extra}")
+        found.append(tag("div", tag("h3", column.name), tag("figure", picture, said), at={"class": "whole"}))
     return found
 
 
 def _sizes(report: Report) -> list[object]:
     found = report.summary
     text = (
-        f"{words.several(found.classes, 'class', 'classes')}; the smallest has {found.k:,} {found.unit}, half have at most "
+        f"{words.several(found.classes, 'class', 'classes')}; the smallest has {found.k:,} {found.unit}, half at most "
         f"{words.number(found.median_class)}, the largest {found.largest_class:,}."
     )
     return [
@@ -313,14 +313,15 @@ def _code_book(report: Report) -> list[object]:
     note = "What each label of the release stands for, and how many released rows show it."
     found: list[object] = [tag("p", note)]
     for column in report.columns:
-        found += [tag("h3", column.name), _codes(column, report.confidential)]
+        kind = "whole" if len(column.codes) <= SHORT else None
+        found.append(tag("div", tag("h3", column.name), _codes(column, report.confidential), at={"class": kind}))
     return found
 
 
 def _codes(column: ColumnPart, confidential: bool) -> Markup:
     rows = []
     for code in column.codes[:CODES]:
-        rows.append([code.label, covers(code.first, code.last, code.leaves, code.label), f"{code.rows:,}"])
+        rows.append([code.label, covers(code), f"{code.rows:,}"])
         if confidential:
             rows[-1].append(words.number(code.suppressed))
     more = len(column.codes) - CODES
@@ -331,13 +332,15 @@ def _codes(column: ColumnPart, confidential: bool) -> Markup:
     return table(caption, head, rows, range(2, len(head)))
 
 
-def covers(first: str | None, last: str | None, leaves: int, label: str) -> str:
+def covers(code: Code) -> str:
     """The values a label stands for."""
-    if leaves == 1:
-        return "the value itself" if first in (None, label) else str(first)
-    if first is None or last is None:
-        return f"{leaves:,} values"
-    return f"{first}, {last}" if leaves == 2 else f"{first} … {last} ({leaves:,} values)"
+    if code.leaves == 1:
+        return "the value itself" if code.first in (None, code.label) else str(code.first)
+    if code.values:
+        return ", ".join(code.values)
+    if code.first is None or code.last is None:
+        return f"{code.leaves:,} values"
+    return f"{code.first} … {code.last} ({code.leaves:,} values)"
 
 
 def _method(report: Report) -> list[object]:

@@ -163,7 +163,7 @@ def _codes(report: Report) -> list[str]:
     for column in report.columns:
         rows = []
         for code in column.codes[:CODES]:
-            rows.append([code.label, covers(code.first, code.last, code.leaves, code.label), f"{code.rows:,}"])
+            rows.append([code.label, covers(code), f"{code.rows:,}"])
             if report.confidential:
                 rows[-1].append(words.number(code.suppressed))
         more = len(column.codes) - CODES

@@ -38,6 +38,7 @@ class Objective:
     name: str
     better: str
     unit: str
+    meaning: str
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,7 @@ class Code:
     first: str | None  # first and last leaf; None: not for the public
     last: str | None
     leaves: int
+    values: tuple[str, ...]  # the leaves by name, where they are no numbers and few enough
     rows: int
     suppressed: Count
 

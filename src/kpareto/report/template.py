@@ -1,8 +1,8 @@
 """The anonymisation report as regulators ask for it, filled from the run; what only people know is left open.
 
 The parts follow EMA policy 0070 and Health Canada's guidance (variables, technique per variable, initial risk,
-threshold, residual risk) and HIPAA's expert determination, 45 CFR 164.514(b)(1) (expert, methods and results, recipients and
-context, an end date, a signature). It is a draft for an expert and no legal opinion.
+threshold, residual risk) and HIPAA's expert determination, 45 CFR 164.514(b)(1) (expert, methods and results,
+recipients and context, an end date, a signature). It is a draft for an expert and no legal opinion.
 """
 
 from __future__ import annotations

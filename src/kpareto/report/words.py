@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from kpareto._version import __version__
 from kpareto.errors import shorten
 from kpareto.front import Front, Point
+from kpareto.measure import MAKERS, Measure
 from kpareto.report.shape import ColumnPart, Method, Summary
 
 PAPERS = (
@@ -75,6 +77,16 @@ def several(amount: int, one: str, many: str = "") -> str:
     return f"{amount:,} {one if amount == 1 else many or one + 's'}"
 
 
+def meaning(measure: Measure) -> str:
+    """What a measure counts: the first sentence about it, without references; of a user's own measure its unit."""
+    name = measure.name.partition("(")[0]
+    own = type(measure).__module__.startswith("kpareto.") and name in MAKERS
+    said = (MAKERS[name].__doc__ or "") if own else ""
+    first = said.strip().partition("\n\n")[0].replace("\n", " ")
+    bare = re.sub(r"\s*\([^()]*\)\.?$", "", " ".join(first.split())).rstrip(".")
+    return bare[:1].lower() + bare[1:] or measure.unit
+
+
 def verdict(summary: Summary, least: int, risks: tuple[float | None, float | None]) -> tuple[str, ...]:
     """The release in a few sentences."""
     columns = several(len(summary.quasi), "declared quasi-identifier")
@@ -123,9 +135,9 @@ def proof(front: Front) -> str:
         )
     why = f" ({made.note})" if made.note else ""
     return (
-        f"The search is not complete{why}: the method {made.method!r} counted {made.evaluated:,} of {space}. The "
-        f"chosen recoding meets its limits all the same, but a better trade-off of {names} may exist, and how much better it "
-        "would be is not known."
+        f"The search is not complete{why}: the method {made.method!r} counted {made.evaluated:,} of {space}. "
+        f"The chosen recoding meets its limits all the same, but a better trade-off of {names} may exist, and how much "
+        "better it would be is not known."
     )
 
 
