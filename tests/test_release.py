@@ -27,9 +27,11 @@ from kpareto.frames import read
 from kpareto.hierarchy import from_levels
 from kpareto.measures import make
 from kpareto.partition import Suppression
+from kpareto.problem import Problem
 from kpareto.recoded import Handling
 from kpareto.recoding import Recoding, node
-from kpareto.release import release, settled
+from kpareto.release import _Work, release, settled
+from kpareto.run import run_exact
 from kpareto.schema import Schema
 from kpareto.stored import Choice
 from kpareto.verify import verify
@@ -215,12 +217,11 @@ def test_a_limit_that_is_not_met_refuses(tmp_path: Path, limits: dict[str, float
 
 def test_the_file_as_written_is_counted_before_it_is_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the written rows were wrong, whatever the reason, the independent count stops them."""
-    import kpareto.release as room
 
     def shorter(self: object, part: Path) -> None:
         part.write_text("age,sex,illness,note\n20-29,F,flu,x\n")
 
-    monkeypatch.setattr(room._Work, "_write", shorter)
+    monkeypatch.setattr(_Work, "_write", shorter)
     rows = people()
     with pytest.raises(Unsafe, match=r"The class \(20-29, F\) has k = 1, and the limit is 5"):
         release(chosen(rows), rows, tmp_path / "out.csv")
@@ -268,6 +269,28 @@ def test_frames_come_back_as_they_were() -> None:
     assert isinstance(lazy, pl.DataFrame)
     relation = duckdb.connect().from_arrow(people())
     assert isinstance(release(chosen(people()), relation).data, pa.Table)
+
+
+def test_cells_without_a_text_pass_through(tmp_path: Path) -> None:
+    """A plain column of lists is none of our business."""
+    rows = people().append_column("list", pa.array([[1, 2]] * 120))
+    found = release(chosen(people()), rows).data
+    assert found["list"].to_pylist() == [[1, 2]] * 120
+    release(chosen(people()), rows, tmp_path / "out.csv")
+    assert cells(tmp_path / "out.csv")[0]["list"] == "[1, 2]"
+
+
+def test_a_chosen_point_of_a_real_front_is_released(tmp_path: Path) -> None:
+    """From a table over its exact front to a verified file; every point verifies with its own k."""
+    rows = people()
+    table = read(rows, SCHEMA, hierarchies=hierarchies())
+    problem = Problem(table, (make("k"), make("glm")), Suppression("cap-threshold", 0.5))
+    front = run_exact(problem)
+    for point in front:
+        found = release(point, rows, tmp_path / "out.csv", limits={"k": point.values["k"]})
+        assert found.verified.numbers["k"] == point.values["k"]
+        assert found.partition.suppressed_rows == point.partition.suppressed_rows
+    assert len(front) > 1
 
 
 def test_representative_numbers_on_request(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def release(
             {"order": how.order, "seed": how.seed, "identifiers": how.identifiers, "shown": dict(how.shown),
              "formulas": how.formulas},
             rows.program,
-            fingerprint(source),
+            _digest(source, chosen),
             [str(value) for value in how.missing_values],
             "frame" if kind is None else kind,
             warned,
@@ -215,6 +215,16 @@ def _formula_remarks(formulas: Mapping[str, int], how: Handling) -> list[str]:
         "would be run by a spreadsheet; give formulas='neutralise' to write them behind an apostrophe"
     )  # fmt: skip
     return [f"{count:,} cells of {name!r} begin with = + - or @ and {done}." for name, count in formulas.items()]
+
+
+def _digest(source: object, choice: Choice) -> str:
+    """The hash of the input; of a frame with cells that have no text (lists, bytes) its columns with a role count."""
+    try:
+        return fingerprint(source)
+    except BadTable:
+        schema = choice.table.schema
+        person = () if schema.person is None else (schema.person,)
+        return fingerprint(source, list(dict.fromkeys((*schema.quasi, *schema.sensitive, *schema.target, *person))))
 
 
 def _check_rows(choice: Choice, count: int) -> None:

@@ -140,10 +140,13 @@ def count(path: Path, said: dict[str, Any]) -> tuple[dict[Labels, Class], int]:
         rows += 1
         if len(row) != len(columns):
             raise Unsafe(f"Row {rows:,} of the release has {len(row)} cells where there are {len(columns)} columns.")
-        found = classes.setdefault(tuple([row[place] for place in quasi]), Class())
+        labels = tuple([row[place] for place in quasi])
+        if labels not in classes:
+            classes[labels] = Class(values={name: Counter() for name, _ in sensitive})
+        found = classes[labels]
         found.rows += 1
         for name, place in sensitive:
-            found.values.setdefault(name, Counter())[row[place]] += 1
+            found.values[name][row[place]] += 1
     if not rows:
         raise Unsafe("The release has no rows.")
     return classes, rows
