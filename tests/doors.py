@@ -263,6 +263,8 @@ texts = st.one_of(
 ).filter(lambda text: "\0" not in text)
 KINDS: list[st.SearchStrategy[Value]] = [
     texts,
+    texts,
+    st.sampled_from(["a", " a", "a\t", "\r\na"]),  # one value
     st.sampled_from(["02139", "10001", "10002"]),
     st.integers(-3, 120),
     st.integers(-(2**63), 2**63 - 1),

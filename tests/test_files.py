@@ -69,7 +69,7 @@ def decoded(table: Table) -> Counter[tuple[str, ...]]:
         (b"age,name\n1,x,\n2,y,\n", [("1", "x"), ("2", "y")]),
         (b'"age","na\nme"\n1,x\n', None),
         (b"age,name\n02139,1e3\n2139,1000\n", [("02139", "1e3"), ("2139", "1000")]),
-        (b"age,name\n39,NA\n39.0,null\n", [("39", "NA"), ("39.0", "null")]),
+        (b"age,name\n39,NA\n39.0,null\n?,NULL\n", [("39", "NA"), ("39.0", "null"), ("?", "NULL")]),
         (b"age,name\n1,true\n1,True\n2024-01-01,\n", [("1", "true"), ("1", "True"), ("2024-01-01", "")]),
         ("age,name\ne\u0301,é\n".encode(), [("e\u0301", "é")]),
     ],
@@ -252,6 +252,14 @@ def test_parts_with_names_that_differ_by_case(tmp_path: Path) -> None:
         pq.write_table(pa.table([[1], [2]], names=["age", "Age"]), tmp_path / f"{name}.parquet")
     with pytest.raises(BadTable, match=r"have columns 'age' and 'Age'. Rename one of them."):
         read(tmp_path, Schema(quasi=("age",)))
+
+
+def test_values_in_folder_names_are_text(tmp_path: Path) -> None:
+    """A value that stands in a folder's name is not taken for a date or a number and written anew."""
+    for day in ("2024-1-5", "2024-01-06"):
+        (tmp_path / f"day={day}").mkdir()
+        pq.write_table(pa.table({"age": [1]}), tmp_path / f"day={day}" / "a.parquet")
+    assert rows_of(tmp_path, ["day"]) == Counter([("2024-1-5",), ("2024-01-06",)])
 
 
 def test_whole_numbers_beside_fractions(tmp_path: Path) -> None:
