@@ -27,7 +27,10 @@ def width_ends(hierarchy: Hierarchy, cells: int) -> np.ndarray:
     lows = _lows(hierarchy)
     _check_cells(hierarchy, cells)
     width = (float(lows.max()) - float(lows.min())) / cells
-    return step_ends(hierarchy, width, float(lows.min())) if width > 0 else np.zeros(0, dtype=np.int64)
+    if width == 0:
+        return np.zeros(0, dtype=np.int64)
+    cell = np.minimum(np.floor((lows - lows.min()) / width + 1e-9), cells - 1)  # the largest number ends the last cell
+    return np.flatnonzero(np.diff(cell) != 0)
 
 
 def given_ends(hierarchy: Hierarchy, numbers: list[float]) -> np.ndarray:

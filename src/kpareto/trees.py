@@ -46,8 +46,8 @@ def tree_error(partition: Partition, target: str | None = None, folds: int = 10,
     """
     table = partition.table
     counts = table.counts(target, "target")
-    if folds < 2:
-        raise BadJob(f"Cross-validation needs at least 2 folds, and {folds} were asked for.")
+    if folds < 3:
+        raise BadJob(f"A pruned tree needs at least 3 folds (to learn, to prune, to test), and {folds} were asked for.")
     if len(counts.values) < 2:
         raise BadJob(f"The target {counts.name!r} has one value only, so there is nothing to learn.")
     rng = np.random.default_rng(seed)

@@ -112,7 +112,7 @@ def first_genomes(
     """
     if start not in ("uniform", "spread"):
         raise BadJob(f"No way to begin called {start!r}. Write 'uniform' or 'spread'.")
-    given = np.asarray(seeds, dtype=np.int64).reshape(-1, len(space.genes))
+    given = np.asarray(seeds, dtype=np.int64).reshape(len(seeds), len(space.genes))
     found: dict[bytes, np.ndarray] = {row.astype(np.uint8).tobytes(): row for row in given}
     for _ in range(50):
         if len(found) >= count or len(found) >= space.size:
@@ -124,4 +124,5 @@ def first_genomes(
             kernels.sample_spread(drawn, space.free_genes, *space.trees.arrays, stream(rng))
         for row in drawn:
             found.setdefault(row.tobytes(), row)
-    return np.array(list(found.values())[:count], dtype=np.int64).reshape(-1, len(space.genes))
+    rows = list(found.values())[:count]
+    return np.array(rows, dtype=np.int64).reshape(len(rows), len(space.genes))

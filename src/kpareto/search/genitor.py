@@ -106,7 +106,6 @@ def genitor(
     state = _begin(score, chosen, seed, seeds) if resume is None else {k: v.copy() for k, v in resume.items()}
     space = score.space
     columns, borders, *rest = score.evaluation
-    genes = len(space.genes)
     place = (space.gene_leaf, space.leaf_at, space.free_genes, gene_columns(space))
     settings_told = (
         operator_of(chosen.crossover), chosen.points, float(chosen.bias), float(chosen.immigrants),
@@ -135,7 +134,7 @@ def genitor(
         int(state["tallies"][1]),
         int(state["tallies"][0]),
         state["trace"],
-        state["population"][order].astype(np.int64).reshape(-1, genes),
+        state["population"][order].astype(np.int64),
         values,
         state,
         int(state["tallies"][3]) >= patience,
@@ -202,7 +201,7 @@ class Genitor:
     name: str = "genitor"
 
     def moves(self, space: Space, rng: np.random.Generator) -> Moves:
-        """Propose the first population, then children for ever."""
+        """Propose the first population, then children until 50 populations of them have changed nothing."""
         if not isinstance(space, Cuts):
             raise BadJob(
                 "GENITOR breeds cuts. Take the space 'cuts' or 'order', or the search 'exact' for the lattice."
@@ -218,13 +217,15 @@ class Genitor:
         )
         population = [(merit, genomes[i]) for merit, i in ranked]
         held = {genome.tobytes() for _, genome in population}
-        while True:
+        idle = 0
+        while idle < 50 * chosen.population:
             children = self._children(space, population, rng)
             fresh = [c for c in children if chosen.duplicates or c.tobytes() not in held]
             if not fresh:
                 fresh = list(immigrate(space, children, rng, 1.0))
             batch = np.array(fresh, dtype=np.int64)
             numbers = yield batch
+            idle += len(batch)
             for child, f, s, key in zip(
                 batch, numbers.feasible, numbers.suppressed, numbers.keys.tolist(), strict=True
             ):
@@ -233,6 +234,7 @@ class Genitor:
                     continue
                 held.discard(population.pop()[1].tobytes())
                 held.add(child.tobytes())
+                idle = 0
                 place = _after(population, merit)
                 population.insert(place, (merit, child))
 

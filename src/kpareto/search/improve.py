@@ -72,12 +72,20 @@ class Recutter:
             columns, borders, score.view, run_at, runs, lost, rules, uses, fine, self._room,
         )  # fmt: skip
 
-    def descend(self, bits: np.ndarray, rng: np.random.Generator, fine: float = 0.0) -> tuple[float, int]:
-        """Recut columns in random order until none gains; returns the cost and how many columns were recut."""
+    def descend(
+        self, bits: np.ndarray, rng: np.random.Generator, fine: float = 0.0, last: Sequence[int] = ()
+    ) -> tuple[float, int]:
+        """Recut columns in random order until none gains; returns the cost and how many columns were recut.
+
+        The columns in ``last`` wait until all others had a turn: a column just kicked would only go back.
+        """
         columns = len(self.score.space.hierarchies)
         cost, idle, steps = float("inf"), 0, 0
+        waiting = set(last)
         while idle < columns:
-            for column in rng.permutation(columns).tolist():
+            order = sorted(rng.permutation(columns).tolist(), key=waiting.__contains__)
+            waiting = set()
+            for column in order:
                 found = self.recut(bits, column, fine)
                 steps += 1
                 idle = 0 if found < cost - 1e-9 * abs(found) else idle + 1
@@ -104,63 +112,80 @@ def improve(
     space, cutter = score.space, Recutter(score)
     fresh = first_genomes(space, max(restarts, 1), rng, "spread")
     given = fresh if starts is None else np.concatenate((np.asarray(starts, dtype=np.int64), fresh[:restarts]))
-    # Where not every row may go, each suppressed row is fined, and the fine rises until few enough go.
-    dear = float(np.sum(score.evaluation[4])) + score.evaluation[7][3]
-    fine = 0.0 if score.allowed >= score.table.rows else dear * (1e6 if score.allowed == 0 else 0.05)
-    steps = 0
-    kept: list[tuple[float, bytes]] = []
-    trace: list[tuple[float, float, float]] = []
-    best, champion = float("inf"), given[0].astype(np.uint8)
+    walk = _Walk(cutter, rng, given[0].astype(np.uint8))
+    settled = []
     for start in given:
         bits = start.astype(np.uint8)
-        raw, taken, fine = _settle(score, cutter, bits, rng, fine)
-        steps += taken
-        kept.append((raw, bits.tobytes()))
-        if raw < best:
-            best, champion = raw, bits.copy()
-        trace.append((steps, float(score.value(np.array([best]))[0]), len(kept)))
-    idle = 0
-    runners = [np.frombuffer(b, dtype=np.uint8) for _, b in sorted(set(kept))[: max(restarts, 1)]]
-    current, current_raw = champion.copy(), best
+        settled.append((walk.settle(bits), bits))
+    runners = [bits for _, bits in sorted(settled, key=lambda pair: pair[0])[: max(restarts, 1)]]
+    current, cost, idle = walk.champion.copy(), float("inf"), 0
     while idle < patience:
-        if idle and idle % 20 == 0 and len(runners) > 1:  # a while without gain: go on from another good one
-            current = runners[int(rng.integers(len(runners)))].copy()
-            current_raw = float(score.raw(current[None, :])[0])
-        bits = kick(space, current, rng)
-        raw, taken, fine = _settle(score, cutter, bits, rng, fine)
-        steps += taken
-        if raw <= current_raw:
-            current, current_raw = bits, raw
-        idle = 0 if raw < best else idle + 1
-        if raw < best:
-            best, champion = raw, bits.copy()
-        trace.append((steps, float(score.value(np.array([best]))[0]), len(trace) + 1))
-        if progress is not None and not progress(steps, trace[-1][1]):
+        if idle and idle % 25 == 0:  # a while without gain: go on from the best, or from another good one
+            current = walk.champion if rng.random() < 0.5 else runners[int(rng.integers(len(runners)))]
+            cost = float("inf")
+        bits, kicked = kick(space, current, rng)
+        before = walk.best
+        found = walk.settle(bits, kicked)
+        # A little worse is taken now and then: that leaves narrow valleys.
+        if found <= cost or rng.random() < np.exp((cost - found) / (0.004 * abs(found) + 1e-300)):
+            current, cost = bits, found
+        idle = 0 if walk.best < before else idle + 1
+        if progress is not None and not progress(walk.steps, walk.value):
             break
-    value = float(score.value(np.array([best]))[0])
-    found = champion.astype(np.int64)
-    return Result(found, value, steps, len(trace), np.array(trace), found[None, :], np.array([value]), {}, True)
+    genome = walk.champion.astype(np.int64)
+    trace = np.array(walk.trace)
+    return Result(
+        genome, walk.value, walk.steps, len(trace), trace, genome[None, :], np.array([walk.value]), {}, idle >= patience
+    )
 
 
-def _settle(
-    score: Score, cutter: Recutter, bits: np.ndarray, rng: np.random.Generator, fine: float
-) -> tuple[float, int, float]:
-    """Descend; while too many rows go, double the fine and descend again. Returns raw score, steps and the fine."""
-    total = 0
-    for _ in range(8):
-        _, steps = cutter.descend(bits, rng, fine)
-        total += steps
-        raw = float(score.raw(bits[None, :])[0])
-        if raw < INFEASIBLE or fine == 0.0:
-            break
-        fine *= 2
-    return raw, total, fine if raw >= INFEASIBLE else fine * 0.9
+class _Walk:
+    """Descents that remember the best genome allowed.
+
+    Where not every row may be suppressed, each suppressed row is fined. The fine rises while descents end with too many
+    suppressed rows and falls while they do not, so that the walk stays near the limit; what ends beyond it is settled
+    with ever higher fines before it counts.
+    """
+
+    def __init__(self, cutter: Recutter, rng: np.random.Generator, champion: np.ndarray) -> None:
+        self.cutter, self.rng, self.champion = cutter, rng, champion
+        self.score = cutter.score
+        # What a suppressed row costs by itself: all its cells, and one error.
+        dear = float(np.sum(self.score.evaluation[4]) + self.score.evaluation[7][3])
+        self.fine = 0.0 if self.score.allowed >= self.score.table.rows else dear
+        self.best, self.steps = float("inf"), 0
+        self.trace: list[tuple[float, float, float]] = []
+
+    @property
+    def value(self) -> float:
+        """The best score so far in its own unit."""
+        return float(self.score.value(np.array([self.best]))[0])
+
+    def settle(self, bits: np.ndarray, last: Sequence[int] = ()) -> float:
+        """Descend, fines included; returns that cost. The best allowed genome near it is remembered."""
+        cost, steps = self.cutter.descend(bits, self.rng, self.fine, last)
+        self.steps += steps
+        allowed = bits.copy()
+        raw = float(self.score.raw(allowed[None, :])[0])
+        self.fine *= 1.1 if raw >= INFEASIBLE else 0.93
+        fine = self.fine
+        while raw >= INFEASIBLE and 0 < fine < 1e6 * self.fine:
+            fine *= 4
+            self.steps += self.cutter.descend(allowed, self.rng, fine)[1]
+            raw = float(self.score.raw(allowed[None, :])[0])
+        if raw < self.best:
+            self.best, self.champion = raw, allowed
+        self.trace.append((self.steps, self.value, len(self.trace) + 1))
+        return cost
 
 
-def kick(space: Cuts, bits: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Another genome near this one: the cuts of one to three columns are drawn anew, or only a few borders flipped."""
+def kick(space: Cuts, bits: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, list[int]]:
+    """Another genome near this one, and the columns that differ.
+
+    The cuts of one to three columns are drawn anew, or only a few borders are flipped.
+    """
     changed = np.array(bits, dtype=np.int64)
-    if rng.random() < 0.5:
+    if rng.random() < 0.5 or len(changed) == 0:
         drawn = first_genomes(space, 1, rng, "spread")[0]
         columns = rng.permutation(len(space.hierarchies))[: 1 + int(rng.integers(3))]
         for c in columns.tolist():
@@ -170,7 +195,9 @@ def kick(space: Cuts, bits: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         for gene in rng.integers(len(changed), size=2 + int(rng.integers(6))).tolist():
             changed[gene] = 1 - changed[gene]
         changed = space.repair(changed[None, :], rng)[0]
-    return changed.astype(np.uint8)
+    differs = np.flatnonzero(changed != bits)
+    touched = np.unique(np.searchsorted(space.gene_at, differs, side="right") - 1)
+    return changed.astype(np.uint8), [int(column) for column in touched]
 
 
 def lattice_starts(problem: Problem, space: Cuts, most: int = 60, threads: int | None = None) -> np.ndarray:
@@ -271,7 +298,7 @@ def neighbours(space: Cuts, genome: np.ndarray | Sequence[int]) -> np.ndarray:
         else:
             continue
         found.append(other)
-    return np.array(found, dtype=np.int64).reshape(-1, len(bits))
+    return np.array(found, dtype=np.int64).reshape(len(found), len(bits))
 
 
 def _bordered(space: Cuts, trees: object, place: int, bits: np.ndarray) -> bool:

@@ -89,7 +89,7 @@ class Nsga2:
     preference: Preference | None = None
     start: Start = "uniform"
     seeds: np.ndarray | None = None
-    generations: int | None = None  # None: until the budget is spent
+    generations: int | None = 500  # the paper's; None: until the budget is spent, which a small space may never do
     name: str = "nsga2"
 
     def __post_init__(self) -> None:
@@ -169,7 +169,8 @@ def crowding(values: np.ndarray, rank: np.ndarray) -> np.ndarray:
         change = np.flatnonzero(np.diff(sorted_rank)) + 1
         starts = np.concatenate(([0], change))
         ends = np.concatenate((change, [len(order)])) - 1
-        spread = np.repeat(np.maximum(sorted_values[ends] - sorted_values[starts], 1e-300), ends - starts + 1)
+        width = sorted_values[ends] - sorted_values[starts]
+        spread = np.repeat(np.where(width > 0, width, 1.0), ends - starts + 1)
         gap = np.zeros(len(order))
         gap[1:-1] = (sorted_values[2:] - sorted_values[:-2]) / spread[1:-1]
         gap[starts] = gap[ends] = np.inf
