@@ -79,7 +79,12 @@ def test_resumed_is_uninterrupted(adult: Table, crossover: str) -> None:
     chosen = Settings(60, crossover, immigrants=0.1)  # type: ignore[arg-type]
     whole = genitor(score, 2_600, 7, chosen)
     calls: list[int] = []
-    part = genitor(score, 2_600, 7, chosen, progress=lambda done, _: calls.append(done) or len(calls) < 2)
+
+    def twice(done: int, _: float) -> bool:
+        calls.append(done)
+        return len(calls) < 2
+
+    part = genitor(score, 2_600, 7, chosen, progress=twice)
     assert part.evaluations < whole.evaluations
     rest = genitor(score, 2_600, 7, chosen, resume=part.state)
     assert same(whole, rest)

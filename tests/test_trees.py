@@ -57,7 +57,7 @@ def test_equal_seeds_give_equal_errors(adult: Table) -> None:
 def test_wrong_requests_are_named(adult: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     """Messages say what was given and what to do."""
     made = partition(adult, top(adult.hierarchies), Suppression("none"))
-    with pytest.raises(BadJob, match="at least 3 folds .*, and 1 were asked for"):
+    with pytest.raises(BadJob, match=r"at least 3 folds .*, and 1 were asked for"):
         tree_error(made, folds=1)
     real = builtins.__import__
 

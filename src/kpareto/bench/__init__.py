@@ -41,6 +41,12 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         ),
     ),
     "cuts": Benchmark("recodings by cuts, as genetic searches count them", ("cuts.bits_105", "cuts.bits_157")),
+    "genitor": Benchmark(
+        "GENITOR over cuts, compiled: the papers' whole budgets",
+        ("genetic.genitor_30000", "genetic.genitor_500000_lm", "genetic.genitor_500000_cm"),
+    ),
+    "nsga2": Benchmark("NSGA-II over cuts: the paper's whole budget", ("genetic.nsga2_50000",)),
+    "improve": Benchmark("recutting columns until nothing improves", ("genetic.improve_lm",), always=False),
     "start": Benchmark("a new process, compiled code cached", ("start.bare", "start.first_count")),
     "start-cold": Benchmark("a new process that must compile first", ("start.cold",), always=False),
     "door": Benchmark(

@@ -26,6 +26,9 @@ BARS: Mapping[str, Bar] = {
     "lattice-seven-2": Bar((0.157, 0.157), 0.5, 0.15),
     "cuts-105": Bar((44e-6, 64e-6), 100e-6, 40e-6),
     "cuts-157": Bar((67e-6, 86e-6), 130e-6, 60e-6),
+    "genitor-30000": Bar((1.9, 2.7), 4.0, 1.5),
+    "genitor-500000": Bar((40.0, 40.0), 75.0, 25.0),
+    "nsga2-50000": Bar(None, 6.0, 2.0),
     "start-first": Bar((0.3, 0.5), 1.5, 0.7),
     "start-help": Bar((0.085, 0.085)),  # what a command line of the same making needs for its help alone
     "start-cold": Bar((4.0, 4.0)),
