@@ -21,7 +21,7 @@ DRAWN = 160  # groups of a level that can still be told apart in a drawing
 def column_parts(
     made: Partition, discretion: Discretion, written: Mapping[str, Sequence[str]] | None = None
 ) -> tuple[ColumnPart, ...]:
-    """One part per quasi-identifier; ``written`` are the labels in the released file where they are not the recoding's."""
+    """One part per quasi-identifier; ``written`` are the labels of the released file, where there is one."""
     labels = [
         (written or {}).get(h.name, own) for h, own in zip(made.recoding.hierarchies, made.recoding.labels, strict=True)
     ]

@@ -7,12 +7,17 @@ import numpy as np
 from kpareto.front import Front, Point
 from kpareto.partition import Partition
 from kpareto.plots import Picture, picture
-from kpareto.report.discretion import Discretion
+from kpareto.report.discretion import Discretion, rounded
 from kpareto.report.shape import Drawing, FrontPart, FrontPoint, Objective
 from kpareto.report.words import meaning, proof
 
 LINES = 24  # points in the table
 WIDE, HIGH = 360, 200  # the cloud is drawn on so many cells; a second point in a cell would not be seen
+
+
+def veiled(point: Point, discretion: Discretion) -> bool:
+    """Whether the number of rows read must not be told, for it would tell a small number of suppressed rows."""
+    return discretion.hides(point.partition.suppressed_rows)
 
 
 def seen_ids(point: Point, discretion: Discretion) -> list[int]:
@@ -21,6 +26,9 @@ def seen_ids(point: Point, discretion: Discretion) -> list[int]:
     keep = np.ones(len(front), dtype=np.bool_)
     if not discretion.confidential and "k" in front.names:
         keep = front.numbers.values[:, front.names.index("k")] >= discretion.least
+        if veiled(point, discretion):  # the k of a single class, with what it suppresses, is the number of rows
+            whole = front.numbers.values[:, front.names.index("k")] + front.numbers.suppressed
+            keep &= whole < front.problem.table.rows
         keep[point.id] = True
     return [int(place) for place in np.flatnonzero(keep)]
 
@@ -28,17 +36,18 @@ def seen_ids(point: Point, discretion: Discretion) -> list[int]:
 def public_front(point: Point, discretion: Discretion) -> tuple[tuple[str, ...], tuple[tuple[float, ...], ...]]:
     """Objectives and values of the points that may be shown."""
     seen = point.front.take(seen_ids(point, discretion))
-    return tuple(seen.names), tuple(tuple(float(v) for v in row) for row in _values(seen, discretion).tolist())
+    return tuple(seen.names), tuple(tuple(float(v) for v in row) for row in _values(point, seen, discretion).tolist())
 
 
-def _values(front: Front, discretion: Discretion) -> np.ndarray:
-    """The values that may be shown: (points, objectives) float64."""
+def _values(point: Point, front: Front, discretion: Discretion) -> np.ndarray:
+    """The values that may be shown, rounded where they would tell a small number of rows: (points, objectives)."""
     values = front.numbers.values.copy()
+    everywhere = veiled(point, discretion)
     for place, lost in enumerate(front.numbers.suppressed.tolist()):
-        if discretion.hides(int(lost)):
+        if everywhere or discretion.hides(int(lost)):
             for column, measure in enumerate(front.problem.objectives):
-                if measure.name not in ("k", "l"):
-                    values[place, column] = discretion.value(float(values[place, column]), int(lost))
+                if measure.name.partition("(")[0] not in ("k", "l"):
+                    values[place, column] = rounded(float(values[place, column]))
     return values
 
 
@@ -47,7 +56,7 @@ def front_part(point: Point, made: Partition, discretion: Discretion, choice: st
     front = point.front
     ids = seen_ids(point, discretion)
     seen, here = front.take(ids), ids.index(point.id)
-    values = _values(seen, discretion)
+    values = _values(point, seen, discretion)
     marks = {ids.index(place): words for place, words in _marks(front).items() if place in ids}
     marks[here] = ("chosen", *marks.get(here, ()))
     places = _places(len(seen), set(marks))

@@ -18,7 +18,7 @@ from kpareto.recoding import bottom
 from kpareto.remarks import Context, FrontFacts, Remark, SearchFacts, remarks
 from kpareto.report import words
 from kpareto.report.columns import column_parts
-from kpareto.report.discretion import Discretion
+from kpareto.report.discretion import Discretion, rounded
 from kpareto.report.fronts import front_part, public_front
 from kpareto.report.shape import (
     Alert,
@@ -41,7 +41,7 @@ PEOPLE = (
     *("unique_rows", "likely_rows", "certain_rows", "excluded_rows", "minimality_rows", "suppressed", "masked"),
     *("dropped", "missing", "persons", "small", "alone", "revealed"),
 )
-SEE_OTHER = "Its numbers are too small for this public report; the confidential one has them."
+SEE_OTHER = "The numbers are not for this public report; the confidential one has them."
 
 
 def make_report(
@@ -76,7 +76,7 @@ def make_report(
     columns = column_parts(made, discretion, written)
     method = words.method(point, columns, summary, said, confidential)
     risks = tuple(
-        _risk(before, after, discretion, made.table.persons is None)
+        _risk(before, after, discretion, made)
         for before, after in zip(_three(change.before), _three(change.after), strict=True)
     )
     profiles, note = _profiles(made, discretion)
@@ -152,11 +152,14 @@ def _three(found: Risks) -> tuple[Risk, Risk, Risk]:
     return found.prosecutor, found.journalist, found.marketer
 
 
-def _risk(before: Risk, after: Risk, discretion: Discretion, by_rows: bool) -> RiskPart:
+def _risk(before: Risk, after: Risk, discretion: Discretion, made: Partition) -> RiskPart:
     # Of persons, k rows may be one: then the counts of rows are not for the public.
-    open_before = discretion if by_rows else Discretion(before.rows + 1, discretion.confidential)
-    meaning = words.ATTACKERS[before.attacker]
-    return RiskPart(before.attacker, meaning, _side(before, open_before), _side(after, discretion))
+    by_rows = made.table.persons is None
+    first = _side(before, discretion if by_rows else Discretion(before.rows + 1, discretion.confidential))
+    if discretion.hides(made.suppressed_rows):  # all of them may be above, and a mean tells what it is the mean of
+        above = tuple((border, None, None) for border, _, _ in first.above)
+        first = replace(first, mean=None if first.mean is None else rounded(first.mean), above=above)
+    return RiskPart(before.attacker, words.ATTACKERS[before.attacker], first, _side(after, discretion))
 
 
 def _side(risk: Risk, discretion: Discretion) -> RiskSide:
@@ -267,7 +270,10 @@ def _warning(remark: Remark, context: Context, point: Point, discretion: Discret
             return Alert("W16", again[0].severity, again[0].text, dict(again[0].numbers))
         return Alert("W16", remark.severity, "Some neighbours on the front hardly differ.", {})
     held = {name: value for name, value in numbers.items() if name in PEOPLE and isinstance(value, int)}
-    if remark.id == "W5" or any(discretion.hides(int(value)) for value in held.values()):
+    veiled = (
+        remark.id in ("W3", "W11") and "rows" in remark.text and discretion.hides(context.partition.suppressed_rows)
+    )
+    if veiled or remark.id == "W5" or any(discretion.hides(int(value)) for value in held.values()):
         first = remark.text.partition(". ")[0] if remark.id == "W5" else _SUBJECTS.get(remark.id, "A warning applies")
         return Alert(remark.id, remark.severity, f"{first.rstrip('.')}. {SEE_OTHER}", {})
     return Alert(remark.id, remark.severity, remark.text, numbers)
@@ -276,8 +282,8 @@ def _warning(remark: Remark, context: Context, point: Point, discretion: Discret
 _SUBJECTS: Mapping[str, str] = {
     "W1": "A few rows are unique on all released columns together, so who knows the others can single them out",
     "W2": "No limit protects the sensitive columns, and in a few rows they are (almost) certain",
-    "W3": "Some persons have several rows",
-    "W11": "A few rows have a missing value",
+    "W3": "k may count rows or persons; somebody can have several rows",
+    "W11": "Some rows have a missing value",
     "W13": "Publish the public part of the certificate only",
 }
 

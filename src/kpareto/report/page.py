@@ -257,7 +257,7 @@ def _risks(report: Report) -> list[object]:
     head = ["attacker", "highest before", "highest after", "mean before", "mean after"]
     return [
         table("The chance of recognising a person by the quasi-identifiers", head, rows, (1, 2, 3, 4)),
-        _above(report.risks[0], report.least),
+        _above(report.risks[0]),
         tag(
             "p",
             f"Prosecutor: {report.risks[0].after.basis}. Journalist and marketer: {report.risks[1].after.basis}.",
@@ -266,14 +266,14 @@ def _risks(report: Report) -> list[object]:
     ]
 
 
-def _above(risk: RiskPart, least: int) -> Markup:
+def _above(risk: RiskPart) -> Markup:
     rows = []
     for (border, before, share_before), (_, after, share_after) in zip(
         risk.before.above, risk.after.above, strict=True
     ):
         cells = [f"above {border:.3g} (classes of fewer than {round(1 / border)})"]
         for amount, share in ((before, share_before), (after, share_after)):
-            cells.append(words.count(amount, least) + (f" ({words.percent(share)})" if share is not None else ""))
+            cells.append(words.at_risk(amount) + (f" ({words.percent(share)})" if share is not None else ""))
         rows.append(cells)
     return table(
         "Rows whose risk is above thresholds in common use", ["risk", "rows before", "rows after"], rows, (1, 2)

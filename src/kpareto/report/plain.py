@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from html import escape
 
 from kpareto._version import __version__
 from kpareto.report import words
@@ -12,12 +13,12 @@ from kpareto.report.page import CODES, GROUPS, covers
 from kpareto.report.shape import Report, Template
 from kpareto.report.template import technique
 
-SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")
+SPECIAL = re.compile(r"([\\`*_{}\[\]#|~])")
 
 
 def escaped(text: object) -> str:
     """A text in which nothing is Markdown or HTML."""
-    return SPECIAL.sub(r"\\\1", visible(text))
+    return SPECIAL.sub(r"\\\1", escape(visible(text), quote=False))
 
 
 def markdown(report: Report) -> str:
@@ -139,7 +140,7 @@ def _risks(report: Report) -> list[str]:
     head = ["attacker", "highest before", "highest after", "mean before", "mean after"]
     first = report.risks[0]
     above = [
-        [f"above {border:.3g}", words.count(before, report.least), words.count(after, report.least)]
+        [f"above {border:.3g}", words.at_risk(before), words.at_risk(after)]
         for (border, before, _), (_, after, _) in zip(first.before.above, first.after.above, strict=True)
     ]
     lines = grid("The chance of recognising a person by the quasi-identifiers.", head, rows)

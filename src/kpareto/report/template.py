@@ -76,7 +76,7 @@ def fill(
             ),
             Section("Variable inventory", (), inventory(point, columns)),
             Section("Threshold", _threshold_fields(summary, risks), _thresholds(summary)),
-            Section("Initial and residual risk", (), _risk_grid(risks, least)),
+            Section("Initial and residual risk", (), _risk_grid(risks)),
             Section("Method", (), None, (*method.statement, method.proof)),
             Section("Results", _results(summary, least)),
             Section(
@@ -180,7 +180,7 @@ def _threshold_fields(summary: Summary, risks: Sequence[RiskPart]) -> tuple[Fiel
     )
 
 
-def _risk_grid(risks: Sequence[RiskPart], least: int) -> Grid:
+def _risk_grid(risks: Sequence[RiskPart]) -> Grid:
     rows: list[tuple[str, ...]] = []
     for risk in risks:
         name = f"{risk.attacker} ({risk.meaning})"
@@ -188,7 +188,7 @@ def _risk_grid(risks: Sequence[RiskPart], least: int) -> Grid:
             rows.append((f"{name}: highest", words.percent(risk.before.highest), words.percent(risk.after.highest)))
         rows.append((f"{name}: mean", words.percent(risk.before.mean), words.percent(risk.after.mean)))
     for (border, before, _), (_, after, _) in zip(risks[0].before.above, risks[0].after.above, strict=True):
-        rows.append((f"rows with a risk above {border:.3g}", words.count(before, least), words.count(after, least)))
+        rows.append((f"rows with a risk above {border:.3g}", words.at_risk(before), words.at_risk(after)))
     return Grid("Re-identification risk before and after", ("measure", "initial", "residual"), tuple(rows))
 
 

@@ -72,6 +72,11 @@ def count(value: int | None, least: int) -> str:
     return f"fewer than {least}" if value is None else f"{value:,}"
 
 
+def at_risk(value: int | None) -> str:
+    """A count that is left out for its size, or because another could be had from it by subtraction."""
+    return "not shown" if value is None else f"{value:,}"
+
+
 def several(amount: int, one: str, many: str = "") -> str:
     """A number with its noun."""
     return f"{amount:,} {one if amount == 1 else many or one + 's'}"
