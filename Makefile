@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types pytest venv bench constraints clean
+.PHONY: help demo test browser lint format types pytest venv bench constraints clean
 
 help:
 	@echo "make demo         the main job on the embedded Adult table, from a fresh clone"
@@ -39,7 +39,12 @@ venv: $(VENV)/.dev-stamp
 demo: $(VENV)/.demo-stamp
 	$(BIN)/kpareto demo
 
-test: lint types pytest
+test: browser lint types pytest
+
+# The tests of the page drive Debian's Chromium; where it is missing and cannot be installed they are skipped.
+browser:
+	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+	  { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || echo "No chromium: tests of the page are skipped."
 
 lint: $(VENV)/.dev-stamp
 	$(BIN)/ruff check .

@@ -1,0 +1,145 @@
+"""Start the page: an address, a key, a folder; everything temporary goes when the server ends."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import webbrowser
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from kpareto.errors import BadInput, MissingExtra
+from kpareto.web.guard import Guard, Keys, inside, is_loopback, make_keys
+
+try:
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import FileResponse, Response
+    from starlette.routing import Mount, Route
+    from starlette.staticfiles import StaticFiles
+except ImportError as error:
+    raise MissingExtra(
+        "The page needs starlette and uvicorn, which are not installed. Install them with: pip install 'kpareto[web]'."
+    ) from error
+
+PAGES = Path(__file__).with_name("static")
+PORT = 8427
+UPLOAD_LIMIT = 200 << 20
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a server is started with."""
+
+    folder: Path  # nothing outside it is read or written
+    job: str | None = None  # opened in every new session: a job or data file in the folder, or adult
+    host: str = "127.0.0.1"
+    port: int = PORT
+    upload_limit: int = UPLOAD_LIMIT  # bytes
+
+
+def make_app(settings: Settings, keys: Keys, temporary: Path) -> Guard:
+    """The page and its answers, behind the guard."""
+    from kpareto.web.api import FAILURES, ROUTES
+    from kpareto.web.sessions import Sessions
+
+    sessions = Sessions(settings.folder, temporary)
+
+    @contextlib.asynccontextmanager
+    async def life(app: Starlette) -> AsyncIterator[None]:
+        threading.Thread(target=_warm, daemon=True).start()
+        yield
+        app.state.closing.set()
+        sessions.close()
+
+    async def page(_: Request) -> Response:
+        return FileResponse(PAGES / "index.html")
+
+    app = Starlette(
+        routes=[Route("/", page), *ROUTES, Mount("/static", StaticFiles(directory=PAGES))],
+        exception_handlers=FAILURES,
+        lifespan=life,
+    )
+    app.state.sessions = sessions
+    app.state.settings = settings
+    app.state.closing = threading.Event()
+    return Guard(app, keys, settings.host, settings.port)
+
+
+def _warm() -> None:
+    """Load the heavy packages while the person looks at the first page."""
+    import kpareto.demo  # noqa: F401
+
+
+def serve(
+    job: str | None = None,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    token: str | None = None,
+    password: str | None = None,
+    browser: bool = True,
+    upload_limit: int = UPLOAD_LIMIT,
+) -> None:
+    """``kpareto serve [JOB]``: the page, on this machine alone unless told otherwise; ends with Ctrl-C."""
+    keys = make_keys(host, token, password)
+    folder = Path.cwd()
+    if job is not None and job != "adult" and not inside(folder, job).exists():
+        raise BadInput(f"There is no file {job!r} in this folder. Give a job or a data file that is here, or adult.")
+    listening = _listen(host, port)
+    number = int(listening.getsockname()[1])
+    settings = Settings(folder, job, host, number, upload_limit)
+    address = f"http://{_shown(host)}:{number}/" + (f"?token={keys.token}" if keys.token else "")
+    signal.signal(signal.SIGTERM, _leave)  # so that the temporary folder is removed
+    with tempfile.TemporaryDirectory(prefix="kpareto-web-", ignore_cleanup_errors=True) as temporary, listening:
+        app = make_app(settings, keys, Path(temporary))
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
+        )
+        click.echo(f"kpareto is at {address}")
+        click.echo(_remark(host, folder), err=True)
+        sys.stdout.flush()
+        if browser:
+            threading.Timer(0.5, webbrowser.open, [address]).start()
+        with contextlib.suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listening])
+
+
+def _remark(host: str, folder: Path) -> str:
+    who = "this machine only" if is_loopback(host) else "EVERYBODY on the network who has the key; it is not encrypted"
+    return f"Open to {who}. It reads and writes in {folder} alone. End it with Ctrl-C."
+
+
+def _shown(host: str) -> str:
+    name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)
+    return f"[{name}]" if ":" in name and not name.startswith("[") else name
+
+
+def _listen(host: str, port: int | None) -> socket.socket:
+    """A listening socket; without a wish the usual port, or any free one where that is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for number in (port,) if port is not None else (PORT, 0):
+        made = socket.socket(family, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            made.bind((host.strip("[]"), number))
+        except OSError as error:
+            made.close()
+            if number == 0 or port is not None:
+                raise BadInput(f"Cannot listen on {host}:{number}: {error.strerror}. Give another --port.") from error
+        else:
+            made.listen(64)
+            return made
+    raise BadInput(f"Cannot listen on {host}.")
+
+
+def _leave(_: int, __: FrameType | None) -> None:
+    sys.exit(128 + signal.SIGTERM)
