@@ -15,7 +15,7 @@ from kpareto.datasets import adult_table
 from kpareto.dominance import non_dominated
 from kpareto.front import Front
 from kpareto.partition import Suppression
-from kpareto.problem import Problem, problem
+from kpareto.problem import Problem, constrained, problem
 from kpareto.search import exact
 from kpareto.search.exact import State, Stopped, can_prune, exact_front
 from kpareto.space import Lattice
@@ -80,7 +80,12 @@ def test_skipping_blocks_changes_nothing(case: Case, data: st.DataObject) -> Non
     bounded = ("k", "risk-max", "glm", "lm", "nwp", "precision-loss")
     objectives = data.draw(st.lists(st.sampled_from(bounded), min_size=1, max_size=3, unique=True))
     rule = data.draw(st.sampled_from([Suppression("none"), Suppression("cap-max-k", 1), Suppression("cap-max-k", 0.3)]))
-    made = problem(case.table, objectives, rule, data.draw(st.sampled_from([{}, {"k": 2}, {"k": 3, "l": 2}])))
+    some: list[dict[str, int]] = [{}, {"k": 2}, {"k": 3, "l": 2}]
+    limits: dict[str, int] = data.draw(st.sampled_from(some))
+    class_wise: bool = data.draw(st.booleans())
+    if limits and class_wise:
+        rule = constrained(limits, data.draw(st.sampled_from([0.0, 2.0, 0.4])))
+    made = problem(case.table, objectives, rule, limits)
     assert can_prune(made)
     whole = exact_front(made, threads=1)
     with pytest.MonkeyPatch.context() as patch:

@@ -20,8 +20,8 @@ HEURISTICS = [name for name in METHODS if name != "exact"]
 
 @pytest.fixture(scope="module")
 def made() -> Problem:
-    """The problem of k and LM on Adult with trees."""
-    return problem(adult_table("lunacek_92"), ["k", "lm"], 0.02)
+    """The problem of k and LM on Adult with trees, k at least 5."""
+    return problem(adult_table("lunacek_92"), ["k", "lm"], 0.02, {"k": 5})
 
 
 @pytest.mark.parametrize("name", HEURISTICS)
@@ -36,6 +36,9 @@ def test_unknown_and_misplaced_searches_are_sentences() -> None:
     """A misspelled name, and a method in a space it does not walk."""
     with pytest.raises(BadJob, match=r"No search 'nsga'\. Did you mean 'nsga2'"):
         check_method("nsga", "cuts")
+    table = adult_table("lunacek_92")
+    with pytest.raises(BadJob, match="looks for one node that meets limits"):
+        make_search("datafly", problem(table, ["k", "lm"]), Lattice(table.hierarchies), {})
     with pytest.raises(BadJob, match="'exact' does not walk the space 'cuts'"):
         check_method("exact", "cuts")
 

@@ -49,6 +49,17 @@ def test_front_writes_json_and_a_picture(folder: Path, capsys: pytest.CaptureFix
     assert (folder / "front.svg").read_bytes() == first
 
 
+def test_local_recoding_stands_beside_the_front(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--local prints Mondrian's numbers with the warning and draws them as a second curve."""
+    change = ["--set", 'search.objectives=["k", "lm"]']
+    assert main(["front", "job.toml", "-q", "--local", "--picture", "both.svg", *change]) == 0
+    out = capsys.readouterr().out
+    assert "Local recoding (Mondrian, relaxed)" in out
+    assert "combinatorial refinement" in out
+    assert main(["front", "job.toml", "-q", "--picture", "one.svg", *change]) == 0
+    assert len((folder / "both.svg").read_bytes()) > len((folder / "one.svg").read_bytes())
+
+
 def test_settings_can_be_changed_for_one_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """--set overrides the job; nonsense is a sentence."""
     change = ["--set", "search.method=pbg-ea", "--set", 'search.objectives=["k", "lm"]', "--set", "search.seed=5"]

@@ -1,35 +1,34 @@
 """One call from a table to a release: the best full-domain recoding that meets k and l, certified optimal and verified.
 
-Every node of the lattice is counted; among those that meet the limits with few enough suppressed rows the one with the
-least loss (LM) is taken, compared in whole numbers.
+Among all nodes of the lattice that meet the limits with few enough suppressed rows the one with the least loss (LM) is
+taken, by the exact search.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kpareto import kernels
 from kpareto.builders import load
 from kpareto.diversity import distinct_l
 from kpareto.errors import BadJob, Unsafe
 from kpareto.frames import read
 from kpareto.hierarchy import Hierarchy
 from kpareto.loss import glm, lm
-from kpareto.partition import Fails, Partition, Suppression
+from kpareto.partition import Partition, Suppression
 from kpareto.privacy import k as k_anonymity
-from kpareto.recoding import node
+from kpareto.problem import constrained, problem
+from kpareto.recoding import node, top
 from kpareto.release import Release, release
-from kpareto.rollup import HistLimit, Wanted, count_lattice, fits, lattice_of
 from kpareto.schema import Schema
+from kpareto.search.exact import exact_front
+from kpareto.space import Lattice
 from kpareto.stored import Choice
 from kpareto.table import Table
-
-MOST_NODES = 20_000_000  # of a lattice that is counted whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +40,7 @@ class Anonymized:
     numbers: Mapping[str, float]  # k, l, lm, glm, classes, rows
     suppressed: int
     verified: bool  # the rows were written and counted again by the independent verifier
-    nodes: int  # of the lattice, all of them counted
+    nodes: int  # of the lattice, none of which is better
     release: Release  # with the certificate
 
 
@@ -72,15 +71,14 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
     suppression, limits = wishes(table, k, l, suppression_limit)
     levels = optimum(table, suppression, limits)
     recoding = node(table.hierarchies, levels)
-    asked = {"k": float(k)} | ({} if l is None else {"l": float(l)})
-    done = release(Choice(table, recoding, suppression, asked), data)
+    done = release(Choice(table, recoding, suppression, limits), data)
     return Anonymized(
         done.data,
         levels,
         _numbers(done.partition),
         done.suppressed,
         done.verified.rows == done.rows,
-        lattice_of(table).size,
+        Lattice(table.hierarchies).size,
         done,
     )
 
@@ -118,38 +116,25 @@ def _table(data: object, schema: Schema, given: Mapping[str, object]) -> Table:
     return table.bind(known)
 
 
-def wishes(table: Table, k: int, l: int | None, suppression_limit: float) -> tuple[Suppression, tuple[HistLimit, ...]]:
-    """The suppression rule constraint for k and l, as partitions and as compiled loops take it."""
-    fails: list[Fails] = [k_anonymity().fails(k)]
-    limits = [HistLimit(-1, float(k))]
-    for counts in table.sensitive if l is not None else ():
-        fails.append(distinct_l(counts.name).fails(float(l or 1)))
-        limits.append(HistLimit(kernels.DISTINCT, float(l or 1), counts))
+def wishes(table: Table, k: int, l: int | None, suppression_limit: float) -> tuple[Suppression, dict[str, float]]:
+    """The suppression rule constraint for k and l, and the limits it is made of."""
+    limits = {"k": float(k)} | ({} if l is None else {"l": float(l)})
     rows = math.floor(float(suppression_limit) * table.rows + 1e-9)
-    return Suppression("constraint", float(rows), fails=tuple(fails)), tuple(limits)
+    return constrained(limits, float(rows)), limits
 
 
-def optimum(table: Table, suppression: Suppression, limits: Sequence[HistLimit]) -> tuple[int, ...]:
-    """The levels of the node with the least LM within the limits; of equal ones the first."""
-    lattice = lattice_of(table)
-    wanted = Wanted(suppression, (glm(),), (), tuple(limits))
-    if lattice.size > MOST_NODES or not fits(table, wanted):
-        raise BadJob(
-            f"The lattice has {lattice.size:,} nodes over {len(table.hierarchies)} columns, too many to count all of "
-            "them. Give fewer quasi-identifiers or levels, or use front with a search."
-        )
-    counted = count_lattice(table, wanted)
-    lost = counted.ints[:, kernels.SUPPRESSED]
-    feasible = np.flatnonzero((lost <= suppression.allowed(table.rows)) & (lost < table.rows))
-    if not feasible.size:
-        least = int(lost.min())
+def optimum(table: Table, suppression: Suppression, limits: Mapping[str, float]) -> tuple[int, ...]:
+    """The levels of the node with the least LM within the limits, proven; of equal ones the first."""
+    made = problem(table, ["lm"], suppression, limits)
+    best = exact_front(made, "one")
+    if len(best) == 0:
+        lost = made.partition(top(table.hierarchies)).suppressed_rows
         raise Unsafe(
-            f"No recoding meets the limits: at least {least:,} of {table.rows:,} rows would have to be suppressed, and "
-            f"{suppression.allowed(table.rows):,} may be. Give a smaller k or l, a larger suppression_limit, or "
-            "hierarchies with a last level of one group."
+            f"No recoding meets the limits: with everything generalized {lost:,} of {table.rows:,} rows would still "
+            f"have to be suppressed, and {suppression.allowed(table.rows):,} may be. Give a smaller k or l, a larger "
+            "suppression_limit, or hierarchies with a last level of one group."
         )
-    best = feasible[np.argmin(counted.ints[feasible, kernels.INTS])]
-    return tuple(int(level) for level in lattice.levels(counted.nodes[best : best + 1])[0])
+    return tuple(int(level) for level in best.genomes[0])
 
 
 def _numbers(found: Partition) -> dict[str, float]:

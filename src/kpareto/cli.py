@@ -86,14 +86,21 @@ def commands(context: click.Context) -> None:
 @click.option("--picture", metavar="FILE", help="Draw the front: FILE ends in .svg, .png or .pdf.")
 @set_option
 @click.option("--resume", is_flag=True, help="Go on where an interrupted search stopped.")
+@click.option("--local", is_flag=True, help="Show Mondrian's local recodings beside the front.")
 @quiet_option
 def front(
-    job: str, json_file: str | None, picture: str | None, changes: tuple[str, ...], resume: bool, quiet: bool
+    job: str,
+    json_file: str | None,
+    picture: str | None,
+    changes: tuple[str, ...],
+    resume: bool,
+    local: bool,
+    quiet: bool,
 ) -> None:
     """Show every trade-off that JOB allows (a job file, or the word adult)."""
     from kpareto.shell import front as show
 
-    show(job, json_file, picture, resume, quiet, changes)
+    show(job, json_file, picture, resume, quiet, changes, local)
 
 
 @commands.command(name="inspect")
@@ -178,6 +185,29 @@ def bench(names: tuple[str, ...], quick: bool, json_file: str | None, quiet: boo
     from kpareto.bench import run
 
     run(names, json_file=json_file, quiet=quiet, quick=quick)
+
+
+@commands.command()
+@click.argument("job", required=False)
+@click.option("--port", type=click.IntRange(0, 65535), help="Where to listen; 0 is any free port.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Another address opens the page to the network.")
+@click.option("--token", help="The key in the link, instead of a random one.")
+@click.option("--password", envvar="KPARETO_PASSWORD", help="Ask for a password instead of a key in the link.")
+@click.option("--upload-limit", type=click.IntRange(1), default=200, show_default=True, help="Megabytes of a file.")
+@click.option("--no-browser", is_flag=True, help="Only print the link.")
+def serve(
+    job: str | None,
+    port: int | None,
+    host: str,
+    token: str | None,
+    password: str | None,
+    upload_limit: int,
+    no_browser: bool,
+) -> None:
+    """Open a page in the browser to configure, search, explore and release (JOB: a job, a data file, or adult)."""
+    from kpareto.web import serve as start
+
+    start(job, host, port, token, password, not no_browser, upload_limit << 20)
 
 
 @commands.command()

@@ -170,13 +170,15 @@ def rendered(shown: Picture, form: Format = "svg") -> bytes:
     return stream.getvalue()
 
 
-def save_picture(front: Front, target: str | Path, x: str | None = None, y: str | None = None) -> Path:
-    """Write a front's picture; the ending of the name says the format (svg, png, pdf)."""
+def save_picture(
+    front: Front, target: str | Path, x: str | None = None, y: str | None = None, curves: Sequence[Curve] = ()
+) -> Path:
+    """Write a front's picture, other curves beside it; the ending of the name says the format (svg, png, pdf)."""
     place = Path(target)
     form = place.suffix.lower().removeprefix(".")
     if form not in FORMATS:
         raise BadJob(f"The picture {place.name!r} ends in {place.suffix or 'nothing'}. End it in .svg, .png or .pdf.")
-    content = rendered(picture(front, x, y), form)  # type: ignore[arg-type]  # checked above
+    content = rendered(picture(front, x, y, curves), form)  # type: ignore[arg-type]  # checked above
     with whole(place) as part:
         part.write_bytes(content)
     return place

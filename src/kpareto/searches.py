@@ -17,6 +17,8 @@ METHODS: dict[str, tuple[Kind, ...]] = {  # method -> the spaces it walks
     "poka": ("lattice",),
     "poka-literal": ("lattice",),
     "pbg-ea": ("lattice",),
+    "datafly": ("lattice",),
+    "samarati": ("lattice",),
     "genitor": ("cuts", "order"),
     "nsga2": ("cuts", "order"),
     "improve": ("cuts", "order"),
@@ -53,6 +55,12 @@ def make_search(method: str, problem: Problem, space: Space, options: Mapping[st
         return repaired(depth) if method == "poka" else literal(depth or average_depth(space))
     if method == "pbg-ea":
         return _pbg_ea(problem, options)
+    if method in ("datafly", "samarati"):
+        from kpareto.search.greedy import Samarati, datafly_for
+
+        if not problem.limits:
+            raise BadJob(f"The search {method!r} looks for one node that meets limits. Add [limits] with k = 5, say.")
+        return datafly_for(problem.table) if method == "datafly" else Samarati()
     if not isinstance(space, Cuts):
         raise TypeError("check_method lets only cuts through")
     if method == "genitor":

@@ -10,11 +10,13 @@ from contextlib import suppress
 from pathlib import Path
 
 import click
+import numpy as np
 
 from kpareto.console import progress, remark, show_table
 from kpareto.errors import BadJob
 from kpareto.front import Front, Point
 from kpareto.job import Job, load_job
+from kpareto.plots import Curve
 from kpareto.problem import Problem
 from kpareto.run import Cancelled, run, run_exact
 from kpareto.searches import check_method, make_search, make_space
@@ -75,8 +77,9 @@ def front(
     resume: bool = False,
     quiet: bool = False,
     changes: Sequence[str] = (),
+    local: bool = False,
 ) -> Front:
-    """``kpareto front JOB``: search, print the trade-offs, write JSON and a picture."""
+    """``kpareto front JOB``: search, print the trade-offs, write JSON and a picture; ``local`` adds Mondrian."""
     job = load_job(path, changes)
     checkpoint = checkpoint_of(job, path)
     if not resume:
@@ -94,13 +97,33 @@ def front(
     if json_file != "-":
         print_front(found)
     write_json(found.to_dict() if json_file else None, json_file)
+    beside = local_curve(found, json_file != "-") if local else ()
     if picture is not None:
         from kpareto.plots import save_picture
 
-        remark(f"Picture: {save_picture(found, picture)}", quiet)
+        remark(f"Picture: {save_picture(found, picture, curves=beside)}", quiet)
     if stopped is not None:
         raise stopped
     return found
+
+
+def local_curve(found: Front, shown: bool) -> tuple[Curve, ...]:
+    """Mondrian's local recodings for the common k, printed, and as a curve where the front has a loss to share."""
+    from kpareto.search.mondrian import PRESETS, WARNING, curve
+
+    made = curve(found.problem.table, PRESETS)
+    if shown:
+        show_table(
+            ["k asked", "k", "lm", "glm", "classes"],
+            [[each.asked, each.k, each.lm, float(each.glm), each.classes] for each in made],
+            "Local recoding (Mondrian, relaxed), to stand beside; kpareto does not release it",
+        )
+        click.echo(WARNING)
+    loss = next((name for name in ("glm", "lm") if name in found.names), None)
+    if loss is None or "k" not in found.names:
+        return ()
+    height = [float(each.glm) if loss == "glm" else each.lm for each in made]
+    return (Curve("Mondrian (local recoding)", np.array([float(each.k) for each in made]), np.array(height)),)
 
 
 def print_front(found: Front) -> None:

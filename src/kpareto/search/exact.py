@@ -111,9 +111,14 @@ def _whole(problem: Problem, lattice: Lattice, ties: Ties, threads: int | None, 
 
 
 def can_prune(problem: Problem) -> bool:
-    """Whether every objective has a bound: k (or its risk) and exact cell losses, under none or cap-max-k."""
+    """Whether every objective has a bound: k (or its risk) and exact cell losses, under none or cap-max-k.
+
+    Under constraint with a limit on k a node is admissible only if its classes below that k fit into the suppression
+    limit, so its k under cap-max-k is at least the limit, and at least the k of what is released.
+    """
+    rule = problem.suppression.rule
     return (
-        problem.suppression.rule in ("none", "cap-max-k")
+        (rule in ("none", "cap-max-k") or (rule == "constraint" and any(m.name == "k" for m, _ in problem.limits)))
         and problem.table.persons is None
         and all(_is_k(m) or (isinstance(m, CellLoss) and m.is_exact(problem.table)) for m in problem.objectives)
     )
@@ -211,7 +216,7 @@ class _Tree:
                 length += len(hierarchy.leaves)
         self.cuts = np.concatenate(pieces)
         rule = problem.suppression
-        self.allowed = rule.allowed(table.rows) if rule.rule == "cap-max-k" else 0
+        self.allowed = 0 if rule.rule == "none" else rule.allowed(table.rows)
         self.adds = np.array([isinstance(m, CellLoss) for m in problem.objectives], dtype=np.bool_)
         self.parts = np.zeros((len(problem.objectives), len(ordered), most), dtype=np.int64)
         for m, measure in enumerate(problem.objectives):
