@@ -226,7 +226,7 @@ def _binned(sizes: np.ndarray, rows: np.ndarray, first: int, suppressed: bool) -
     found = []
     low = first
     while len(sizes) and low <= int(sizes.max()):
-        high = 2 * low - 1
+        high = min(2 * low - 1, int(sizes.max())) if suppressed else 2 * low - 1
         there = (sizes >= low) & (sizes <= high)
         found.append(Sizes(low, high, int(there.sum()), int(rows[there].sum()), suppressed))
         low = 2 * low

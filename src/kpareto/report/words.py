@@ -157,7 +157,7 @@ def statement(point: Point, columns: Sequence[ColumnPart]) -> tuple[str, ...]:
     between = len(columns) - shown - hidden
     rule = problem.suppression
     allowed = rule.allowed(problem.table.rows)
-    cap = "" if rule.rule in ("none", "below-k") else f" At most {rule.limit:g} of the rows may be suppressed."
+    cap = "" if rule.rule in ("none", "below-k") else f" At most {rule.limit * 100:g}% of the rows may be suppressed."
     if rule.limit >= 1 and cap:
         cap = f" At most {allowed:,} rows may be suppressed."
     return (
