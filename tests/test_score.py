@@ -11,7 +11,8 @@ from kpareto.cuts import make_cuts, make_order
 from kpareto.datasets import adult_table
 from kpareto.errors import BadJob, BadTable
 from kpareto.partition import Suppression, partition
-from kpareto.score import Score
+from kpareto.problem import constrained, problem
+from kpareto.score import Score, score_of
 from kpareto.targets import cost_cm
 from tests.strategies import Case, cases
 
@@ -88,3 +89,25 @@ def test_persons_go_through_a_problem(case: Case) -> None:
     """The compiled searches count rows; tables that tell persons apart are refused with a way out."""
     with pytest.raises(BadJob, match="tells persons apart"):
         Score(case.table, make_cuts(case.table.hierarchies), {"lm": 1}, 2)
+
+
+def test_problems_that_the_compiled_searches_take() -> None:
+    """One known loss and k alone: below-k, constraint with a cap, none with k as a limit; anything else is left."""
+    table = adult_table("iyengar_157", sensitive="race")
+    space = make_cuts(table.hierarchies)
+    free = score_of(problem(table, ["lm"], Suppression("below-k", k=25)), space)
+    assert free is not None
+    assert (free.k, free.allowed) == (25, table.rows)
+    capped = score_of(problem(table, ["cm"], constrained({"k": 10}, 0.01), {"k": 10}), space)
+    assert capped is not None
+    assert (capped.k, capped.allowed) == (10, 301)
+    bare = score_of(problem(table, ["lm"], Suppression("none"), {"k": 5}), space)
+    assert bare is not None
+    assert (bare.k, bare.allowed) == (5, 0)
+    one = score_of(problem(table, ["lm"], constrained({"k": 10}, 1), {"k": 10}), space)
+    assert one is not None
+    assert one.allowed == 1
+    assert score_of(problem(table, ["k", "lm"], Suppression("below-k", k=25)), space) is None
+    assert score_of(problem(table, ["dcn"], Suppression("below-k", k=25)), space) is None
+    assert score_of(problem(table, ["lm"], constrained({"k": 10, "l": 2}, 0.1), {"k": 10, "l": 2}), space) is None
+    assert score_of(problem(table, ["lm"], 0.01), space) is None

@@ -6,6 +6,7 @@ limit allows, the genome is infeasible. Other measures and rules go through Prob
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,10 +19,11 @@ from kpareto import kernels
 from kpareto import measures as _measures  # noqa: F401  (fills the table of names)
 from kpareto.batch import CutCounter, fits_batch
 from kpareto.cuts import Cuts
-from kpareto.errors import BadJob, BadTable
+from kpareto.errors import BadInput, BadJob, BadTable
 from kpareto.loss import CellLoss
 from kpareto.measure import Measure, make, parameters_of
 from kpareto.partition import Partition, Suppression, partition
+from kpareto.problem import Problem
 from kpareto.rollup import HistNumber, Histograms, Wanted
 from kpareto.table import Counts, Table
 
@@ -231,3 +233,26 @@ class Score:
         if made.suppressed_rows > self.allowed:
             return float("inf")
         return float(sum(Fraction(weight) * Fraction(measure(made)) for measure, weight in self._measures))
+
+
+def score_of(problem: Problem, space: Cuts) -> Score | None:
+    """The score of a problem that the compiled searches can take, or None.
+
+    One loss they know, and k as the only limit: under the rule below-k, under constraint, or as a limit under none.
+    """
+    if len(problem.objectives) != 1 or problem.table.persons is not None or problem.suppression.rows != "drop":
+        return None
+    limits = {measure.name: threshold for measure, threshold in problem.limits}
+    rule, rows = problem.suppression.rule, problem.table.rows
+    if rule == "below-k" and not limits:
+        k, share = problem.suppression.k or 1, 1.0
+    elif rule in ("none", "constraint") and set(limits) == {"k"}:
+        allowed = 0 if rule == "none" else min(problem.suppression.allowed(rows), rows)
+        k, share = max(1, math.ceil(limits["k"])), min(1.0, (allowed + 0.5) / rows) if allowed else 0.0
+    else:
+        return None
+    try:
+        score = Score(problem.table, space, {problem.objectives[0].name: 1.0}, k, share)
+        return score if score.evaluation else None
+    except BadInput:
+        return None
