@@ -190,14 +190,16 @@ def _grow(state: dict[str, np.ndarray]) -> None:
 
 @dataclass(frozen=True)
 class Genitor:
-    """GENITOR behind the seam: minimizes the first objective of any problem; infeasible genomes are last.
+    """GENITOR behind the seam: minimizes one objective of any problem, ties by the others; infeasible genomes are last.
 
+    It wants a k that is given (the rule below-k, or a limit): with k among the objectives take nsga2 or improve.
     Children are bred ``together`` from one population and inserted one after the other; 1 is the paper's order.
     """
 
     settings: Settings = field(default_factory=Settings)
     seeds: np.ndarray | None = None  # (n, genes) genomes to begin with
     together: int = 8
+    objective: int = 0  # the place of the objective to be minimized
     name: str = "genitor"
 
     def moves(self, space: Space, rng: np.random.Generator) -> Moves:
@@ -210,7 +212,7 @@ class Genitor:
         genomes = first_genomes(space, chosen.population, rng, chosen.start, () if self.seeds is None else self.seeds)
         numbers = yield genomes
         ranked = sorted(
-            (_merit(bool(f), int(s), key), i)
+            (self._merit(bool(f), int(s), key), i)
             for i, (f, s, key) in enumerate(
                 zip(numbers.feasible, numbers.suppressed, numbers.keys.tolist(), strict=True)
             )
@@ -229,7 +231,7 @@ class Genitor:
             for child, f, s, key in zip(
                 batch, numbers.feasible, numbers.suppressed, numbers.keys.tolist(), strict=True
             ):
-                merit = _merit(bool(f), int(s), key)
+                merit = self._merit(bool(f), int(s), key)
                 if merit >= population[-1][0] or (not chosen.duplicates and child.tobytes() in held):
                     continue
                 held.discard(population.pop()[1].tobytes())
@@ -237,6 +239,11 @@ class Genitor:
                 idle = 0
                 place = _after(population, merit)
                 population.insert(place, (merit, child))
+
+    def _merit(self, feasible: bool, suppressed: int, keys: list[int]) -> tuple[int, ...]:
+        """Lower is better: feasible ones first and by their keys, the others by the rows they suppress."""
+        ordered = (keys[self.objective], *keys[: self.objective], *keys[self.objective + 1 :])
+        return (0, *ordered) if feasible else (1, suppressed, *ordered)
 
     def _children(
         self, space: Cuts, population: list[tuple[tuple[int, ...], np.ndarray]], rng: np.random.Generator
@@ -258,11 +265,6 @@ class Genitor:
         if chosen.immigrants:
             children = immigrate(space, children, rng, chosen.immigrants)
         return mutate(space, children, rng, chosen.mutation) if chosen.mutation else children
-
-
-def _merit(feasible: bool, suppressed: int, keys: list[int]) -> tuple[int, ...]:
-    """Lower is better: feasible ones first and by their keys, the others by the rows they suppress."""
-    return (0, *keys) if feasible else (1, suppressed, *keys)
 
 
 def _after(population: list[tuple[tuple[int, ...], np.ndarray]], merit: tuple[int, ...]) -> int:
