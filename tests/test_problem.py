@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kpareto.compiled import real_keys
@@ -122,6 +122,8 @@ def test_a_users_measure_never_passes_for_a_built_in_one(case: Case) -> None:
 
 
 @given(st.lists(st.floats(allow_nan=False), min_size=2, max_size=20), st.booleans())
+@example([0.0, 5e-324], False)
+@example([float("inf"), float("-inf"), 0.0, -0.0, 1e308], True)
 def test_real_keys_sort_as_the_numbers_do(values: list[float], higher: bool) -> None:
     """A better number never has a larger key, and the same number the same key."""
     array = np.array(values)

@@ -230,7 +230,8 @@ def _real(value: Callable[[Counted], np.ndarray], higher: bool = False) -> Readi
 def real_keys(values: np.ndarray, higher: bool = False) -> np.ndarray:
     """Real numbers as whole numbers that sort alike after rounding to twelve digits; lower is better."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        size = np.where((values == 0) | np.isinf(values), 1.0, 10.0 ** np.floor(np.log10(np.abs(values))))
+        ranked = np.abs(values)
+        size = np.where((ranked < 1e-290) | np.isinf(values), 1.0, 10.0 ** np.floor(np.log10(ranked)))
         rounded = np.round(values / size, DIGITS - 1) * size + 0.0  # + 0.0 makes -0.0 a 0.0
     signed = np.ascontiguousarray(-rounded if higher else rounded) + 0.0
     bits = signed.view(np.int64)

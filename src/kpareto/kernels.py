@@ -164,9 +164,16 @@ def class_number(kind, hist, size, totals, rows, parameter):
 @njit(cache=True, nogil=True)
 def recursive_number(hist, l_wanted):
     """The smallest c for which the class is recursive (c, l)-diverse: r_1 / (r_l + … + r_m); infinite if m < l."""
-    ranked = np.sort(hist)[::-1]
+    values = hist.shape[0]
+    ranked = np.zeros(values, dtype=np.int64)
+    for v in range(values):  # by insertion, largest first: few values, and np.sort takes seconds to compile
+        place = v
+        while place > 0 and ranked[place - 1] < hist[v]:
+            ranked[place] = ranked[place - 1]
+            place -= 1
+        ranked[place] = hist[v]
     tail = 0.0
-    for v in range(l_wanted - 1, ranked.shape[0]):
+    for v in range(l_wanted - 1, values):
         tail += ranked[v]
     return ranked[0] / tail if tail > 0 else math.inf
 
@@ -237,8 +244,8 @@ def keep_last(found, lost, n, every):
 
 @njit(cache=True, nogil=True)
 def mark_failing(
-    sizes, counts, hists, size, lane_bits, limit_kinds, limit_segments, limits, segments, first_words, totals, rows, failing,
-    room,
+    sizes, counts, hists, size, lane_bits, limit_kinds, limit_segments, limits, segments, first_words, totals, rows,
+    failing, room,
 ):  # fmt: skip
     """The rule constraint: failing[i] = 1 where class i misses a limit; kind -1 is the limit on class size."""
     lost = 0
@@ -463,9 +470,11 @@ def hist_numbers(
 
 @njit(cache=True, nogil=True)
 def grown_ints(rows, used):
-    """The same rows with twice the room."""
+    """The same rows with twice the room. Loops, because numba compiles a slice assignment for seconds."""
     bigger = np.zeros((max(2 * rows.shape[0], 64), rows.shape[1]), dtype=rows.dtype)
-    bigger[:used] = rows[:used]
+    for i in range(used):
+        for j in range(rows.shape[1]):
+            bigger[i, j] = rows[i, j]
     return bigger
 
 
@@ -519,9 +528,11 @@ def walk(
     room = np.zeros(max(totals.shape[0], 1), dtype=np.int64)
     sizes = np.zeros(depth_count, dtype=np.int64)
     level = levels.copy()
-    table_keys[0] = keys
-    table_counts[0] = counts
-    table_hists[0] = hists
+    for i in range(size0):
+        table_keys[0, i] = keys[i]
+        table_counts[0, i] = counts[i]
+        for w in range(words):
+            table_hists[0, w, i] = hists[w, i]
     sizes[0] = size0
     losses = cells.shape[0]
     # At the innermost depth the fields from the bottom up are: last column, then the first, second, …
@@ -530,8 +541,7 @@ def walk(
     for a in range(columns - 1):
         shifts[a] = at
         at += bits[a]
-    nodes = np.zeros(64, dtype=np.int64)
-    zs = np.zeros(64, dtype=np.int64)
+    labels = np.zeros((64, 2), dtype=np.int64)  # node number, threshold
     ints = np.zeros((64, INTS + losses), dtype=np.int64)
     reals = np.zeros((64, kinds.shape[0]), dtype=np.float64)
     used = 0
@@ -570,24 +580,21 @@ def walk(
                 n = size_thresholds(here, size, allowed, found, lost, rule == CAP_THRESHOLD)
             elif rule == CONSTRAINT:
                 lost[0] = mark_failing(
-                    here, here, hist, size, lane_bits, limit_kinds, limit_segments, limits, segments, first_words, totals,
-                    rows, failing, room,
+                    here, here, hist, size, lane_bits, limit_kinds, limit_segments, limits, segments, first_words,
+                    totals, rows, failing, room,
                 )  # fmt: skip
             number = 0
             for b in range(columns):
                 number += level[b] * strides[b]
             for j in range(n):
-                if used == nodes.shape[0]:
+                if used == labels.shape[0]:
                     ints = grown_ints(ints, used)
-                    nodes = np.append(nodes, np.zeros(ints.shape[0] - used, dtype=np.int64))
-                    zs = np.append(zs, np.zeros(ints.shape[0] - used, dtype=np.int64))
-                    more = np.zeros((ints.shape[0], kinds.shape[0]), dtype=np.float64)
-                    more[:used] = reals[:used]
-                    reals = more
+                    labels = grown_ints(labels, used)
+                    reals = grown_ints(reals, used)
                 row = ints[used]
                 z = found[j]
-                nodes[used] = number
-                zs[used] = z
+                labels[used, 0] = number
+                labels[used, 1] = z
                 if sizes_wanted or rule == NONE or rule == BELOW_K or rule == CONSTRAINT:
                     size_numbers(here, here, size, z, failing, marked, risky_below, row)
                 else:
@@ -639,7 +646,7 @@ def walk(
                 table_keys[depth], table_counts[depth], table_hists[depth], sizes[depth],
                 (np.int64(1) << bits[a]) - 1, merges[start : start + group_counts[a, level[a] - 1]], to,
             )  # fmt: skip
-    return nodes[:used], zs[:used], ints[:used], reals[:used]
+    return labels[:used, 0], labels[:used, 1], ints[:used], reals[:used]
 
 
 @njit(cache=True, nogil=True)
@@ -859,13 +866,21 @@ def cap_threshold(sizes, counts, n, allowed):
         ones += counts[i] if sizes[i] == 1 else 0
     if smallest > allowed or ones > allowed:
         return smallest
-    order = np.argsort(sizes[:n])
+    small = np.zeros(allowed + 1, dtype=np.int64)  # rows in classes of each size
+    above = np.int64(2**62)
+    largest = np.int64(0)
+    for i in range(n):
+        largest = max(largest, sizes[i])
+        if sizes[i] <= allowed:
+            small[sizes[i]] += counts[i]
+        else:
+            above = min(above, sizes[i])
     lost = np.int64(0)
-    for at in range(n):
-        lost += counts[order[at]]
+    for size in range(1, allowed + 1):
+        lost += small[size]
         if lost > allowed:
-            return sizes[order[at]]
-    return sizes[order[n - 1]] + 1
+            return np.int64(size)
+    return above if above < 2**62 else largest + 1
 
 
 @njit(cache=True, nogil=True)
@@ -981,7 +996,7 @@ def pareto(keys):
     return kept
 
 
-# -- branch and bound over partial nodes (search/exact.py) ---------------------------------------------------------------
+# -- branch and bound over partial nodes (search/exact.py) ------------------------------------------------------------
 
 
 @njit(cache=True, nogil=True)

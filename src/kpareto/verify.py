@@ -18,6 +18,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -166,8 +167,8 @@ def _rows(path: Path) -> Iterator[list[str]]:
                     texts = [[text(value) for value in column.to_pylist()] for column in batch.columns]
                     yield from map(list, zip(*texts, strict=True))
         else:
-            csv.field_size_limit(2**31 - 1)
-            with path.open(encoding="utf-8", newline="") as lines:
+            with path.open(encoding="utf-8", newline="") as lines, ExitStack() as after:
+                after.callback(csv.field_size_limit, csv.field_size_limit(2**31 - 1))  # the setting is everybody's
                 yield from csv.reader(lines, strict=True)
     except (OSError, ValueError, csv.Error) as error:
         raise Unsafe(f"The release {str(path)!r} cannot be read ({str(error).partition(chr(10))[0]}).") from error
