@@ -176,6 +176,24 @@ def apply(
 
 
 @commands.command()
+@click.argument("front_or_job", metavar="FRONT")
+@click.option(
+    "-o", "--output", metavar="FILE", default="report.html", show_default=True, help="Ends in .html, .md or .json."
+)
+@click.option("--choose", metavar="WORDS", help="Instead of the job's: k=5, knee, id=17, 'prefer: lm=0.2, cm=0.2'.")
+@click.option("--template", is_flag=True, help="The form that EMA 0070 and HIPAA ask for, filled in, instead.")
+@click.option("--confidential", is_flag=True, help="With original rows and small counts: for your own eyes.")
+@quiet_option
+def report(front_or_job: str, output: str, choose: str | None, template: bool, confidential: bool, quiet: bool) -> None:
+    """Write a report on the chosen point of FRONT (a job file, its front as JSON, or the word adult)."""
+    from kpareto.console import remark
+    from kpareto.report import write_report, write_template
+
+    write = write_template if template else write_report
+    remark(f"Report: {write(front_or_job, output, choose=choose, confidential=confidential)}", quiet)
+
+
+@commands.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--quick", is_flag=True, help="Tiny sizes: shows that everything runs, and proves nothing.")
 @json_option

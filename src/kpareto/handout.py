@@ -115,8 +115,8 @@ def release_job(
     limits = release_limits(job, point)
     if limits["k"] <= 1 and "k" not in job.limits:
         raise Unsafe(
-            f"The chosen point has k = {limits['k']:g}: rows would leave as they are. Choose another with --choose k=5, "
-            "or say --set limits.k=1 if that is meant."
+            f"The chosen point has k = {limits['k']:g}: rows would leave as they are. Choose another with "
+            "--choose k=5, or say --set limits.k=1 if that is meant."
         )
     unseen = _unique_after(job, point, how)
     warned = warnings_for(point, how, limits, unseen)

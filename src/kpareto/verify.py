@@ -3,9 +3,8 @@
 The file is read cell by cell with Python's csv module (pyarrow for Parquet) and counted into plain dicts:
 ``classes[labels] = Class(rows, {sensitive column: {value: rows}})``. Every claim is then worked out again from these
 counts, in the words of its definition. With the public part alone, the distances t, beta and delta are to the
-distribution in the release itself; the confidential part also holds the distribution in the whole table, and the
-claims against it are checked as well. Claims that no one can recompute without the input (persons, for example) are
-listed in the certificate as ``"recomputed": false`` and are not checked here.
+distribution in the release itself; the confidential part also holds that of the whole table, checked as well.
+Claims that need the input (persons, for example) stand there as ``"recomputed": false`` and are not checked here.
 """
 
 from __future__ import annotations
