@@ -7,13 +7,11 @@ import json
 import shutil
 import sys
 import traceback
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
-from urllib.parse import unquote
+from typing import Any
 
-from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -24,39 +22,11 @@ from kpareto.front import Front
 from kpareto.web import exploring, releasing
 from kpareto.web.guard import REPORT_POLICY, inside, plain_name
 from kpareto.web.searching import Searching
-from kpareto.web.sessions import Session, Sessions
+from kpareto.web.sessions import Session
+from kpareto.web.uploads import TooLarge, aside, locked, session_of, sessions_of, upload
 
-Answer = TypeVar("Answer")
 PACE = 0.15  # seconds between two looks at a search
 MOST_JSON = 4 << 20  # bytes of a question
-
-
-class TooLarge(BadInput):
-    """More was sent than is taken."""
-
-
-async def aside(work: Callable[[], Answer]) -> Answer:
-    """Do work in a thread, so that the page stays responsive."""
-    return await to_thread.run_sync(work)
-
-
-async def locked(session: Session, work: Callable[[], Answer]) -> Answer:
-    """Do work in a thread, one piece at a time for a session."""
-
-    def alone() -> Answer:
-        with session.lock:
-            return work()
-
-    return await aside(alone)
-
-
-def _sessions(request: Request) -> Sessions:
-    found: Sessions = request.app.state.sessions
-    return found
-
-
-def _session(request: Request) -> Session:
-    return _sessions(request).get(request.path_params["session"])
 
 
 async def _question(request: Request) -> dict[str, Any]:
@@ -92,7 +62,7 @@ async def about(request: Request) -> Response:
     from kpareto.schema import ROLES
     from kpareto.searches import METHODS
 
-    sessions = _sessions(request)
+    sessions = sessions_of(request)
     files = await aside(sessions.files)
     return JSONResponse(
         {
@@ -110,7 +80,7 @@ async def about(request: Request) -> Response:
 
 async def new_session(request: Request) -> Response:
     """A fresh session; where the server was started with a job, it is loaded."""
-    sessions = _sessions(request)
+    sessions = sessions_of(request)
     session = sessions.make()
     first = request.app.state.settings.job
     if first is not None:
@@ -120,13 +90,13 @@ async def new_session(request: Request) -> Response:
 
 async def state(request: Request) -> Response:
     """Everything of a session."""
-    session = _session(request)
+    session = session_of(request)
     return JSONResponse(await locked(session, session.state))
 
 
 async def keep_view(request: Request) -> Response:
     """What the page shows, so that it comes back after a reload."""
-    session = _session(request)
+    session = session_of(request)
     given = await _question(request)
     if len(json.dumps(given)) > 20_000:
         raise TooLarge("The view is larger than the page would ever send.")
@@ -148,70 +118,15 @@ def _open(session: Session, name: str) -> None:
 
 async def open_file(request: Request) -> Response:
     """Open a data or job file of the working folder, or adult."""
-    session = _session(request)
+    session = session_of(request)
     name = str((await _question(request)).get("name", ""))
     await locked(session, partial(_open, session, name))
     return JSONResponse(await locked(session, session.state))
 
 
-async def upload(request: Request) -> Response:
-    """Take a file that was dropped on the page: data, a job, or a release to verify with its certificate."""
-    session = _session(request)
-    kind = request.path_params["kind"]
-    if kind not in ("data", "job", "release", "certificate"):
-        raise BadInput(f"Nothing can be uploaded as {kind!r}.")
-    name = plain_name(unquote(request.headers.get("x-name", "")), kind)
-    folder = session.uploads if kind == "data" else session.own / f"verify-{kind}"
-    folder.mkdir(exist_ok=True)
-    target = inside(folder, name)
-    await _receive(request, target, request.app.state.settings.upload_limit)
-    if kind == "data":
-        await locked(session, partial(session.open_upload, name))
-    elif kind == "job":
-        await locked(session, partial(_open_uploaded_job, session, target))
-    else:
-        for other in folder.iterdir():
-            if other != target:
-                other.unlink()
-        return JSONResponse({"name": name})
-    return JSONResponse(await locked(session, session.state))
-
-
-def _open_uploaded_job(session: Session, target: Path) -> None:
-    try:
-        text = target.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise BadJob(f"{target.name!r} is no job file: it is not UTF-8 text.") from None
-    finally:
-        target.unlink(missing_ok=True)
-    session.open_job(text, target.name)
-
-
-async def _receive(request: Request, target: Path, limit: int) -> None:
-    """Write what is sent to a file; too much is refused at once, and nothing of it stays."""
-    sentence = f"The file is larger than {limit / 2**20:,.0f} MB, the most that can be uploaded. Put it into the "
-    sentence += "working folder and open it from there, or start kpareto serve with a larger --upload-limit."
-    if int(request.headers.get("content-length") or 0) > limit:
-        raise TooLarge(sentence)
-    part = target.with_name(target.name + ".part")
-    size = 0
-    try:
-        with part.open("wb") as file:
-            async for chunk in request.stream():
-                size += len(chunk)
-                if size > limit:
-                    raise TooLarge(sentence)
-                file.write(chunk)
-        if size == 0:
-            raise BadInput(f"The file {target.name!r} is empty.")
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
-
-
 async def put_job(request: Request) -> Response:
     """The job as the page changed it."""
-    session = _session(request)
+    session = session_of(request)
     given = await _question(request)
     await locked(session, partial(session.take_draft, given))
     return JSONResponse({"draft": session.draft})
@@ -219,7 +134,7 @@ async def put_job(request: Request) -> Response:
 
 async def save_job(request: Request) -> Response:
     """Write the job into the working folder."""
-    session = _session(request)
+    session = session_of(request)
     name = str((await _question(request)).get("name", "job.toml"))
 
     def work() -> list[str]:
@@ -233,7 +148,7 @@ async def save_job(request: Request) -> Response:
 
 async def download_job(request: Request) -> Response:
     """The job as a file."""
-    session = _session(request)
+    session = session_of(request)
 
     def work() -> Path:
         stem = plain_name(Path(session.job.source).name.split(".")[0], "job")
@@ -245,14 +160,14 @@ async def download_job(request: Request) -> Response:
 
 async def hierarchy(request: Request) -> Response:
     """The hierarchy of a column."""
-    session = _session(request)
+    session = session_of(request)
     column = request.query_params.get("column", "")
     return JSONResponse(await locked(session, partial(session.hierarchy_view, column)))
 
 
 async def edit_hierarchy(request: Request) -> Response:
     """One edit of a hierarchy."""
-    session = _session(request)
+    session = session_of(request)
     given = await _question(request)
     work = partial(session.edit_hierarchy, str(given.get("column", "")), str(given.get("action", "")), given)
     return JSONResponse(await locked(session, work))
@@ -260,7 +175,7 @@ async def edit_hierarchy(request: Request) -> Response:
 
 async def start_search(request: Request) -> Response:
     """Start the job's search, or let a stopped one go on."""
-    session = _session(request)
+    session = session_of(request)
     resume = bool((await _question(request)).get("resume"))
 
     def work() -> dict[str, Any]:
@@ -279,7 +194,7 @@ async def start_search(request: Request) -> Response:
 
 async def cancel_search(request: Request) -> Response:
     """Ask the search to stop."""
-    session = _session(request)
+    session = session_of(request)
     if session.search is not None:
         session.search.cancel()
     return JSONResponse({})
@@ -287,7 +202,7 @@ async def cancel_search(request: Request) -> Response:
 
 async def events(request: Request) -> Response:
     """The search as it goes, as server-sent events, until it ends."""
-    session = _session(request)
+    session = session_of(request)
 
     async def stream() -> AsyncIterator[str]:
         seen = -1
@@ -311,41 +226,41 @@ async def events(request: Request) -> Response:
 
 async def front(request: Request) -> Response:
     """The finished front."""
-    session = _session(request)
+    session = session_of(request)
     return JSONResponse(await aside(lambda: exploring.front_view(_front(session))))
 
 
 async def pair(request: Request) -> Response:
     """The front of two objectives."""
-    session = _session(request)
+    session = session_of(request)
     x, y = (request.query_params.get(axis, "") for axis in "xy")
     return JSONResponse(await aside(lambda: exploring.pair_view(_front(session), x, y)))
 
 
 async def prefer(request: Request) -> Response:
     """The point nearest to a wish."""
-    session = _session(request)
+    session = session_of(request)
     wishes = await _question(request)
     return JSONResponse({"id": await aside(lambda: exploring.prefer(_front(session), wishes))})
 
 
 async def point(request: Request) -> Response:
     """All about one point."""
-    session = _session(request)
+    session = session_of(request)
     place = _place(request.path_params["place"])
     return JSONResponse(await aside(lambda: exploring.point_view(_front(session), place)))
 
 
 async def tree(request: Request) -> Response:
     """The decision tree's error at one point."""
-    session = _session(request)
+    session = session_of(request)
     place = _place(request.path_params["place"])
     return JSONResponse(await aside(lambda: exploring.tree_view(_front(session), place)))
 
 
 async def compare(request: Request) -> Response:
     """Two points side by side."""
-    session = _session(request)
+    session = session_of(request)
     asked = request.query_params
     one, two = _place(asked.get("a")), _place(asked.get("b"))
     by, what = asked.get("by") or None, asked.get("what", "class-size")
@@ -354,7 +269,7 @@ async def compare(request: Request) -> Response:
 
 async def check(request: Request) -> Response:
     """Limits and warnings of a point, before anything is released."""
-    session = _session(request)
+    session = session_of(request)
     place = _place(request.path_params["place"])
     searched = _searched(session)
     return JSONResponse(await locked(session, lambda: releasing.check(searched.job, _front(session), place)))
@@ -369,7 +284,7 @@ def _searched(session: Session) -> Searching:
 
 async def release(request: Request) -> Response:
     """Release a point: written, verified, certified, reported; then ready to be downloaded."""
-    session = _session(request)
+    session = session_of(request)
     given = await _question(request)
     place, target = _place(given.get("point")), str(given.get("target") or "release.csv")
     searched = _searched(session)
@@ -385,7 +300,7 @@ async def release(request: Request) -> Response:
 
 async def download(request: Request) -> Response:
     """A file of the last release."""
-    session = _session(request)
+    session = session_of(request)
     place = inside(session.outbox, request.path_params["name"])
     if not place.is_file():
         raise BadInput(f"There is no file {request.path_params['name']!r} to download. Release first.")
@@ -394,7 +309,7 @@ async def download(request: Request) -> Response:
 
 async def report(request: Request) -> Response:
     """The report of a point, to look at."""
-    session = _session(request)
+    session = session_of(request)
     place = _place(request.path_params["place"])
     secret = request.query_params.get("confidential") == "1"
     text = await aside(lambda: releasing.report_page(_front(session), place, confidential=secret))
@@ -404,7 +319,7 @@ async def report(request: Request) -> Response:
 
 async def verify(request: Request) -> Response:
     """Check the uploaded release against the uploaded certificate."""
-    session = _session(request)
+    session = session_of(request)
     found = []
     for kind in ("release", "certificate"):
         folder = session.own / f"verify-{kind}"

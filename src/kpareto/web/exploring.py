@@ -15,7 +15,6 @@ from kpareto.front import Front, is_privacy
 from kpareto.plots import LOGGED
 from kpareto.properties import PROPERTIES
 from kpareto.report import make_report
-from kpareto.shell import sentence
 
 CLOUD = 20_000
 GROUPS = 40  # groups of a column that are compared one by one
@@ -59,11 +58,20 @@ def front_view(front: Front) -> dict[str, Any]:
         "seconds": made.seconds,
         "evaluated": made.evaluated,
         "size": front.space.size if front.space.size < 2**53 else float(front.space.size),
-        "sentence": sentence(front),
+        "sentence": _proof(front),
         "prices": _prices(front),
         "groups": _group_columns(front),
         "target": [counts.name for counts in front.problem.table.targets],
     }
+
+
+def _proof(front: Front) -> str:
+    """What the search proves about the front."""
+    made = front.provenance
+    text = f"{made.evaluated:,} recodings counted of {front.space.size:,} in {made.seconds:.1f} s."
+    if made.complete:
+        return f"{text} No trade-off is missing."
+    return f"{text} Not complete: {made.note or 'a heuristic search may have missed points'}."
 
 
 def _number(value: float) -> float | int | None:

@@ -209,12 +209,13 @@ async def _page(
 ) -> None:
     """A page of one sentence."""
     refresh = '<meta http-equiv="refresh" content="0;url=/">' if moves_on else ""
+    head = f'<meta charset="utf-8">{refresh}<link rel="icon" href="data:,"><title>kpareto</title>'
     asks = (
         '<form method="post" action="/login"><label>Password <input type="password" name="password" autofocus '
         'autocomplete="current-password"></label> <button>Open</button></form>'
     )
     text = (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">{refresh}<title>kpareto</title></head>'
+        f'<!DOCTYPE html><html lang="en"><head>{head}</head>'
         f"<body><main><h1>kpareto</h1><p>{html.escape(sentence)}</p>{asks if form else ''}</main></body></html>"
     )
     await _send(send, status, "text/html; charset=utf-8", text, cookie)
