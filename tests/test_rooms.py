@@ -64,6 +64,7 @@ ROOMS = [
     "sampling",
     "representatives",
     "trees",
+    "single",
     "run",
     "population",
     "risk",

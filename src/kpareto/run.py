@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from kpareto._version import __version__
+from kpareto.cuts import Cuts
 from kpareto.dominance import Ties
 from kpareto.errors import BadInput, Interrupted
 from kpareto.front import Front, Provenance, make_front
@@ -28,6 +29,7 @@ from kpareto.problem import problem as make_problem
 from kpareto.search import Search
 from kpareto.search.exact import CLOUD, State, Stopped, exact_front
 from kpareto.searches import METHODS, check_method, make_search, make_space
+from kpareto.single import can_run_single, run_single
 from kpareto.space import Lattice, Space
 from kpareto.table import Table
 from kpareto.whole import whole
@@ -310,4 +312,6 @@ def front(
         return exact_front(made)
     check_method(method, METHODS.get(method, ("lattice",))[0])
     space = make_space(METHODS[method][0], bound)
+    if isinstance(space, Cuts) and can_run_single(method, made, space):
+        return run_single(method, made, space, BUDGET, seed)
     return run(made, space, make_search(method, made, space, {}), BUDGET, seed)

@@ -13,6 +13,7 @@ import click
 import numpy as np
 
 from kpareto.console import progress, remark, show_table
+from kpareto.cuts import Cuts
 from kpareto.errors import BadJob
 from kpareto.front import Front, Point
 from kpareto.job import Job, load_job
@@ -20,6 +21,7 @@ from kpareto.plots import Curve
 from kpareto.problem import Problem
 from kpareto.run import Cancelled, run, run_exact
 from kpareto.searches import check_method, make_search, make_space
+from kpareto.single import can_run_single, run_single
 from kpareto.space import Lattice, Space
 from kpareto.whole import write_whole
 
@@ -53,6 +55,9 @@ def search_front(job: Job, problem: Problem, quiet: bool, checkpoint: Path | Non
             threads = job.options.get("threads")
             return run_exact(problem, job.options.get("ties", "all"), threads, report, checkpoint)
     space: Space = make_space(job.space, problem.table)
+    if isinstance(space, Cuts) and can_run_single(job.method, problem, space):
+        with progress(f"Searching ({job.method})", job.budget, quiet) as advance:
+            return run_single(job.method, problem, space, job.budget, job.seed, job.options, _difference(advance))
     search = make_search(job.method, problem, space, job.options)
     with progress(f"Searching ({job.method})", job.budget, quiet) as advance:
         return run(problem, space, search, job.budget, job.seed, _difference(advance), checkpoint)
