@@ -635,3 +635,16 @@ def test_the_page_about_reports_runs() -> None:
     found = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
     assert found.attempted > 5
     assert found.failed == 0
+
+
+def test_a_target_brings_the_error_of_a_decision_tree(tmp_path: Path) -> None:
+    """IY-12: with a target column the report tells what recoding costs a tree; without one it says nothing of trees."""
+    pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'kpareto[ml]'")
+    job = tmp_path / "job.toml"
+    job.write_text(
+        '[data]\nsource = "adult"\n[columns.salary-class]\nrole = "target"\n[suppression]\nlimit = 0.01\n'
+        '[search]\nobjectives = ["k", "cm"]\n[release]\nchoose = "k=5"\n'
+    )
+    text = write_report(job, tmp_path / "r.md").read_text()
+    assert "A decision tree told 'salary-class' wrong in" in text
+    assert "decision tree" not in write_report("adult", tmp_path / "plain.md").read_text()

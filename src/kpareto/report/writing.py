@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from kpareto.front import Front, Point
 from kpareto.front_file import front_data, load_front
 from kpareto.handout import handling_of, release_limits
 from kpareto.job import Job, load_job
+from kpareto.partition import Partition
 from kpareto.queries import unique_rows
 from kpareto.release import Release
 from kpareto.report.gather import context_of, make_report
@@ -23,11 +25,13 @@ from kpareto.report.page import html, template_html
 from kpareto.report.plain import markdown, template_markdown
 from kpareto.report.shape import Report
 from kpareto.shell import choose_point, search_front
+from kpareto.trees import tree_error
 from kpareto.verify import file_digest
 from kpareto.whole import checked, write_whole
 
 Form = Literal["html", "markdown", "json"]
 FORMS: Mapping[str, Form] = {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json"}
+MOST_VALUES = 30  # of a numeric target that a tree is asked to tell
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +163,7 @@ def report_of(
             certificate = lying[1]
             context = replace(context, certificate=True, unique=unique_rows(lying[0]))
     tests = attack(context.partition, limits, point.front.problem.suppression)
-    return make_report(
+    report = make_report(
         point,
         context,
         certificate=certificate,
@@ -168,6 +172,22 @@ def report_of(
         date=date,
         confidential=confidential,
     )
+    told = use_sentence(context.partition)
+    if told:
+        report = replace(report, summary=replace(report.summary, sentences=(*report.summary.sentences, told)))
+    return report
+
+
+def use_sentence(made: Partition) -> str:
+    """What the recoding costs somebody who predicts the target (IY-12): a tree's error before and after.
+
+    Nothing where there is no target with two values, or where scikit-learn is not installed.
+    """
+    if not made.table.targets or len(made.table.targets[0].values) < 2 or find_spec("sklearn") is None:
+        return ""
+    if made.table.targets[0].numbers is not None and len(made.table.targets[0].values) > MOST_VALUES:
+        return ""  # a number to be estimated, not a class to be told
+    return tree_error(made).sentence()
 
 
 def _lying(job: Job, point: Point) -> tuple[Path, Mapping[str, Any]] | None:
