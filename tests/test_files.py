@@ -6,7 +6,11 @@ import csv
 import gzip
 import hashlib
 import io
+import os
 import random
+import subprocess
+import sys
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kpareto import files
 from kpareto.delimited import Csv
 from kpareto.errors import BadInput, BadJob, BadSchema, BadTable
 from kpareto.files import engine, file_digest
@@ -320,3 +325,23 @@ def test_the_engine_leaves_nothing_behind() -> None:
         setting = started.connection.sql("SELECT current_setting('autoinstall_known_extensions')").fetchall()
         assert setting == [(False,)]
     assert not folder.exists()
+
+
+def test_folders_of_killed_programs_are_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder whose process is gone goes too; one of a living process, and a stranger's, stay."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    left, living, other = (
+        tmp_path / f"kpareto-rows-{dead.pid}-abc",
+        tmp_path / f"kpareto-rows-{os.getpid()}-abc",
+        tmp_path / "kpareto-rows-notes-abc",
+    )
+    for folder in (left, living, other):
+        folder.mkdir()
+        (folder / "rows.csv").write_text("secret")
+    with files.engine() as started:
+        assert started.folder.name.startswith(f"kpareto-rows-{os.getpid()}-")
+    assert not left.exists()
+    assert living.exists()
+    assert other.exists()

@@ -6,11 +6,13 @@ Columns get names of our own (c0, c1, …) by their position, so no name of the 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 Ask = Callable[[str], "duckdb.DuckDBPyRelation"]  # runs a query
 
+FOLDER = "kpareto-rows-"  # temporary folders: this, the process that made it, and a random end
 PARTS = (".parquet", ".parq", ".pq")
 # Types whose values have no text, and types that only the engine itself can write as text.
 _REFUSED = re.compile(r"\]$|^(STRUCT|MAP|UNION|BLOB|INTERVAL|GEOMETRY|VARIANT)\b")
@@ -42,12 +45,32 @@ class Engine:
     folder: Path
 
 
+def sweep() -> None:
+    """Remove the folders that killed programs of ours left behind: they may hold copies of rows."""
+    for left in Path(tempfile.gettempdir()).glob(f"{FOLDER}*-*"):
+        number = left.name.removeprefix(FOLDER).partition("-")[0]
+        with suppress(OSError):  # another user's, or gone meanwhile
+            if number.isdecimal() and left.stat().st_uid == os.getuid() and not _alive(int(number)):
+                shutil.rmtree(left)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 @contextmanager
 def engine() -> Iterator[Engine]:
     """Start an engine that loads nothing from the network and spills into its own folder."""
     import duckdb
 
-    with tempfile.TemporaryDirectory(prefix="kpareto-") as name:
+    sweep()
+    with tempfile.TemporaryDirectory(prefix=f"{FOLDER}{os.getpid()}-") as name:
         settings: dict[str, str | bool | int | float | list[str]] = {
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
