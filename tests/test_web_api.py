@@ -354,7 +354,7 @@ def test_edits_of_a_hierarchy() -> None:
     assert edited(towns, "move", {"level": 1, "groups": [1], "step": -1}).leaves == ("c", "a", "b")
     assert edited(towns, "add-level", {"level": 1}).height == 3
     assert edited(towns, "remove-level", {"level": 1}).height == 1
-    for action, given, sentence in [
+    cases: list[tuple[str, dict[str, Any], str]] = [
         ("merge", {"level": 0, "groups": [0, 2], "label": "x"}, "different groups of level 1"),
         ("merge", {"level": 0, "groups": [0], "label": "x"}, "at least two"),
         ("merge", {"level": 2, "groups": [0], "label": "x"}, "at least two"),
@@ -370,7 +370,8 @@ def test_edits_of_a_hierarchy() -> None:
         ("rename", {"level": 9}, "no level 9"),
         ("rename", {"level": "1"}, "whole number for 'level'"),
         ("remove-levels", {"level": 1}, "Did you mean 'remove-level'"),
-    ]:
+    ]
+    for action, given, sentence in cases:
         with pytest.raises(BadHierarchy, match=sentence):
             edited(towns, action, given)
     numbers = from_levels("age", [["1", "*"], ["2", "*"]])

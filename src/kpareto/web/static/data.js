@@ -92,7 +92,7 @@ function table(page) {
         h("h2", { id: "columns-title" }, "Columns ", h("span", { class: "quiet", id: "quasi-count" }, `${quasi} quasi-identifiers`)),
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Columns of the table" },
           h("table", { class: "columns" },
-            h("thead", {}, h("tr", {}, ["Column", "Type", "Values", "Unique rows", "Role", "Hierarchy"].map((title) => h("th", { scope: "col" }, title)))),
+            h("thead", {}, h("tr", {}, ["Column", "Role", "Hierarchy", "Type", "Values", "Unique rows"].map((title) => h("th", { scope: "col" }, title)))),
             h("tbody", {}, rows)))),
       panel),
     h("section", { class: "card", "aria-labelledby": "job-title" }, h("h2", { id: "job-title" }, "The job file"),
@@ -127,11 +127,11 @@ function row(page, column, panel) {
   }, { "aria-label": `Role of ${column.name}`, title: Object.fromEntries(ROLES)[own.role] });
   return h("tr", { class: `role-${own.role}` },
     h("th", { scope: "row" }, column.name, h("span", { class: "why two", title: why }, why)),
+    h("td", {}, role),
+    cell,
     h("td", {}, column.kind, column.missing ? h("span", { class: "why" }, `${number(column.missing)} missing`) : null),
     h("td", { class: "num" }, number(column.distinct)),
-    h("td", {}, meter(column.unique_share, `${percent(column.unique_share)} of the rows have a value of their own`), h("span", { class: "why" }, percent(column.unique_share))),
-    h("td", {}, role),
-    cell);
+    h("td", {}, meter(column.unique_share, `${percent(column.unique_share)} of the rows have a value of their own`), h("span", { class: "why" }, percent(column.unique_share))));
 }
 
 async function showHierarchy(page, column, panel, focus = false) {

@@ -97,9 +97,9 @@ function icicle(levels, view, pick) {
     if (place === undefined) return null;
     const [first, end, name, count] = level.groups[place];
     const span = last.filter((each) => each[0] >= first && each[1] <= end).length;
-    const cell = h("button", { type: "button", class: "node", "aria-pressed": "false", disabled: !view.editable,
-      "aria-label": `${name}, level ${level.level}, ${number(count)} rows` },
-    h("span", { class: "name" }, name === "" ? "(empty)" : name), h("span", { class: "count" }, number(count)));
+    const cell = h("button", { type: "button", class: "node", "aria-pressed": "false", disabled: !view.editable, "data-level": level.level,
+      title: `level ${level.level}, ${number(count)} rows` },
+    h("span", { class: "name" }, name === "" ? "(empty)" : name), " ", h("span", { class: "count" }, number(count)));
     const share = h("span", { class: "share" });
     share.style.width = `${Math.max(1, (100 * count) / total)}%`;
     cell.append(share);
