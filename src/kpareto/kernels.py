@@ -1015,25 +1015,25 @@ def sort_pairs(ids, classes, leaf_order, codes, weights, place, ranked, pair_cla
     for c in range(classes):
         place[c + 1] += place[c]
     for i in range(np.uint64(rows)):
-        r = leaf_order[i]
-        c = np.uint64(ids[np.uint64(r)])
-        ranked[np.uint64(place[c])] = r
-        place[c] += 1
+        row = leaf_order[i]
+        of = np.uint64(ids[np.uint64(row)])
+        ranked[np.uint64(place[of])] = row
+        place[of] += 1
     n = -1
     last_class = np.int32(-1)
     last_leaf = np.int32(-1)
     for i in range(np.uint64(rows)):
-        r = np.uint64(ranked[i])
-        c = ids[r]
-        leaf = codes[r]
-        if c != last_class or leaf != last_leaf:
+        at = np.uint64(ranked[i])
+        own = ids[at]
+        leaf = codes[at]
+        if own != last_class or leaf != last_leaf:
             n += 1
-            pair_class[n] = c
+            pair_class[n] = own
             pair_leaf[n] = leaf
             pair_rows[n] = 0
-            last_class = c
+            last_class = own
             last_leaf = leaf
-        pair_rows[n] += weights[r]
+        pair_rows[n] += weights[at]
     return n + 1
 
 
@@ -1368,7 +1368,7 @@ def cross_reduced(one, two, child, room, state):
     if n < 2:
         return
     start = 1 + np.int64(random_unit(state) * (n - 1))
-    end = n
+    end = np.int64(n)
     if n > 2:
         other = 1 + np.int64(random_unit(state) * (n - 2))
         other += 1 if other >= start else 0
