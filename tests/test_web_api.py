@@ -439,6 +439,16 @@ def test_sessions_do_not_meet(page: Page, session: str) -> None:
     assert page.client.get(session).json()["view"] == {}
 
 
+def test_a_changed_job_makes_the_front_stale(page: Page, session: str) -> None:
+    """After a change of the job the page knows that the front is of an older one."""
+    searched(page, session)
+    state = page.client.get(session).json()
+    assert not state["stale"]
+    state["draft"]["suppression"]["limit"] = 0.05
+    assert page.client.put(f"{session}/job", json=state["draft"]).json()["stale"]
+    assert page.client.get(session).json()["stale"]
+
+
 def test_the_decision_tree_needs_a_target(page: Page, session: str) -> None:
     """Without a target the sentence says so; with one the errors are told."""
     searched(page, session)

@@ -20,6 +20,7 @@ from kpareto._version import __version__
 from kpareto.errors import BadInput, BadJob, KparetoError, Unsafe
 from kpareto.front import Front
 from kpareto.web import exploring, releasing
+from kpareto.web.drafts import draft_text
 from kpareto.web.guard import REPORT_POLICY, inside, plain_name
 from kpareto.web.searching import Searching
 from kpareto.web.sessions import Session
@@ -129,7 +130,7 @@ async def put_job(request: Request) -> Response:
     session = session_of(request)
     given = await _question(request)
     await locked(session, partial(session.take_draft, given))
-    return JSONResponse({"draft": session.draft})
+    return JSONResponse({"draft": session.draft, "stale": session.stale})
 
 
 async def save_job(request: Request) -> Response:
@@ -184,7 +185,7 @@ async def start_search(request: Request) -> Response:
         if not resume or session.search is None or session.search.phase != "stopped":
             checkpoint = session.own / "checkpoint.npz"
             checkpoint.unlink(missing_ok=True)
-            session.search = Searching(session.job, checkpoint)
+            session.search = Searching(session.job, checkpoint, draft_text(session.draft or {}))
             session.released = None
         session.search.start()
         return session.search.status()
@@ -272,7 +273,8 @@ async def check(request: Request) -> Response:
     session = session_of(request)
     place = _place(request.path_params["place"])
     searched = _searched(session)
-    return JSONResponse(await locked(session, lambda: releasing.check(searched.job, _front(session), place)))
+    work = partial(releasing.check, searched.job, _front(session), place, searched.unique)
+    return JSONResponse(await locked(session, work))
 
 
 def _searched(session: Session) -> Searching:
@@ -291,7 +293,7 @@ async def release(request: Request) -> Response:
 
     def work() -> dict[str, Any]:
         shutil.rmtree(session.outbox)
-        done = releasing.release_point(searched.job, _front(session), place, session.outbox, target)
+        done = releasing.release_point(searched.job, _front(session), place, session.outbox, target, searched.unique)
         session.released = done
         return done
 

@@ -12,7 +12,7 @@ from kpareto.front import Front, Point
 from kpareto.handout import handling_of, release_data, release_limits, warnings_for, write_papers
 from kpareto.job import Job
 from kpareto.measures import make
-from kpareto.queries import unique_rows
+from kpareto.queries import UniqueRows, unique_rows
 from kpareto.release import release
 from kpareto.report import context_of, html, make_report
 from kpareto.verify import verify
@@ -26,7 +26,15 @@ def chosen_job(job: Job, point: Point) -> Job:
     return replace(job, choose=f"id={point.id}")
 
 
-def check(job: Job, front: Front, place: int) -> dict[str, Any]:
+def unique_after(job: Job, point: Point, known: dict[int, UniqueRows]) -> UniqueRows:
+    """Rows unique on all released columns together, counted once per point on a trial release."""
+    if point.id not in known:
+        trial = release(point, job.rows_source(), None, handling=handling_of(job), encoding=job.encoding)
+        known[point.id] = unique_rows(trial.data)
+    return known[point.id]
+
+
+def check(job: Job, front: Front, place: int, known: dict[int, UniqueRows]) -> dict[str, Any]:
     """Each limit beside what the point has, and every warning that applies, before anything is written."""
     point = front[place]
     mine = chosen_job(job, point)
@@ -40,18 +48,18 @@ def check(job: Job, front: Front, place: int) -> dict[str, Any]:
         met = value >= limit - 1e-12 if measure.better == "higher" else value <= limit + 1e-12
         checked.append({"name": name, "limit": limit, "value": value, "better": measure.better, "met": bool(met)})
     how = handling_of(mine)
-    trial = release(point, mine.rows_source(), None, handling=how, encoding=mine.encoding)
-    warned = warnings_for(point, how, limits, unique_rows(trial.data))
+    warned = warnings_for(point, how, limits, unique_after(mine, point, known))
     return {
         "point": {"id": point.id, "values": point.values, "suppressed": point.partition.suppressed_rows},
         "limits": checked,
         "met": all(each["met"] for each in checked),
         "warnings": [each.to_dict() for each in warned],
-        "remarks": list(trial.remarks),
     }
 
 
-def release_point(job: Job, front: Front, place: int, outbox: Path, target: str) -> dict[str, Any]:
+def release_point(
+    job: Job, front: Front, place: int, outbox: Path, target: str, known: dict[int, UniqueRows]
+) -> dict[str, Any]:
     """Release a point into the outbox: rows, both certificates, recoding, both reports; verified before it is there."""
     point = front[place]
     mine = chosen_job(job, point)
@@ -60,8 +68,7 @@ def release_point(job: Job, front: Front, place: int, outbox: Path, target: str)
     if mine.limits.get("k") is None and limits["k"] <= 1:
         raise Unsafe("The chosen point has k = 1: rows would leave as they are. Choose another point.")
     how = handling_of(mine)
-    trial = release(point, mine.rows_source(), None, handling=how, encoding=mine.encoding)
-    unique = unique_rows(trial.data)
+    unique = unique_after(mine, point, known)
     warned = warnings_for(point, how, limits, unique)
     target_file = inside(outbox, name)
     done = release(

@@ -17,6 +17,7 @@ from kpareto.errors import KparetoError
 from kpareto.front import Front
 from kpareto.job import Job
 from kpareto.problem import Numbers, Problem, join
+from kpareto.queries import UniqueRows
 from kpareto.run import BUDGET, Cancelled, run
 from kpareto.search import Search
 from kpareto.search.exact import State, Stopped, exact_front
@@ -59,6 +60,8 @@ class Searching:
 
     job: Job
     checkpoint: Path
+    text: str = ""  # the job file it was started with, to tell whether the job has changed since
+    unique: dict[int, UniqueRows] = field(default_factory=dict)  # point -> rows unique on all released columns
     phase: str = "waiting"  # waiting, reading, searching, stopped, done, failed
     done: int = 0
     total: int = 0

@@ -56,7 +56,6 @@ def make_app(settings: Settings, keys: Keys, temporary: Path) -> Guard:
 
     @contextlib.asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
-        threading.Thread(target=_warm, daemon=True).start()
         yield
         app.state.closing.set()
         sessions.close()
@@ -73,11 +72,6 @@ def make_app(settings: Settings, keys: Keys, temporary: Path) -> Guard:
     app.state.settings = settings
     app.state.closing = threading.Event()
     return Guard(app, keys, settings.host, settings.port)
-
-
-def _warm() -> None:
-    """Load the heavy packages while the person looks at the first page."""
-    import kpareto.demo  # noqa: F401
 
 
 def serve(

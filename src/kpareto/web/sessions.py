@@ -18,7 +18,16 @@ from kpareto.hierarchy import Hierarchy
 from kpareto.inspect import Profile, inspect
 from kpareto.job import Job
 from kpareto.table import Table
-from kpareto.web.drafts import EDITED, Draft, adult_draft, checked_draft, draft_job, loaded_draft, proposed_draft
+from kpareto.web.drafts import (
+    EDITED,
+    Draft,
+    adult_draft,
+    checked_draft,
+    draft_job,
+    draft_text,
+    loaded_draft,
+    proposed_draft,
+)
 from kpareto.web.edits import edited, hierarchy_view
 from kpareto.web.guard import inside, plain_name
 from kpareto.web.searching import Searching
@@ -163,6 +172,11 @@ class Session:
 
     # -- the page ------------------------------------------------------------------------------------------------
 
+    @property
+    def stale(self) -> bool:
+        """Whether the job has changed since the search."""
+        return self.search is not None and self.draft is not None and self.search.text != draft_text(self.draft)
+
     def state(self) -> dict[str, Any]:
         """Everything the page needs to draw itself after a reload."""
         return {
@@ -173,6 +187,7 @@ class Session:
             "view": self.view,
             "search": None if self.search is None else self.search.status(),
             "released": self.released,
+            "stale": self.stale,
         }
 
 

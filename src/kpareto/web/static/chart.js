@@ -288,5 +288,10 @@ export function parallel(place, front, chosen, pins, onpick) {
     });
     if (best >= 0) onpick(best);
   });
-  replace(place, plot);
+  const key = (name, text) => {
+    const line = h("span", { class: "line-key" });
+    line.style.background = `var(${name})`;
+    return [line, ` ${text} `];
+  };
+  replace(place, plot, h("p", { class: "quiet" }, "Better is up. ", key("--mark", "chosen"), key("--calm", "pinned"), "Click a line to choose it."));
 }

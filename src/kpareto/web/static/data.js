@@ -101,11 +101,29 @@ function table(page) {
         h("button", { type: "button", onclick: save }, "Save job"),
         h("a", { class: "button second", href: api.link("/job/file"), download: "" }, "Download job"),
         h("button", { type: "button", class: "second", onclick: () => replace(document.getElementById("main"), opening(page, false)) }, "Open another table")),
-      said));
+      said),
+    rowsCard(page));
   const shown = page.view.column && draft.columns[page.view.column] ? page.view.column
     : Object.keys(draft.columns).find((each) => draft.columns[each].role === "quasi-identifier");
   if (shown) showHierarchy(page, shown, panel);
   return view;
+}
+
+function rowsCard(page) {
+  const { draft, profile } = page;
+  if (draft.data.source === "adult") return null;
+  const change = async (key, value) => {
+    const before = draft.data;
+    draft.data = { ...draft.data, [key]: value };
+    const done = await page.attempt(() => api.put("/job", draft));
+    if (done) Object.assign(page, { draft: done.draft, stale: done.stale });
+    else draft.data = before;
+    page.redraw();
+  };
+  return h("section", { class: "card", "aria-labelledby": "rows-title" }, h("h2", { id: "rows-title" }, "Rows and persons"),
+    h("div", { class: "row" },
+      select("Rows without a value", [["drop", "are left out"], ["category", "count as a value of their own"], ["error", "are refused"]], draft.data.missing || "drop", (value) => change("missing", value)),
+      select("One person may have several rows, told apart by", [["", "nothing: each row is a person"], ...profile.columns.map((column) => column.name)], draft.data.person || "", (value) => change("person", value || null))));
 }
 
 function row(page, column, panel) {
@@ -122,7 +140,7 @@ function row(page, column, panel) {
     draft.columns[column.name] = after;
     const done = await page.attempt(() => api.put("/job", draft));
     if (!done) draft.columns[column.name] = before;
-    else page.draft = done.draft;
+    else Object.assign(page, { draft: done.draft, stale: done.stale });
     page.redraw();
   }, { "aria-label": `Role of ${column.name}`, title: Object.fromEntries(ROLES)[own.role] });
   return h("tr", { class: `role-${own.role}` },

@@ -206,7 +206,7 @@ export async function exploreView(page) {
   headline();
   replace(detailPlace, head, h("p", { class: "quiet" }, "Loading …"));
   const proof = h("p", { class: "lead" }, front.complete ? h("span", { class: "tag good-tag" }, "complete") : h("span", { class: "tag" }, "may miss points"), " ", front.sentence);
-  const built = h("div", {}, h("div", { class: "title" }, h("h1", {}, `${number(front.values.length)} trade-offs`)), proof,
+  const built = h("div", {}, h("div", { class: "title" }, h("h1", {}, `${number(front.values.length)} trade-offs`)), proof, page.staleNote(),
     h("div", { class: "split explore" }, h("div", {}, h("section", { class: "card", "aria-label": "The front" }, controls, chartPlace, sliders), comparePlace), detailPlace));
   const again = () => { if (view.mode === "parallel") drawPicture(); };
   window.addEventListener("resize", again);

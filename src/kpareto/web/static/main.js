@@ -23,12 +23,13 @@ export const page = {
   search: null, // status of the search
   front: null, // the finished front
   released: null,
+  stale: false, // the job has changed since the search
   view: {}, // what is shown; kept on the server
   leave: null, // what the view does when it is left
 
   take(state) {
-    const { draft, profile, uploaded, search, released } = state;
-    Object.assign(this, { draft, profile, uploaded, search, released, view: state.view || {} });
+    const { draft, profile, uploaded, search, released, stale } = state;
+    Object.assign(this, { draft, profile, uploaded, search, released, stale, view: state.view || {} });
   },
 
   remember(changes) {
@@ -51,6 +52,10 @@ export const page = {
     } finally {
       document.body.classList.remove("busy");
     }
+  },
+
+  staleNote() {
+    return this.stale ? h("p", { class: "price" }, "The job has changed since this search. ", h("a", { href: "#search" }, "Search again"), " to see what the changes do.") : null;
   },
 
   async loadFront() {

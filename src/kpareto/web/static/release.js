@@ -43,6 +43,7 @@ export async function releaseView(page) {
   return h("div", {},
     h("div", { class: "title" }, h("h1", {}, `Release point ${id}`), h("a", { class: "button second", href: "#explore" }, "Choose another")),
     h("p", { class: "lead" }, values, ` · ${number(front.suppressed[id])} rows suppressed (${percent(front.suppressed[id] / front.rows)})`),
+    page.staleNote(),
     h("div", { class: "split even" }, checks,
       h("div", {},
         h("section", { class: "card", "aria-labelledby": "go" }, h("h2", { id: "go" }, "Release"),

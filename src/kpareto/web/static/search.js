@@ -35,7 +35,7 @@ export async function searchView(page) {
   const search = draft.search;
   const send = async () => {
     const done = await page.attempt(() => api.put("/job", draft));
-    if (done) page.draft = done.draft;
+    if (done) Object.assign(page, { draft: done.draft, stale: done.stale });
     return Boolean(done);
   };
   const box = h("div", { class: "split even" }, settings(page, send), watching(page, send));
@@ -116,6 +116,7 @@ function watching(page, send) {
     if (!status) return;
     page.front = null;
     page.released = null;
+    page.stale = false;
     if (!again) page.remember({ chosen: null, pins: [], x: null, y: null });
     say("The search has started.");
     show(status);
