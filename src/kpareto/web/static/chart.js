@@ -136,7 +136,15 @@ export class Scatter {
       pen.fill();
     });
     pen.restore();
-    this.overlay(shown, x, y, pad, width, height);
+    this.frame = [x, y, pad, width, height];
+    this.overlay(shown, ...this.frame);
+  }
+
+  // Another point is chosen or pinned: the cloud and the points below stay as they are.
+  mark(chosen, pins) {
+    if (!this.frame) return;
+    Object.assign(this.shown, { chosen, pins });
+    this.overlay(this.shown, ...this.frame);
   }
 
   overlay(shown, x, y, pad, width, height) {
@@ -150,7 +158,7 @@ export class Scatter {
     }
     const title = (place) => `${shown.names[place]}${shown.logs[place] ? " (log)" : ""}`;
     parts.push(s("text", { class: "axis", x: (pad.left + width - pad.right) / 2, y: height - 8, "text-anchor": "middle" }, `${title(0)}${shown.betters ? `, ${shown.betters[0] === "higher" ? "more" : "less"} is better` : ""}`));
-    parts.push(s("text", { class: "axis", x: 14, y: (pad.top + bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${(pad.top + bottom) / 2})` }, title(1)));
+    parts.push(s("text", { class: "axis", x: 14, y: (pad.top + bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${(pad.top + bottom) / 2})` }, `${title(1)}${shown.betters ? `, ${shown.betters[1] === "higher" ? "more" : "less"} is better` : ""}`));
     const taken = [];
     for (const mark of shown.marks) {
       const point = shown.points[mark.id];

@@ -54,7 +54,7 @@ export async function exploreView(page) {
       points: front.values.map((row, id) => ({ id, x: row[x], y: row[y] })),
       cloud: view.cloud === false ? [] : front.cloud.map((row) => [row[x], row[y]]),
       marks: front.marks.map((mark) => ({ ...mark, kind: knee(mark) })),
-      pins: view.pins.map((id, place) => ({ id, label: "AB"[place] })).filter((pin) => pin.id !== null),
+      pins: pinned(),
       names: [view.x, view.y],
       betters: [objective(view.x).better, objective(view.y).better],
       logs: [logged("x"), logged("y")],
@@ -62,6 +62,13 @@ export async function exploreView(page) {
       line,
       chosen: view.chosen,
     });
+  }
+
+  const pinned = () => view.pins.map((id, place) => ({ id, label: "AB"[place] })).filter((pin) => pin.id !== null);
+
+  function markPicture() {
+    if (scatter) scatter.mark(view.chosen, pinned());
+    else drawPicture();
   }
 
   function pointTable() {
@@ -144,13 +151,15 @@ export async function exploreView(page) {
   function choose(id, wished = false) {
     if (!wished) { view.wishes = {}; }
     page.remember({ chosen: id });
-    drawPicture();
+    markPicture();
     if (!wished) drawSliders();
     headline();
     clearTimeout(later);
     later = setTimeout(loadDetail, wished ? 250 : 60);
   }
 
+  // The buttons stay when the choice moves, so that the focus does not get lost.
+  const body = h("div", {}, h("p", { class: "quiet" }, "Loading …"));
   const head = h("div", { class: "headline", id: "headline" });
   function headline() {
     const row = front.values[view.chosen];
@@ -179,10 +188,10 @@ export async function exploreView(page) {
     try {
       const about = await api.get(`/points/${id}`);
       if (id !== view.chosen) return;
-      replace(detailPlace, head, actions(), detail(page, front, about));
+      replace(body, detail(page, front, about));
       say(`Point ${id}: ${front.objectives.map((each, column) => `${each.name} ${number(front.values[id][column])}`).join(", ")}`);
     } catch (error) {
-      replace(detailPlace, head, h("p", { class: "bad" }, error.message));
+      replace(body, h("p", { class: "bad" }, error.message));
     }
   }
 
@@ -191,7 +200,7 @@ export async function exploreView(page) {
       const pins = [...view.pins];
       pins[place] = view.chosen;
       page.remember({ pins });
-      drawPicture();
+      markPicture();
       drawCompare();
     } }, `Pin as ${"AB"[place]}`);
     return h("div", { class: "row" }, pin(0), pin(1), h("a", { class: "button small", href: "#release" }, "Release this point"));
@@ -204,7 +213,7 @@ export async function exploreView(page) {
   drawControls();
   drawSliders();
   headline();
-  replace(detailPlace, head, h("p", { class: "quiet" }, "Loading …"));
+  replace(detailPlace, head, actions(), body);
   const proof = h("p", { class: "lead" }, front.complete ? h("span", { class: "tag good-tag" }, "complete") : h("span", { class: "tag" }, "may miss points"), " ", front.sentence);
   const built = h("div", {}, h("div", { class: "title" }, h("h1", {}, `${number(front.values.length)} trade-offs`)), proof, page.staleNote(),
     h("div", { class: "split explore" }, h("div", {}, h("section", { class: "card", "aria-label": "The front" }, controls, chartPlace, sliders), comparePlace), detailPlace));

@@ -20,8 +20,8 @@ const KNOWN = [
 const RULES = {
   none: "none: nothing is suppressed",
   "below-k": "below k: classes under the limit go",
-  "cap-max-k": "cap, highest k: suppress up to the limit for the highest k",
-  "cap-threshold": "cap, every threshold (exact only)",
+  "cap-max-k": "cap: suppress up to the limit, highest k",
+  "cap-threshold": "cap, every threshold (exact search only)",
   constraint: "classes that miss a limit go",
 };
 const METHODS = {
