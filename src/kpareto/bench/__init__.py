@@ -40,6 +40,10 @@ BENCHMARKS: Mapping[str, Benchmark] = {
             "lattice.closeness",
         ),
     ),
+    "front": Benchmark(
+        "whole fronts of Adult, from a loaded table and from the shell",
+        ("fronts.fronts", "fronts.optimum", "fronts.pruned", "fronts.mondrian", "fronts.shell"),
+    ),
     "cuts": Benchmark("recodings by cuts, as genetic searches count them", ("cuts.bits_105", "cuts.bits_157")),
     "genitor": Benchmark(
         "GENITOR over cuts, compiled: the papers' whole budgets",

@@ -24,6 +24,8 @@ BARS: Mapping[str, Bar] = {
     "lattice-k-glm-2": Bar((0.106, 0.106), 0.3, 0.1),
     "lattice-seven-1": Bar((0.301, 0.301)),
     "lattice-seven-2": Bar((0.157, 0.157), 0.5, 0.15),
+    "front-k-glm": Bar(None, 1.0, 0.3),
+    "front-shell": Bar(None, 3.0, 1.5),
     "cuts-105": Bar((44e-6, 64e-6), 100e-6, 40e-6),
     "cuts-157": Bar((67e-6, 86e-6), 130e-6, 60e-6),
     "genitor-30000": Bar((1.9, 2.7), 4.0, 1.5),

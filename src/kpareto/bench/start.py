@@ -25,7 +25,7 @@ print(loaded - begin, time.perf_counter() - loaded)
 """
 
 
-def _run(words: list[str], repeats: int, cache: str | None = None) -> tuple[Time, str]:
+def new_process(words: list[str], repeats: int, cache: str | None = None) -> tuple[Time, str]:
     """The best time of a new Python process with these words, and what the last one printed."""
     settings = dict(os.environ) if cache is None else {**os.environ, "NUMBA_CACHE_DIR": cache}
     walls, processors, answer = [], [], ""
@@ -40,7 +40,8 @@ def _run(words: list[str], repeats: int, cache: str | None = None) -> tuple[Time
     return Time(min(walls), min(processors), repeats), answer
 
 
-def _line(work: str, time: Time, bar: str = "", note: str = "") -> Line:
+def child_line(work: str, time: Time, bar: str = "", note: str = "") -> Line:
+    """A line of the table for work done in new processes."""
     unit = 1 if sys.platform == "darwin" else 1024
     return Line(work, time, bar=bar, note=note, peak=resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit)
 
@@ -48,30 +49,30 @@ def _line(work: str, time: Time, bar: str = "", note: str = "") -> Line:
 def bare(quick: bool) -> list[Line]:
     """Python alone, ``import kpareto``, and the help of the command line."""
     repeats = 1 if quick else 7
-    python, _ = _run(["-c", "pass"], repeats)
-    package, _ = _run(["-c", "import kpareto"], repeats)
-    help_text, _ = _run(["-m", "kpareto", "--help"], repeats)
+    python, _ = new_process(["-c", "pass"], repeats)
+    package, _ = new_process(["-c", "import kpareto"], repeats)
+    help_text, _ = new_process(["-m", "kpareto", "--help"], repeats)
     return [
-        _line("python alone", python),
-        _line("import kpareto", package),
-        _line("kpareto --help", help_text, "start-help"),
+        child_line("python alone", python),
+        child_line("import kpareto", package),
+        child_line("kpareto --help", help_text, "start-help"),
     ]
 
 
 def first_count(quick: bool) -> list[Line]:
     """A new process that loads Adult and counts all 17,920 nodes, with the cache of compiled code warm."""
     if not quick:
-        _run(["-c", FIRST_COUNT], 1)  # fills the cache where this is the first run ever
-    time, answer = _run(["-c", FIRST_COUNT], 1 if quick else 5)
+        new_process(["-c", FIRST_COUNT], 1)  # fills the cache where this is the first run ever
+    time, answer = new_process(["-c", FIRST_COUNT], 1 if quick else 5)
     loading, counting = map(float, answer.split())
     note = f"{loading:.2f} s importing and loading, {counting:.2f} s in the first count"
-    return [_line("new process: Adult, all nodes, k and GLM", time, "start-first", note)]
+    return [child_line("new process: Adult, all nodes, k and GLM", time, "start-first", note)]
 
 
 def cold(quick: bool) -> list[Line]:
     """The same with nothing compiled yet."""
     del quick  # compiling takes as long for little work as for much
     with tempfile.TemporaryDirectory() as cache:
-        time, answer = _run(["-c", FIRST_COUNT], 1, cache)
+        time, answer = new_process(["-c", FIRST_COUNT], 1, cache)
     _, counting = map(float, answer.split())
-    return [_line("new process, nothing compiled", time, "start-cold", f"{counting:.2f} s in the first count")]
+    return [child_line("new process, nothing compiled", time, "start-cold", f"{counting:.2f} s in the first count")]

@@ -64,7 +64,7 @@ def exact_front(
     """Every trade-off in the lattice. ``report`` may raise Stopped; ``keep`` is given the state after each part."""
     began = time.perf_counter()
     lattice = Lattice(problem.table.hierarchies)
-    work = _branches if lattice.size > WHOLE and can_prune(problem) else _whole
+    work = _branches if can_prune(problem) and (lattice.size > WHOLE or _is_one_answer(problem)) else _whole
     start = state or State(0, 0, 0, join([], len(problem.objectives)), np.zeros((0, len(problem.objectives))))
     now, complete = start, True
     try:
@@ -122,6 +122,11 @@ def can_prune(problem: Problem) -> bool:
         and problem.table.persons is None
         and all(_is_k(m) or (isinstance(m, CellLoss) and m.is_exact(problem.table)) for m in problem.objectives)
     )
+
+
+def _is_one_answer(problem: Problem) -> bool:
+    """Whether one loss is wanted for a given k: then so much can be skipped that counting all is never quicker."""
+    return len(problem.objectives) == 1 and any(measure.name == "k" for measure, _ in problem.limits)
 
 
 def _is_k(measure: Measure) -> bool:

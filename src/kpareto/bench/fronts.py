@@ -1,0 +1,78 @@
+"""Benchmarks of whole fronts: from a loaded Table to every trade-off, and the command line from a cold process."""
+
+from __future__ import annotations
+
+from kpareto.bench.clock import Line, best, peak_bytes
+from kpareto.bench.lattice import low
+from kpareto.bench.start import child_line, new_process
+from kpareto.datasets import adult_table
+from kpareto.partition import Suppression
+from kpareto.problem import constrained, problem
+from kpareto.search import exact
+from kpareto.search.mondrian import curve
+from kpareto.space import Lattice
+from kpareto.table import Table
+
+
+def _front(table: Table, objectives: list[str], rule: Suppression, what: str, bar: str, repeats: int) -> Line:
+    made = problem(table, objectives, rule)
+    time = best(lambda: exact.exact_front(made), repeats)
+    found = exact.exact_front(made)
+    nodes = Lattice(table.hierarchies).size
+    return Line(what, time, nodes, "nodes", False, 2, bar, f"{len(found)} points, complete", peak_bytes())
+
+
+def fronts(quick: bool) -> list[Line]:
+    """Complete fronts of the published lattice, for all k at once."""
+    repeats = 1 if quick else 5
+    cap = Suppression("cap-max-k", 0.01)
+    whole, half = adult_table("replication"), adult_table("replication", target="salary-class")
+    if quick:
+        whole, half = low(whole), low(half)
+    every = Suppression("cap-threshold", 0.01)
+    return [
+        _front(whole, ["k", "glm"], cap, "front of k, GLM", "" if quick else "front-k-glm", repeats),
+        _front(whole, ["k", "l", "t", "glm"], cap, "front of k, l, t, GLM", "", repeats),
+        _front(half, ["k", "l", "glm", "dcn", "cm"], cap, "front of k, l, GLM, DCN, CM (7 columns)", "", repeats),
+        _front(whole, ["k", "glm"], every, "front of k, GLM, every suppression threshold", "", repeats),
+    ]
+
+
+def optimum(quick: bool) -> list[Line]:
+    """The certified optimum for given limits, as other tools answer one k at a time."""
+    table = low(adult_table()) if quick else adult_table()
+    limits = {"k": 5.0, "l": 3.0}
+    made = problem(table, ["lm"], constrained(limits, 0.01), limits)
+    time = best(lambda: exact.exact_front(made, "one"), 1 if quick else 5)
+    return [Line("optimum for k ≥ 5, l ≥ 3, 1 % suppressed", time, threads=2, peak=peak_bytes())]
+
+
+def pruned(quick: bool) -> list[Line]:
+    """Branch and bound against counting everything, on one lattice: the ratio of nodes and of times."""
+    table = low(adult_table("replication")) if quick else adult_table("replication")
+    made = problem(table, ["k", "glm"], 0.01)
+    repeats = 1 if quick else 3
+    whole = best(lambda: exact.exact_front(made), repeats)
+    before = exact.WHOLE
+    exact.WHOLE = 0
+    try:
+        time = best(lambda: exact.exact_front(made), repeats)
+        counted = exact.exact_front(made).provenance.evaluated
+    finally:
+        exact.WHOLE = before
+    share = counted / Lattice(table.hierarchies).size
+    note = f"{share:.0%} of the nodes counted, {time.cpu / max(whole.cpu, 1e-9):.1f} x the CPU of counting all"
+    return [Line("branch and bound, k, GLM", time, threads=2, note=note, peak=peak_bytes())]
+
+
+def mondrian(quick: bool) -> list[Line]:
+    """Local recoding for nine k at once, to stand beside the front."""
+    table = low(adult_table()) if quick else adult_table()
+    time = best(lambda: curve(table), 1 if quick else 3)
+    return [Line("Mondrian, nine k", time, peak=peak_bytes())]
+
+
+def shell(quick: bool) -> list[Line]:
+    """``kpareto front adult`` in a new process: read, complete front, print."""
+    time, _ = new_process(["-m", "kpareto", "front", "adult", "-q"], 1 if quick else 3)
+    return [child_line("kpareto front adult", time, "" if quick else "front-shell")]
