@@ -257,6 +257,7 @@ def test_a_broken_file_is_one_sentence(page: Page, session: str) -> None:
     assert answer.status_code == 400
     assert answer.json()["error"].endswith(".")
     assert "Traceback" not in answer.text
+    assert "'broken.csv'" in answer.json()["error"]  # without the folders it lies in
     empty = page.client.put(f"{session}/upload/data", content=b"", headers={"x-name": "e.csv"})
     assert "is empty" in empty.json()["error"]
     job = page.client.put(f"{session}/upload/job", content=b"[data\n", headers={"x-name": "x.toml"})
@@ -428,6 +429,18 @@ def test_stop_and_go_on(page: Page, session: str) -> None:
     other = f"/api/sessions/{page.client.post('/api/sessions').json()['id']}"
     assert searched(page, other, wanted)["phase"] == "done"
     assert page.client.get(f"{other}/front").json()["values"] == resumed
+
+
+def test_other_encodings(page: Page, session: str) -> None:
+    """A table in Latin-1 opens when told so, from the folder and uploaded, and the job says it."""
+    text = "ort,alter\n" + "".join(f"{ort},{20 + row % 9}\n" for row, ort in enumerate(["Köln", "Ulm", "Düren"] * 20))
+    (page.folder / "latin.csv").write_bytes(text.encode("latin-1"))
+    assert "is not UTF-8" in page.client.post(f"{session}/open", json={"name": "latin.csv"}).json()["error"]
+    state = page.client.post(f"{session}/open", json={"name": "latin.csv", "encoding": "latin-1"}).json()
+    assert state["draft"]["data"]["encoding"] == "latin-1"
+    headers = {"x-name": "latin.csv", "x-encoding": "latin-1"}
+    state = page.client.put(f"{session}/upload/data", content=text.encode("latin-1"), headers=headers).json()
+    assert state["draft"]["data"]["encoding"] == "latin-1"
 
 
 def test_sessions_do_not_meet(page: Page, session: str) -> None:

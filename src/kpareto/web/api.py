@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
 import sys
 import traceback
@@ -105,7 +106,7 @@ async def keep_view(request: Request) -> Response:
     return JSONResponse({})
 
 
-def _open(session: Session, name: str) -> None:
+def _open(session: Session, name: str, encoding: str = "utf-8") -> None:
     if name.endswith(".toml"):
         place = inside(session.folder, name)
         try:
@@ -114,14 +115,15 @@ def _open(session: Session, name: str) -> None:
             raise BadJob(f"{name!r} cannot be read as a job file (UTF-8 text in TOML): {error}.") from error
         session.open_job(text, name)
     else:
-        session.open_data(name)
+        session.open_data(name, encoding)
 
 
 async def open_file(request: Request) -> Response:
     """Open a data or job file of the working folder, or adult."""
     session = session_of(request)
-    name = str((await _question(request)).get("name", ""))
-    await locked(session, partial(_open, session, name))
+    given = await _question(request)
+    name, encoding = str(given.get("name", "")), str(given.get("encoding") or "utf-8")
+    await locked(session, partial(_open, session, name, encoding))
     return JSONResponse(await locked(session, session.state))
 
 
@@ -332,10 +334,13 @@ async def verify(request: Request) -> Response:
     return JSONResponse(await aside(lambda: releasing.verified(found[0], found[1])))
 
 
-def failure(_: Request, error: Exception) -> Response:
-    """An error of the engine as its one sentence."""
+def failure(request: Request, error: Exception) -> Response:
+    """An error of the engine as its one sentence; files are named as the page knows them, without their folders."""
     status = 413 if isinstance(error, TooLarge) else 409 if isinstance(error, Unsafe) else 400
-    return JSONResponse({"error": " ".join(str(error).split())}, status_code=status)
+    sentence = " ".join(str(error).split())
+    sessions = sessions_of(request)
+    sentence = re.sub(rf"{re.escape(str(sessions.temporary))}/[0-9a-f]+/[\w-]+/", "", sentence)
+    return JSONResponse({"error": sentence.replace(f"{sessions.folder}/", "")}, status_code=status)
 
 
 def surprise(_: Request, error: Exception) -> Response:

@@ -56,7 +56,7 @@ class Session:
 
     # -- data ----------------------------------------------------------------------------------------------------
 
-    def open_data(self, name: str) -> None:
+    def open_data(self, name: str, encoding: str = "utf-8") -> None:
         """Look at a file of the working folder, or at the embedded Adult table."""
         if name == "adult":
             from kpareto.datasets import adult
@@ -65,12 +65,12 @@ class Session:
             self._start(self.folder, adult_draft(profile), profile, uploaded=False)
             return
         place = inside(self.folder, name)
-        profile = inspect(place)
+        profile = inspect(place, encoding=encoding)
         self._start(self.folder, proposed_draft(profile, name), profile, uploaded=False)
 
-    def open_upload(self, name: str) -> None:
+    def open_upload(self, name: str, encoding: str = "utf-8") -> None:
         """Look at a file that was dropped on the page."""
-        profile = inspect(inside(self.uploads, name))
+        profile = inspect(inside(self.uploads, name), encoding=encoding)
         self._start(self.uploads, proposed_draft(profile, name), profile, uploaded=True)
 
     def open_job(self, text: str, name: str) -> None:

@@ -61,7 +61,7 @@ async def upload(request: Request) -> Response:
     target = inside(folder, name)
     await _receive(request, target, request.app.state.settings.upload_limit)
     if kind == "data":
-        await locked(session, partial(session.open_upload, name))
+        await locked(session, partial(session.open_upload, name, request.headers.get("x-encoding") or "utf-8"))
     elif kind == "job":
         await locked(session, partial(_open_uploaded_job, session, target))
     else:

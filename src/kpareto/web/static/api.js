@@ -33,7 +33,7 @@ export const get = (path) => ask("GET", own(path));
 export const post = (path, body = {}) => ask("POST", own(path), JSON.stringify(body), json);
 export const put = (path, body) => ask("PUT", own(path), JSON.stringify(body), json);
 export const remove = (path) => ask("DELETE", own(path));
-export const upload = (kind, file) => ask("PUT", own(`/upload/${kind}`), file, { "x-name": encodeURIComponent(file.name) });
+export const upload = (kind, file, encoding = "utf-8") => ask("PUT", own(`/upload/${kind}`), file, { "x-name": encodeURIComponent(file.name), "x-encoding": encoding });
 export const link = (path) => own(path);
 
 export function watch(onstatus) {

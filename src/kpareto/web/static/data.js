@@ -17,8 +17,10 @@ export async function dataView(page) {
 }
 
 function opening(page, first) {
+  let encoding = "utf-8";
+  const encodings = [["utf-8", "UTF-8 (usual)"], ["latin-1", "Latin-1 (older western files)"], ["cp1252", "Windows-1252 (older spreadsheets)"], ["utf-16", "UTF-16"]];
   const open = async (name) => {
-    const state = await page.attempt(() => api.post("/open", { name }), `Looking at ${name} …`);
+    const state = await page.attempt(() => api.post("/open", { name, encoding }), `Looking at ${name} …`);
     if (state) { page.front = null; page.take(state); page.redraw(); }
   };
   const take = async (kind, file) => {
@@ -29,7 +31,7 @@ function opening(page, first) {
       });
       return;
     }
-    const state = await page.attempt(() => api.upload(kind, file), `Looking at ${file.name} …`);
+    const state = await page.attempt(() => api.upload(kind, file, encoding), `Looking at ${file.name} …`);
     if (state) { page.front = null; page.take(state); page.redraw(); }
   };
   const input = h("input", { type: "file", id: "drop-file", class: "unseen", accept: ".csv,.tsv,.txt,.gz,.parquet,.parq,.pq",
@@ -58,7 +60,8 @@ function opening(page, first) {
     h("h1", {}, first ? "Which table is to be shared?" : "Open another table"),
     h("p", { class: "lead" }, "kpareto looks at the columns, proposes what each one is, and shows every trade-off between privacy and information that the table allows."),
     h("div", { class: "cards three" },
-      h("section", { class: "card", "aria-labelledby": "o1" }, h("h2", { id: "o1" }, `In the folder “${page.about.folder}”`), list("data", "No table in this folder.")),
+      h("section", { class: "card", "aria-labelledby": "o1" }, h("h2", { id: "o1" }, `In the folder “${page.about.folder}”`), list("data", "No table in this folder."),
+        select("Letters of text files are written in", encodings, encoding, (value) => { encoding = value; })),
       h("section", { class: "card", "aria-labelledby": "o2" }, h("h2", { id: "o2" }, "From elsewhere on this machine"), zone),
       h("section", { class: "card", "aria-labelledby": "o3" }, h("h2", { id: "o3" }, "Go on with a job, or try it out"), list("job", "No job file in this folder."),
         h("p", {}, job, h("label", { for: "job-file", class: "button second" }, "Load a job file")),
