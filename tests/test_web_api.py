@@ -14,12 +14,16 @@ import httpx
 import pytest
 
 from kpareto import cli
+from kpareto.datasets import adult_table
 from kpareto.errors import BadHierarchy, BadInput, BadJob
 from kpareto.hierarchy import from_levels
+from kpareto.job import load_job
+from kpareto.run import front
 from kpareto.verify import verify
 from kpareto.web.drafts import draft_job, draft_text, loaded_draft
 from kpareto.web.edits import edited, hierarchy_view
 from kpareto.web.guard import Keys, allowed_hosts, inside, is_loopback, make_keys, plain_name
+from kpareto.web.searching import Searching
 from tests.page import TOKEN, Page, running, write_people
 
 
@@ -285,12 +289,12 @@ def test_from_upload_to_verified_release(page: Page, session: str, tmp_path: Pat
     assert page.client.put(f"{session}/job", json=draft).status_code == 200
     page.client.post(f"{session}/search", json={})
     page.client.get(f"{session}/events")
-    front = page.client.get(f"{session}/front").json()
-    assert front["complete"]
-    assert front["objectives"][0]["name"] == "k"
-    assert min(row[0] for row in front["values"]) >= 3
+    found = page.client.get(f"{session}/front").json()
+    assert found["complete"]
+    assert found["objectives"][0]["name"] == "k"
+    assert min(row[0] for row in found["values"]) >= 3
     best = page.client.post(f"{session}/prefer", json={"k": 5, "lm": 0.1}).json()["id"]
-    assert front["values"][best][0] >= 5
+    assert found["values"][best][0] >= 5
     assert page.client.post(f"{session}/prefer", json={"k": 4}).status_code == 200
     assert page.client.post(f"{session}/prefer", json={"k": "many"}).status_code == 400
     point = page.client.get(f"{session}/points/{best}").json()
@@ -401,6 +405,7 @@ def test_no_recoding_within_the_limits(page: Page, session: str) -> None:
     status = searched(page, session, {"limits": {"k": 10_000}})
     assert status["phase"] == "failed"
     assert "No recoding meets the limits" in status["sentence"]
+    assert "has found no point yet" in page.client.get(f"{session}/front").json()["error"]
 
 
 def test_stop_and_go_on(page: Page, session: str) -> None:
@@ -441,6 +446,22 @@ def test_other_encodings(page: Page, session: str) -> None:
     headers = {"x-name": "latin.csv", "x-encoding": "latin-1"}
     state = page.client.put(f"{session}/upload/data", content=text.encode("latin-1"), headers=headers).json()
     assert state["draft"]["data"]["encoding"] == "latin-1"
+
+
+def test_an_exact_search_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    """Stopped after its first part and started again, the exact search ends with the whole front and its proof."""
+    search = Searching(load_job("adult"), tmp_path / "checkpoint.npz")
+    search.start()
+    search.cancel()
+    search.wait(120)
+    assert search.phase == "stopped"
+    assert 0 < search.done < search.total
+    search.start()
+    search.wait(120)
+    assert search.phase == "done"
+    assert search.front is not None
+    assert search.front.provenance.complete
+    assert (search.front.numbers.values == front(adult_table(), suppression=0.01).numbers.values).all()
 
 
 def test_sessions_do_not_meet(page: Page, session: str) -> None:

@@ -22,16 +22,17 @@ GROUPS = 40  # groups of a column that are compared one by one
 
 def front_view(front: Front) -> dict[str, Any]:
     """Points, cloud and marks as plain numbers."""
+    if len(front) == 0:
+        raise BadJob("The search has found no point yet. Let it go on, relax the limits, or allow more suppression.")
     values = front.numbers.values
     made = front.provenance
     cloud = np.zeros((0, values.shape[1])) if front.cloud is None else front.cloud
     cloud = cloud[np.isfinite(cloud).all(axis=1)]
     cloud = cloud[:: max(1, math.ceil(len(cloud) / CLOUD))]
     marks: dict[int, list[str]] = {}
-    if len(front):
-        marks.setdefault(front.knee().id, []).append("knee")
-        for k, point in front.presets().items():
-            marks.setdefault(point.id, []).append(f"k ≥ {k}")
+    marks.setdefault(front.knee().id, []).append("knee")
+    for k, point in front.presets().items():
+        marks.setdefault(point.id, []).append(f"k ≥ {k}")
     return {
         "objectives": [
             {

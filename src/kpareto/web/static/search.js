@@ -116,7 +116,7 @@ function watching(page, send) {
     if (!status) return;
     page.front = null;
     page.released = null;
-    page.stale = false;
+    if (!again) page.stale = false;
     if (!again) page.remember({ chosen: null, pins: [], x: null, y: null });
     say("The search has started.");
     show(status);
