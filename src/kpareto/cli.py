@@ -229,6 +229,19 @@ def serve(
 
 
 @commands.command()
+@click.argument("names", nargs=-1, metavar="[iyengar|lunacek|gecco09|poka|pbg]...")
+@click.option("--quick", is_flag=True, help="Reduced budgets: the same results and verdicts in about a minute.")
+@click.option("--output", metavar="FOLDER", default="kpareto-papers", show_default=True, help="Where the pages go.")
+@json_option
+@quiet_option
+def papers(names: tuple[str, ...], quick: bool, output: str, json_file: str | None, quiet: bool) -> None:
+    """Rebuild the five papers: every reported result beside ours, figures redrawn, verdicts."""
+    from kpareto.papers import run
+
+    run(names, quick=quick, output=output, json_file=json_file, quiet=quiet)
+
+
+@commands.command()
 @json_option
 @quiet_option
 def demo(json_file: str | None, quiet: bool) -> None:
