@@ -85,6 +85,24 @@ def test_choices_by_words_and_by_limits(adult: Front) -> None:
         adult[99]
 
 
+def test_the_order_of_objectives_does_not_turn_the_choice_round() -> None:
+    """With k, l and a loss, asking for k gives the least loss, not the highest l."""
+    table = adult_table("default")
+    first = exact_front(problem(table, ["k", "l", "lm"], 0.01)).choose(k=5)
+    second = exact_front(problem(table, ["lm", "k", "l"], 0.01)).choose(k=5)
+    alone = exact_front(problem(table, ["k", "lm"], 0.01)).choose(k=5)
+    assert first.values["lm"] == second.values["lm"] == alone.values["lm"]
+    assert first.recoding.levels == second.recoding.levels
+
+
+def test_printing_shows_no_values(adult: Front) -> None:
+    """A front, a point, a table and a partition print as one line about themselves."""
+    for thing in (adult, adult[3], adult.problem.table, adult[3].partition):
+        assert len(repr(thing)) < 200
+        assert "\n" not in repr(thing)
+    assert "42 points" in repr(adult)
+
+
 def test_presets_are_the_choices_for_common_class_sizes(adult: Front) -> None:
     """3, 5, 11 and 20, each met at the least loss."""
     presets = adult.presets()

@@ -165,6 +165,11 @@ def test_bad_problems_are_sentences(tiny: Table) -> None:
         problem(tiny, ["k"], Suppression("constraint", 0.1, fails=()))
     with pytest.raises(BadJob, match="Give a finite number"):
         problem(tiny, ["k"], 0.0, {"k": float("inf")})
+    with pytest.raises(BadJob, match="is no measure"):
+        problem(tiny, [lambda partition: 1.0])  # type: ignore[list-item]
+    nothing = Number("nothing", "lower", "rows", trends("either"), lambda partition: float("nan"))
+    with pytest.raises(BadJob, match="gave no number"):
+        list(problem(tiny, [nothing]).whole_lattice())
     rule = constrained({"k": 2})
     with pytest.raises(BadJob, match="'lm' is not a number about a class"):
         Problem(tiny, (make("k"),), rule, ((make("lm"), 0.5),))

@@ -9,6 +9,7 @@ import pytest
 
 from kpareto import shell
 from kpareto.cli import main
+from kpareto.problem import Problem
 from kpareto.run import run_exact
 from kpareto.search.exact import State
 from tests.test_job import JOB, PEOPLE
@@ -125,6 +126,48 @@ def test_release_writes_nothing_that_misses_a_limit(folder: Path, capsys: pytest
     assert not (folder / "people-anon.csv").exists()
     assert main(["release", "job.toml", "-q", "--choose", "nonsense"]) == 2
     assert "Write k=5, knee, id=17" in capsys.readouterr().err
+
+
+def test_nothing_is_read_and_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An output that is an input, or a job that is there already, is refused, and every byte stays."""
+    before = {name: (folder / name).read_bytes() for name in ("people.csv", "job.toml")}
+    for arguments in (
+        ["inspect", "people.csv", "-o", "people.csv"],
+        ["inspect", "people.csv", "--json", "people.csv"],
+        ["inspect", "people.csv", "-o", "job.toml"],
+        ["front", "job.toml", "--json", "people.csv"],
+        ["front", "job.toml", "--json", "job.toml"],
+        ["release", "job.toml", "--json", "people.csv"],
+    ):
+        assert main([*arguments, "-q"]) == 2, arguments
+        assert "Give another name" in capsys.readouterr().err
+    assert {name: (folder / name).read_bytes() for name in before} == before
+
+
+def test_interrupting_a_release_releases_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while the search runs: status 130, no file, for the exact search and for others."""
+
+    def stopping(self: Problem, *_: object) -> object:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Problem, "whole_lattice", stopping)
+        assert main(["release", "job.toml", "-q"]) == 130
+        patch.setattr(Problem, "evaluate", stopping)
+        assert main(["release", "job.toml", "-q", "--set", "search.method=pbg-ea"]) == 130
+    assert "nothing was written" in capsys.readouterr().err
+    assert not (folder / "people-anon.csv").exists()
+
+
+def test_a_limit_that_is_no_objective_can_be_the_choice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The certified optimum for k = 5, as other tools give it, from the command line."""
+    change = ["--set", "suppression.rule=constraint", "--set", 'search.objectives=["lm"]', "--set", "limits.k=5"]
+    assert main(["release", "job.toml", "-q", *change]) == 0
+    assert "verified: k = " in capsys.readouterr().out
+    assert main(["front", "job.toml", "-q", *change, "--set", "limits.k=500"]) == 0
+    assert "No recoding of" in capsys.readouterr().out
 
 
 def test_release_answers_in_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

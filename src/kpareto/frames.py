@@ -16,6 +16,7 @@ from typing import Literal
 
 import numpy as np
 
+from kpareto.builders import load
 from kpareto.delimited import Csv
 from kpareto.errors import BadJob, BadTable, shorten
 from kpareto.files import file_digest
@@ -35,7 +36,7 @@ def read(
     schema: Schema,
     missing: Missing = "drop",
     missing_values: Sequence[object] = ("?", ""),
-    hierarchies: Mapping[str, Hierarchy] | Sequence[Hierarchy] | None = None,
+    hierarchies: Mapping[str, object] | Sequence[Hierarchy] | None = None,
     domain: Domain = "observed",
     encoding: str = "utf-8",
 ) -> Table:
@@ -60,7 +61,23 @@ def read(
         raise BadTable(f"The table has no rows, only the columns {shorten(rows.columns)}. Give at least one row.")
     columns = dict(zip(wanted, _blanked(found, missing, missing_values), strict=True))
     table = _table(schema, columns, found.weights, missing)
-    return replace(table, domain=domain) if hierarchies is None else table.bind(hierarchies, domain)
+    if hierarchies is None:
+        return replace(table, domain=domain)
+    return table.bind(_loaded(table, hierarchies), domain)
+
+
+def _loaded(table: Table, given: Mapping[str, object] | Sequence[Hierarchy]) -> dict[str, Hierarchy]:
+    """Hierarchies by column; rules, files and frames are made into one with the values of the column."""
+    named = given if isinstance(given, Mapping) else {each.name: each for each in given}
+    found = {}
+    for name, form in named.items():
+        if isinstance(form, Hierarchy):
+            found[name] = form
+        else:
+            column = table.column(name)
+            rows = dict(zip(table.hierarchies[column].leaves, table.leaf_rows[column].tolist(), strict=True))
+            found[name] = load(name, form, rows)
+    return found
 
 
 def _blanked(found: Rolled, missing: Missing, missing_values: Sequence[object]) -> list[Coded]:

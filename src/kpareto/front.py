@@ -42,14 +42,18 @@ class Provenance:
     seconds: float = 0.0
     note: str = ""  # what a reader must know, such as why it is not complete
     details: Mapping[str, Any] = field(default_factory=dict)
+    stopped: bool = False  # by the user, before it was done
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Point:
     """One trade-off: a recoding, its suppression threshold, and its numbers."""
 
     front: Front
     id: int
+
+    def __repr__(self) -> str:
+        return f"Point({self.id}: {', '.join(f'{name} = {value:g}' for name, value in self.values.items())})"
 
     @property
     def values(self) -> dict[str, float]:
@@ -110,7 +114,7 @@ class Point:
         return found
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Front:
     """Non-dominated recodings, in the order of the first objective (worst privacy, or least value, first)."""
 
@@ -123,6 +127,10 @@ class Front:
 
     def __len__(self) -> int:
         return len(self.genomes)
+
+    def __repr__(self) -> str:
+        proof = "complete" if self.provenance.complete else "not complete"
+        return f"Front({len(self)} points, objectives {', '.join(self.names)}, {self.provenance.method}, {proof})"
 
     def __iter__(self) -> Iterator[Point]:
         return (Point(self, i) for i in range(len(self)))
@@ -168,10 +176,10 @@ class Front:
         return np.flatnonzero(met)
 
     def choose(self, limits: Mapping[str, float] | None = None, /, **named: float) -> Point:
-        """The point that meets the limits (``k=5``) and is best in the first objective not limited.
+        """The point that meets the limits (``k=5``) and has the least loss: the first loss that is not limited.
 
-        Ties go to the point that is better in the limited objectives. On a complete front of k and a loss this is the
-        proven least loss at that k or higher.
+        Ties go to the next losses, then to the other privacy objectives, then to the limited ones. On a complete front
+        of k and a loss this is the proven least loss at that k or higher.
         """
         wanted = {**(limits or {}), **named}
         if not wanted:
@@ -184,10 +192,18 @@ class Front:
                 "Ask for less, allow more suppression, or add coarser levels to the hierarchies."
             )
         limited = [self._column(name) for name in wanted]
-        free = [column for column in range(len(self.names)) if column not in limited]
+        rest = [column for column in range(len(self.names)) if column not in limited]
+        free = sorted(rest, key=lambda column: is_privacy(self.problem.objectives[column]))  # losses first
         keys = self.numbers.keys[places]
         order = np.lexsort([keys[:, column] for column in [*reversed(limited), *reversed(free)]])
         return Point(self, int(places[order[0]]))
+
+    def choose_least(self) -> Point:
+        """The point with the least loss, the first loss among the objectives (for fronts made under limits)."""
+        if len(self) == 0:
+            raise Unsafe("The front is empty: no recoding meets the limits. Relax them.")
+        order = sorted(range(len(self.names)), key=lambda column: is_privacy(self.problem.objectives[column]))
+        return Point(self, int(np.lexsort([self.numbers.keys[:, column] for column in reversed(order)])[0]))
 
     def presets(self) -> dict[int, Point]:
         """The choice for each class size in common use (3, 5, 11, 20) that the front reaches."""
@@ -319,7 +335,7 @@ class Front:
         """What a notebook shows: the first two objectives as a picture, the points as a table."""
         made = self.provenance
         proof = "complete: no trade-off is missing" if made.complete else "not complete: points may be missing"
-        head = f"<p><b>{len(self):,} trade-offs</b> of {self.space.size:,} recodings ({proof})</p>"
+        head = f"<p><b>{len(self):,} trade-offs</b> of {counted(self.space.size)} recodings ({proof})</p>"
         picture = ""
         if len(self) and len(self.names) > 1:
             x, y = self.numbers.values[:, 0], self.numbers.values[:, 1]
@@ -404,6 +420,11 @@ def _best(front: Front, name: str) -> float:
 def _plain(value: float) -> float:
     """Whole numbers without a decimal point."""
     return int(value) if float(value).is_integer() and abs(value) < 2**53 else float(value)
+
+
+def counted(size: int) -> str:
+    """A number of recodings for a sentence: in full, or as a power of ten."""
+    return f"{size:,}" if size < 10**12 else f"about 10^{len(str(size)) - 1}"
 
 
 def _words(limits: Mapping[str, float]) -> str:

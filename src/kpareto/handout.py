@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from kpareto.apply import Unseen, apply
+from kpareto.apply import NewColumns, Unseen, apply
 from kpareto.certificate import Certificate
 from kpareto.console import remark, show_table
 from kpareto.errors import BadJob, Unsafe
@@ -21,7 +21,7 @@ from kpareto.queries import UniqueRows, unique_rows
 from kpareto.recoded import Handling
 from kpareto.release import Release, release
 from kpareto.remarks import Context, FrontFacts, Remark, SearchFacts, remarks
-from kpareto.shell import choose_point, search_front, write_json
+from kpareto.shell import choose_point, protect, refuse_overwriting, search_front, write_json
 from kpareto.stored import store
 from kpareto.verify import verify
 from kpareto.whole import write_whole
@@ -29,14 +29,17 @@ from kpareto.whole import write_whole
 SHOWN_CLASSES = 12
 
 
-def inspect_data(source: str, target: str | None, json_file: str | None, quiet: bool) -> None:
+def inspect_data(source: str, target: str | None, json_file: str | None, quiet: bool, encoding: str = "utf-8") -> None:
     """``kpareto inspect DATA``: profile the columns, propose roles and hierarchies, write a job."""
     data: object = Path(source)
     if source == "adult":
         from kpareto.datasets import adult
 
         data = adult("train")
-    profile = inspect(data)
+    refuse_overwriting([] if source == "adult" else [Path(source)], target, json_file)
+    if target is not None and Path(target).exists():
+        raise BadJob(f"{target!r} is there already, and may hold your own changes. Give another name, or remove it.")
+    profile = inspect(data, encoding=encoding)
     if json_file != "-":
         rows = profile.rows()
         show_table(list(rows[0]), [list(row.values()) for row in rows])
@@ -107,6 +110,7 @@ def release_job(
     if job.target is None:
         raise BadJob("There is no file to release to. Add target under [release] in the job, or give --target FILE.")
     place = job.path(job.target)
+    protect(job, path, json_file)
     front = found or search_front(job, job.problem(), quiet)
     if len(front) == 0:
         raise Unsafe("No recoding meets the limits, so nothing is released. Relax them, or allow more suppression.")
@@ -151,7 +155,7 @@ def write_papers(done: Release, point: Point, place: Path, limits: Mapping[str, 
     }
     done.certificate.write(files["certificate"])
     done.certificate.write_public(files["public"])
-    store(point, limits).write(files["recoding"])
+    store(point, limits, done.origin).write(files["recoding"])
     return files
 
 
@@ -191,6 +195,7 @@ def release_data(done: Release, point: Point, files: Mapping[str, Path], warned:
 
 def verify_file(path: str, certificate: str, json_file: str | None) -> None:
     """``kpareto verify RELEASE CERTIFICATE``: re-derive every claim from the released file."""
+    refuse_overwriting([Path(path), Path(certificate)], json_file)
     found = verify(path, certificate)
     if json_file != "-":
         click.echo(f"{path} holds what its certificate claims: {found.rows:,} rows in {found.classes:,} classes.")
@@ -202,7 +207,7 @@ def verify_file(path: str, certificate: str, json_file: str | None) -> None:
     write_json(data if json_file else None, json_file)
 
 
-def apply_recoding(
+def apply_recoding(  # noqa: PLR0913 (the options of the command)
     recoding: str,
     source: str,
     target: str | None,
@@ -210,6 +215,8 @@ def apply_recoding(
     earlier: Sequence[str],
     json_file: str | None,
     quiet: bool,
+    new_columns: NewColumns = "error",
+    encoding: str | None = None,
 ) -> None:
     """``kpareto apply RECODING DATA``: recode new rows as stored, suppress there, and watch for drift."""
     data: object = Path(source)
@@ -218,7 +225,16 @@ def apply_recoding(
 
         data = adult("test")
     place = Path(target) if target else Path(f"{Path(source).stem}-recoded.csv")
-    found = apply(recoding, data, place, unseen=unseen, earlier=[Path(each) for each in earlier])
+    refuse_overwriting([Path(recoding), Path(source), *map(Path, earlier)], json_file)
+    found = apply(
+        recoding,
+        data,
+        place,
+        unseen=unseen,
+        earlier=[Path(each) for each in earlier],
+        new_columns=new_columns,
+        encoding=encoding,
+    )
     Certificate.write(found.release.certificate, place.with_name(f"{place.stem}.certificate.json"))
     names = [name for name in found.fit if name in found.batch]
     if json_file != "-":
@@ -231,9 +247,12 @@ def apply_recoding(
         )
         for column, values in found.unseen.items():
             click.echo(f"Unseen in {column!r}: {', '.join(values[:8])}{' …' if len(values) > 8 else ''}")
+        for sentence in (*found.remarks, *found.release.remarks):
+            click.echo(f"Note: {sentence}")
         for alarm in found.alarms:
             click.echo(f"ALARM: {alarm}")
     answer = {"fit": dict(found.fit), "batch": dict(found.batch), "k": found.k, "k_union": found.k_union,
-              "unseen": {n: list(v) for n, v in found.unseen.items()}, "alarms": list(found.alarms)}  # fmt: skip
+              "unseen": {n: list(v) for n, v in found.unseen.items()}, "alarms": list(found.alarms),
+              "remarks": [*found.remarks, *found.release.remarks]}  # fmt: skip
     write_json(json.loads(json.dumps(answer, default=float)) if json_file else None, json_file)
     remark(f"Certificate: {place.stem}.certificate.json", quiet)

@@ -211,7 +211,10 @@ def parse_job(text: str, folder: Path, name: str = "the job", changes: Sequence[
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadJob(f"{name} is not valid TOML: {error}. Correct that line.") from error
+        raise BadJob(
+            f"{name} is not valid TOML: {error}. Correct that line; if it is a data file, make a job for it with: "
+            "kpareto inspect DATA -o job.toml."
+        ) from error
     for change in changes:
         _changed(raw, change)
     check = _Check(name)

@@ -50,7 +50,7 @@ class Suppression:
         return int(self.limit) if self.limit >= 1 else int(rows * self.limit + 1e-9)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Partition:
     """Rows alike on all quasi-identifiers, class by class, in lexicographic order of their groups.
 
@@ -68,6 +68,10 @@ class Partition:
     feasible: bool = True  # the limit on suppressed rows is met
     rule: Rule = "none"
     note: str = ""  # what had to be done otherwise than asked, in a sentence
+
+    def __repr__(self) -> str:
+        """Never the values themselves: a notebook prints this."""
+        return f"Partition({self.classes:,} classes, {self.suppressed_rows:,} rows suppressed)"
 
     @property
     def suppressed_rows(self) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from kpareto.errors import BadJob, MissingExtra
-from kpareto.front import Front
+from kpareto.front import Front, counted
 from kpareto.whole import whole
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def picture(front: Front, x: str | None = None, y: str | None = None, curves: Se
     proof = (
         "complete: no trade-off is missing" if made.complete else f"not complete: {made.note or 'a heuristic search'}"
     )
-    title = f"{len(flat)} trade-offs among {front.space.size:,} recodings ({proof})"
+    title = f"{len(flat)} trade-offs among {counted(front.space.size)} recodings ({proof})"
     return Picture(
         title,
         across,

@@ -77,6 +77,12 @@ class Problem:
     limits: tuple[tuple[Measure, float], ...] = ()
 
     def __post_init__(self) -> None:
+        for measure in self.objectives:
+            if not isinstance(measure, Measure) or measure.better not in ("lower", "higher"):
+                raise BadJob(
+                    f"{measure!r} is no measure. Give a name such as 'glm', or an object with name, better ('lower' or "
+                    "'higher'), unit, trend and a call that takes a Partition (kpareto.measure.Number makes one)."
+                )
         names = [measure.name for measure in self.objectives]
         if not names:
             raise BadJob("No objective is given. Name at least one measure, such as k or glm.")
@@ -156,6 +162,9 @@ class Problem:
         """The same numbers from partitions, for measures the kernels do not know."""
         watched, count = self._watched, len(self.objectives)
         values = np.array([[m(p) for m in watched] for _, p in made], dtype=np.float64).reshape(-1, len(watched))
+        for place, measure in enumerate(watched):
+            if np.isnan(values[:, place]).any():
+                raise BadJob(f"The measure {measure.name!r} gave no number (NaN) for a recoding. Mend its function.")
         keys = np.zeros((len(made), count), dtype=np.int64)
         for place, measure in enumerate(self.objectives):
             exacts = [exact(measure, p) for _, p in made]

@@ -121,14 +121,16 @@ def run(
         if checkpoint is not None:
             _save_memo(checkpoint, memo, search.name, seed)
     moves.close()
-    made = Provenance(search.name, len(memo), False, seed, time.perf_counter() - began, note)
+    made = Provenance(search.name, len(memo), False, seed, time.perf_counter() - began, note, stopped=stopped)
     everything = memo.all()
     genomes = np.concatenate(memo.genomes) if memo.genomes else np.zeros((0, len(space.genes)), dtype=np.int64)
     front = make_front(problem, space, genomes, everything, made)
     step = max(1, len(everything.which) // CLOUD)
     front = replace(front, cloud=everything.values[everything.feasible][::step])
-    if stopped and checkpoint is not None:
-        raise Cancelled(front, checkpoint)
+    if checkpoint is not None:
+        if stopped:
+            raise Cancelled(front, checkpoint)
+        checkpoint.unlink(missing_ok=True)
     return front
 
 
@@ -168,6 +170,8 @@ def run_exact(
         if front.provenance.complete:
             checkpoint.unlink(missing_ok=True)
         else:
+            if not latest and not checkpoint.exists():
+                raise Interrupted("Stopped before anything was counted.")
             if latest:
                 _save_state(checkpoint, problem, latest[0], ties)
             raise Cancelled(front, checkpoint)
@@ -306,6 +310,10 @@ def front(
     ``suppression`` is a rule, or a bare number: the share (below 1) or number of rows that may be suppressed. Other
     methods walk larger spaces without a proof; ``run`` lets them have a budget, progress and a checkpoint.
     """
+    if not isinstance(table, Table):
+        raise BadInput(
+            f"front takes a Table, not {type(table).__name__}. Make one with kpareto.read(source, kpareto.Schema(…))."
+        )
     bound = table if hierarchies is None else table.bind(hierarchies)
     made = make_problem(bound, objectives, suppression, limits)
     if method == "exact":

@@ -14,8 +14,9 @@ import numpy as np
 
 from kpareto.console import progress, remark, show_table
 from kpareto.cuts import Cuts
-from kpareto.errors import BadJob
+from kpareto.errors import BadJob, Interrupted
 from kpareto.front import Front, Point
+from kpareto.front import counted as size_text
 from kpareto.job import Job, load_job
 from kpareto.plots import Curve
 from kpareto.problem import Problem
@@ -39,6 +40,23 @@ def write_json(answer: object, target: str | None) -> None:
         write_whole(target, text)
 
 
+def protect(job: Job, path: str, *outputs: str | None) -> None:
+    """Raise where an output would overwrite the job or the rows it reads."""
+    inputs = [] if path == "adult" else [Path(path)]
+    inputs += [] if job.embedded else [job.path(job.source)]
+    refuse_overwriting(inputs, *outputs)
+
+
+def refuse_overwriting(inputs: Sequence[Path], *outputs: str | None) -> None:
+    """Raise where an output is one of the inputs, also behind a link."""
+    for output in outputs:
+        if output is None or output == "-" or not Path(output).exists():
+            continue
+        for given in inputs:
+            if given.exists() and Path(output).samefile(given):
+                raise BadJob(f"{output!r} is read by this command and would be overwritten. Give another name.")
+
+
 def checkpoint_of(job: Job, path: str) -> Path:
     """Where a search that is stopped keeps what it knows."""
     name = Path(path).stem if not job.embedded or path != "adult" else "adult"
@@ -48,6 +66,13 @@ def checkpoint_of(job: Job, path: str) -> Path:
 def search_front(job: Job, problem: Problem, quiet: bool, checkpoint: Path | None = None) -> Front:
     """Run the job's search with a progress bar."""
     check_method(job.method, job.space)
+    found = _searched(job, problem, quiet, checkpoint)
+    if found.provenance.stopped and checkpoint is None:
+        raise Interrupted("Stopped before the search was done, so nothing was written.")
+    return found
+
+
+def _searched(job: Job, problem: Problem, quiet: bool, checkpoint: Path | None) -> Front:
     if job.method == "exact":
         size = Lattice(problem.table.hierarchies).size
         with progress("Counting nodes", size, quiet) as advance:
@@ -86,10 +111,15 @@ def front(
 ) -> Front:
     """``kpareto front JOB``: search, print the trade-offs, write JSON and a picture; ``local`` adds Mondrian."""
     job = load_job(path, changes)
+    protect(job, path, json_file, picture)
     checkpoint = checkpoint_of(job, path)
     if not resume:
         with suppress(OSError):
             checkpoint.unlink()
+    elif checkpoint.exists():
+        remark(f"Going on from {checkpoint.name}.", quiet)
+    else:
+        remark("There is no checkpoint to go on from; starting anew.", quiet)
     began = time.perf_counter()
     problem = job.problem()
     seconds = time.perf_counter() - began
@@ -186,7 +216,9 @@ def sentence(found: Front) -> str:
     shape = "column levels" if found.space.kind == "lattice" else "groups per column"
     words = f"{len(found):,} points" + (f" ({found.vectors:,} different)" if found.vectors != len(found) else "")
     counted = f"{made.evaluated:,} counted in {made.seconds:.2f} s"
-    text = f"{words} of {found.space.size:,} recodings; {counted}; the last columns are {shape}."
+    text = f"{words} of {size_text(found.space.size)} recodings; {counted}; the last columns are {shape}."
+    if len(found) == 0:
+        text = f"No recoding of {size_text(found.space.size)} meets the limits; {counted}."
     if made.complete:
         return f"{text} Complete: no trade-off is missing."
     return f"{text} Not complete: {made.note or 'a heuristic search may have missed points'}."
@@ -214,6 +246,13 @@ def choose_point(found: Front, words: str) -> Point:
             raise BadJob(
                 f"The choice {words!r} is not understood. Write k=5, knee, id=17, or prefer: nwp=0.2, necd=0.1."
             )
+    for measure, limit in found.problem.limits:  # met by every point already
+        if measure.name in pairs and measure.name not in found.names:
+            asked = pairs[measure.name]
+            if asked <= limit if measure.better == "higher" else asked >= limit:
+                del pairs[measure.name]
+    if not pairs:
+        return found.choose_least()
     if said.startswith("prefer:"):
         return found.prefer(**pairs)
     if set(pairs) == {"id"}:

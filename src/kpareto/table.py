@@ -45,7 +45,7 @@ class Counts:
         return np.bincount(self.code, weights=self.count, minlength=len(self.values)).astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """Distinct rows over the quasi-identifiers, weighted."""
 
@@ -65,6 +65,10 @@ class Table:
             raise BadTable("A table needs one hierarchy and one column of codes per quasi-identifier.")
         if self.weights.shape[0] == 0:
             raise BadTable("The table has no rows. Give at least one row with all quasi-identifiers present.")
+
+    def __repr__(self) -> str:
+        """Never the values themselves: a notebook prints this."""
+        return f"Table({self.rows:,} rows, {self.distinct:,} distinct, by {', '.join(self.schema.quasi)})"
 
     @cached_property
     def rows(self) -> int:

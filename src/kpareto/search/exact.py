@@ -76,7 +76,8 @@ def exact_front(
     except (KeyboardInterrupt, Stopped):
         complete = now.settled >= lattice.size
     note = "" if complete else f"stopped after {now.settled:,} of {lattice.size:,} nodes; other points may exist"
-    made = Provenance("exact", now.counted, complete, None, time.perf_counter() - began, note, {"settled": now.settled})
+    seconds = time.perf_counter() - began
+    made = Provenance("exact", now.counted, complete, None, seconds, note, {"settled": now.settled}, not complete)
     places = np.arange(len(now.best.which))
     genomes = lattice.levels(now.best.which)
     found = make_front(problem, lattice, genomes, replace(now.best, which=places), made, ties)
