@@ -6,6 +6,7 @@ import doctest
 import json
 import re
 from collections import Counter
+from datetime import date, timedelta
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -15,10 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpareto.attacks import attack
+from kpareto.builders.loading import load
 from kpareto.cuts import make_cuts
 from kpareto.datasets import adult_table
 from kpareto.errors import BadInput, BadJob, Unsafe
@@ -374,6 +376,94 @@ def test_rare_values_of_a_bare_column_are_not_named() -> None:
     assert age.codes[0].last is None
     assert "hierarchy of age" not in dict(report.method.hashes)
     assert not make_report(chosen(town(9), 0.0, k=2)).columns[1].withheld
+
+
+RULES: dict[str, dict[str, object]] = {
+    "dates": {"dates": True},
+    "intervals": {"intervals": [10_000, 100_000], "from": 0},
+    "quantiles": {"quantiles": 4},
+    "prefix": {"prefix": [1, 2]},
+    "flat": {},
+}
+
+
+def _texts(report: Report) -> dict[str, str]:
+    """A report in each of its forms."""
+    return {
+        "html": html(report),
+        "markdown": markdown(report),
+        "json": json.dumps(report.to_dict(), ensure_ascii=False),
+        "form": template_html(report),
+        "form as markdown": template_markdown(report),
+    }
+
+
+def _single(rule: str, seed: int, common: int) -> Table:
+    """Eighty people, most with a value of their own, some with a common one; a hierarchy over the observed values."""
+    chance = np.random.default_rng(seed)
+    days = sorted(int(n) for n in chance.choice(36_000, 70, replace=False))
+    own = [f"{100_003 + 17 * day}" for day in days]
+    if rule == "dates":
+        own = [str(date(1920, 1, 1) + timedelta(days=day)) for day in days]
+    cells = [own[0]] * common + own + [own[35]] * (10 - common)
+    plain = read(pa.table({"own": cells, "sex": ["f", "m"] * 40}), Schema(("own", "sex")))
+    if rule == "flat":
+        return plain
+    counted = dict(zip(plain.hierarchies[0].leaves, plain.leaf_rows[0].tolist(), strict=True))
+    return plain.bind({"own": load("own", RULES[rule], counted)}, "observed")
+
+
+@pytest.mark.parametrize("rule", RULES)
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 1000), st.integers(0, 10), st.sampled_from([2, 4, 8]), st.sampled_from([0.0, 0.1, 0.3]))
+def test_no_rare_original_value_is_in_a_public_report(rule: str, seed: int, common: int, k: int, limit: float) -> None:
+    """No value that fewer than k rows have is a word of any form of the report, unless a label of the release has it."""
+    table = _single(rule, seed, common)
+    front = run_exact(problem(table, ("k", "glm"), limit))
+    point = front.choose(k=min(k, int(max(p.values["k"] for p in front))))
+    report = make_report(point, tests=attack(point.partition, {"k": k}, point.front.problem.suppression))
+    rows = table.leaf_rows[0]
+    rare = {leaf for at, leaf in enumerate(table.hierarchies[0].leaves) if rows[at] < report.least}
+    made = point.partition
+    shown = {made.recoding.labels[0][g] for g in made.groups[~made.suppressed, 0].tolist()}
+    for form, text in _texts(report).items():
+        words = set(re.findall(r"[\w.]+(?:-[\w.]+)*", text)) | set(re.findall(r"[\w.]+", text))
+        told = {leaf for leaf in rare & words if not any(leaf in label for label in shown)}
+        assert not told, form
+        assert "70 values" not in text
+    assert report.columns[0].leaves is None
+    secret = make_report(point, confidential=True)
+    assert secret.columns[0].leaves == 70
+
+
+def test_a_code_book_names_ends_that_many_rows_have() -> None:
+    """Both ends of a group are named in public where k rows have each of them, without a number of values."""
+    cells = ["1"] * 8 + ["2", "3"] + ["4"] * 9 + ["11"] * 6 + ["12"] * 2
+    plain = read(pa.table({"own": cells, "sex": ["f"] * 27}), Schema(("own", "sex")))
+    table = plain.bind({"own": load("own", {"intervals": [10], "from": 0}, plain.hierarchies[0].leaves)}, "observed")
+    point = run_exact(problem(table, ("k", "glm"), 0.0)).choose(k=5)
+    low, high = make_report(point).columns[0].codes
+    assert (low.first, low.last, low.leaves, low.rows) == ("1", "4", None, 19)
+    assert (high.first, high.last, high.leaves) == (None, None, None)
+    assert "| 10-19 |  | 8 |" in markdown(make_report(point))
+    assert "11 … 12 (2 values)" in markdown(make_report(point, confidential=True))
+
+
+def test_labels_of_suppressed_rows_alone_are_not_in_a_public_report() -> None:
+    """A label that no released row shows is not drawn, named or counted, at any level."""
+    point = chosen(town(12), 0.2, k=15)
+    assert point.partition.suppressed_rows == 12
+    report = make_report(point)
+    for form, text in _texts(report).items():
+        assert not re.search(r"\bfarm\b|(?<!law of the )\bcountry\b", text), form
+    place = report.columns[0]
+    assert place.groups == 1
+    assert [band.groups for band in place.bands] == [2, 1, 1]
+    secret = make_report(point, confidential=True)
+    assert [band.groups for band in secret.columns[0].bands] == [3, 2, 1]
+    gone = ProfileRow("farm", 12, 12, 1.0, 1.0)
+    stay = [ProfileRow(name, 30, 0, 0.0, 0.0) for name in ("north", "south", "west")]
+    assert "farm" not in {row.group for row in Discretion(5, False).groups([gone, *stay])[0]}
 
 
 row_of_people = st.builds(

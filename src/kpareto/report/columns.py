@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from kpareto.report.shape import Band, Code, ColumnPart
 from kpareto.stored import hierarchy_digest
 
 LISTED = 48  # values of a label that are named one by one
+WORDS = tuple(map(re.compile, (r"[\w.:]+", r"[\w.:-]+", r"[^,;]*[^,;\s]")))  # what may be a value inside a label
 DRAWN = 160  # groups of a level that can still be told apart in a drawing
 
 
@@ -39,83 +41,144 @@ def _column(made: Partition, place: int, discretion: Discretion, labels: tuple[s
     lost = made.suppressed_rows
     total = float(kept_rows @ numerators) / denominator
     held = table.rows - lost
-    names = _Names(hierarchy, table.leaf_rows[place], discretion)
+    names = _Names(hierarchy, _released(made, place), table.persons is None, discretion)
     level = None if recoding.levels is None else recoding.levels[place]
+    bands = (_bands if discretion.confidential else _public_bands)(cut, level, names, labels)
+    used = np.flatnonzero(kept_rows)
     return ColumnPart(
         hierarchy.name,
         level,
         hierarchy.height,
-        len(hierarchy.leaves),
-        int(cut[-1]) + 1,
+        len(hierarchy.leaves) if discretion.confidential else None,
+        len(used),
+        int(cut[-1]) + 1 == len(hierarchy.leaves),
+        {labels[group] for group in used} == {TOP},
         None if discretion.hides(lost) else (total + lost) / table.rows,
         total / held if held else 1.0,
-        _bands(hierarchy, cut, level, names),
+        bands,
         _codes(made, place, kept_rows.astype(np.int64), names, labels),
-        names.withheld,
+        names.withheld or len(bands) <= hierarchy.height,
         hierarchy.data_dependent,
         hierarchy_digest(hierarchy),
     )
+
+
+def _released(made: Partition, place: int) -> np.ndarray:
+    """Released rows with each leaf: (leaves,) int64."""
+    table, kept = made.table, ~made.suppressed[made.members]
+    count = len(table.hierarchies[place].leaves)
+    found = np.bincount(table.codes[kept, place], weights=table.weights[kept], minlength=count)
+    return found.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class _Names:
     """Which values of a column may be named.
 
-    A hierarchy that was declared tells nothing about the rows. One that has only the values and a star may have been
-    made of the rows, as may one built from quantiles: then a value is named in public only where k rows have it.
+    Leaves may have been read from the rows, and a declared list cannot be told from one that was. So a value is named
+    in public only where k released rows have it, and none where k rows may be one person or where labels are made of
+    the rows.
     """
 
     hierarchy: Hierarchy
-    rows: np.ndarray  # (leaves,) int64, rows with each leaf
+    rows: np.ndarray  # (leaves,) int64, released rows with each leaf
+    alone: bool  # each row is a person of its own
     discretion: Discretion
 
     @property
-    def guarded(self) -> bool:
-        """Whether the values themselves may tell about the rows."""
-        flat = self.hierarchy.height <= 1 and self.hierarchy.labels[-1] == (TOP,)
-        return not self.discretion.confidential and (flat or self.hierarchy.data_dependent)
+    def never(self) -> bool:
+        """Whether nothing but the labels of the release may be named."""
+        return not self.discretion.confidential and (not self.alone or self.hierarchy.data_dependent)
 
     @property
     def withheld(self) -> bool:
         """Whether some value is not named."""
-        return self.guarded and bool((self.rows < self.discretion.least).any())
+        return not all(self.may_name(place) for place in range(len(self.rows)))
 
-    def may_name(self, first: int, last: int) -> bool:
-        """Whether the label of these leaves may be shown."""
-        return not self.guarded or int(self.rows[first : last + 1].sum()) >= self.discretion.least
+    def may_name(self, place: int) -> bool:
+        """Whether a value may be named."""
+        return self.discretion.confidential or (not self.never and int(self.rows[place]) >= self.discretion.least)
+
+    def ends(self, first: int, last: int) -> tuple[str | None, str | None]:
+        """The first and last value of a group; in public of those that released rows have, both or none."""
+        if not self.discretion.confidential:
+            there = first + np.flatnonzero(self.rows[first : last + 1])
+            if not there.size or not (self.may_name(int(there[0])) and self.may_name(int(there[-1]))):
+                return None, None
+            first, last = int(there[0]), int(there[-1])
+        return self.hierarchy.leaves[first], self.hierarchy.leaves[last]
 
     def listed(self, first: int, last: int) -> tuple[str, ...]:
         """The values by name; none where they are a range, many, or not all to be named."""
         if self.hierarchy.spans is not None or self.hierarchy.ordered or last - first >= LISTED or first == last:
             return ()
-        found = [self.leaf(place) for place in range(first, last + 1)]
-        known = tuple(name for name in found if name is not None)
-        return known if len(known) == len(found) and not all(map(_is_number, known)) else ()
+        there = [at for at in range(first, last + 1) if self.discretion.confidential or self.rows[at]]
+        known = tuple(self.hierarchy.leaves[at] for at in there if self.may_name(at))
+        return known if len(known) == len(there) and not all(map(_is_number, known)) else ()
 
-    def leaf(self, place: int) -> str | None:
-        """A value, where it may be named."""
-        return self.hierarchy.leaves[place] if self.may_name(place, place) else None
+    def draws(self, groups: np.ndarray, labels: tuple[str, ...]) -> bool:
+        """Whether the public may see a level that the release does not show."""
+        if self.never:
+            return False
+        sums = np.bincount(groups, weights=self.rows)
+        shown = [labels[group] for group in np.flatnonzero(sums)]
+        return bool((sums[sums > 0] >= self.discretion.least).all()) and not self._holds_rare(shown)
+
+    def _holds_rare(self, labels: Sequence[str]) -> bool:
+        """Whether a label has a rare value as a word of its own, as borders of a group may be."""
+        rare = {leaf for place, leaf in enumerate(self.hierarchy.leaves) if not self.may_name(place)}
+        words = {word.strip() for label in labels for shape in WORDS for word in shape.findall(label)}
+        return not rare.isdisjoint({*labels, *words})
 
 
-def _bands(hierarchy: Hierarchy, cut: np.ndarray, level: int | None, names: _Names) -> tuple[Band, ...]:
+def _bands(cut: np.ndarray, level: int | None, names: _Names, labels: tuple[str, ...]) -> tuple[Band, ...]:
     """The levels from the leaves up; a cut that is no level stands after them as a band of its own."""
+    hierarchy = names.hierarchy
+    slots = np.arange(len(hierarchy.leaves))
     found = [
-        _band("values" if at == 0 else f"level {at}", groups, hierarchy.labels[at], at == level, names)
+        _band(_level_name(at), groups, hierarchy.labels[at], at == level, slots)
         for at, groups in enumerate(hierarchy.groups)
     ]
     if level is None:
-        labels = tuple(hierarchy.group_label(first, last) for first, last in runs_of(cut))
-        found.append(_band("chosen cut", cut, labels, True, names))
+        found.append(_band("chosen cut", cut, labels, True, slots))
     return tuple(found)
 
 
-def _band(name: str, cut: np.ndarray, labels: tuple[str, ...], chosen: bool, names: _Names) -> Band:
-    count = int(cut[-1]) + 1
+def _public_bands(cut: np.ndarray, level: int | None, names: _Names, labels: tuple[str, ...]) -> tuple[Band, ...]:
+    """The labels of the release, and the levels whose every group k released rows have; boxes of equal width."""
+    hierarchy = names.hierarchy
+    if level is None:
+        return (_band("chosen cut", cut, labels, True, _slots(cut, names.rows)),)
+    drawn = [
+        at for at, groups in enumerate(hierarchy.groups) if at == level or names.draws(groups, hierarchy.labels[at])
+    ]
+    slots = _slots(hierarchy.groups[drawn[0]], names.rows)
+    return tuple(
+        _band(
+            _level_name(at), hierarchy.groups[at], labels if at == level else hierarchy.labels[at], at == level, slots
+        )
+        for at in drawn
+    )
+
+
+def _slots(finest: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The box of each leaf in a drawing, one box per group that released rows have, -1 for other leaves: (leaves,)."""
+    used = np.unique(finest[rows > 0])
+    return np.where(rows > 0, np.searchsorted(used, finest), -1)
+
+
+def _level_name(at: int) -> str:
+    return "values" if at == 0 else f"level {at}"
+
+
+def _band(name: str, cut: np.ndarray, labels: tuple[str, ...], chosen: bool, slots: np.ndarray) -> Band:
     runs: list[tuple[int, int, str]] = []
-    if count <= DRAWN:
-        for (first, last), label in zip(runs_of(cut), labels, strict=True):
-            runs.append((first, last, label if names.may_name(first, last) else ""))
-    return Band(name, count, chosen, tuple(runs))
+    for (first, last), label in zip(runs_of(cut), labels, strict=True):
+        boxes = slots[first : last + 1]
+        boxes = boxes[boxes >= 0]
+        if boxes.size:  # a group that only suppressed rows have is no part of the public report
+            runs.append((int(boxes[0]), int(boxes[-1]), label))
+    return Band(name, len(runs), chosen, tuple(runs) if len(runs) <= DRAWN else ())
 
 
 def _codes(
@@ -131,8 +194,9 @@ def _codes(
             continue  # a label that no released row shows is no part of the public code book
         # How many rows of a label are suppressed could be had by subtraction from the other labels: not for the public.
         lost = int(all_rows[group]) - rows if full else None
-        count, named = last - first + 1, names.listed(first, last)
-        found.append(Code(label, names.leaf(first), names.leaf(last), count, named, rows, lost))
+        itself = first == last and names.hierarchy.leaves[first] == label
+        count = last - first + 1 if full or itself else None
+        found.append(Code(label, *names.ends(first, last), count, names.listed(first, last), rows, lost))
     return tuple(found)
 
 

@@ -64,7 +64,8 @@ class Discretion:
         return (*kept, _together(small)), len(small)
 
     def _tells(self, row: ProfileRow) -> bool:
-        return self.hides(row.rows) or self.hides(row.suppressed) or self.hides(row.rows - row.suppressed)
+        gone = row.rows == row.suppressed  # the public must not read a value that only suppressed rows have
+        return gone or self.hides(row.rows) or self.hides(row.suppressed) or self.hides(row.rows - row.suppressed)
 
 
 def _together(rows: Sequence[ProfileRow]) -> ProfileRow:

@@ -232,19 +232,20 @@ def hierarchy_picture(column: ColumnPart) -> Markup:
     )
     height = line * len(bands) + 4
     room = WIDTH - left - 4
+    boxes = column.leaves or max((last + 1 for band in bands for _, last, _ in band.runs), default=1)
     parts: list[object] = []
     for place, band in enumerate(bands):
         y = 2 + place * line
         kind = "mark chosen" if band.chosen else "tick"
         parts.append(_text(left - 10, y + 17, f"{band.name}: {band.groups:,}", kind, "end"))
-        parts += _band(band, column.leaves, left, y, room, line - 5)
+        parts += _band(band, boxes, left, y, room, line - 5)
     chosen = next(band for band in column.bands if band.chosen)
     description = ", ".join(f"{band.name} has {several(band.groups, 'group')}" for band in column.bands)
     words = f"{description}; chosen is {chosen.name}"
     return svg(f"Hierarchy of {column.name}", words, WIDTH, height, parts)
 
 
-def _band(band: Band, leaves: int, left: float, y: float, room: float, high: float) -> list[Markup]:
+def _band(band: Band, boxes: int, left: float, y: float, room: float, high: float) -> list[Markup]:
     style = "group on" if band.chosen else "group"
     if not band.runs:
         return [
@@ -259,7 +260,7 @@ def _band(band: Band, leaves: int, left: float, y: float, room: float, high: flo
         ]
     found = []
     for first, last, label in band.runs:
-        x, wide = left + first / leaves * room, (last - first + 1) / leaves * room
+        x, wide = left + first / boxes * room, (last - first + 1) / boxes * room
         gap = min(1.5, wide * 0.18)
         found.append(_rect(x, y, wide - gap, high, style, label))
         fits = label if len(label) * LETTER <= wide - 6 else ""

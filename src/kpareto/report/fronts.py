@@ -64,7 +64,7 @@ def front_part(point: Point, made: Partition, discretion: Discretion, choice: st
     for place in places:
         own = made if place == here else seen[place].partition
         shape = seen[place].recoding
-        levels = shape.levels if shape.levels is not None else [int(cut[-1]) + 1 for cut in shape.cuts]
+        levels = shape.levels if shape.levels is not None else _used(own)
         points.append(
             FrontPoint(
                 ids[place],
@@ -86,6 +86,11 @@ def front_part(point: Point, made: Partition, discretion: Discretion, choice: st
         _drawing(point, seen, values, discretion),
         proof(front),
     )
+
+
+def _used(made: Partition) -> list[int]:
+    """How many labels of each column the released rows show."""
+    return [len(np.unique(groups)) for groups in made.groups[~made.suppressed].T]
 
 
 def _marks(front: Front) -> dict[int, tuple[str, ...]]:

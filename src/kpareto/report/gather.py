@@ -91,7 +91,7 @@ def make_report(
         date,
         summary,
         front,
-        _sample(made, discretion),
+        _sample(made, discretion, written or {}),
         columns,
         _sizes(made, discretion),
         risks,
@@ -171,7 +171,7 @@ def _side(risk: Risk, discretion: Discretion) -> RiskSide:
     return RiskSide(risk.highest, risk.mean, above, risk.basis)
 
 
-def _sample(made: Partition, discretion: Discretion) -> Sample:
+def _sample(made: Partition, discretion: Discretion, written: Mapping[str, Sequence[str]]) -> Sample:
     """Rows evenly over the table (confidential), or labels evenly over the classes by size (public)."""
     table = made.table
     quasi = table.schema.quasi
@@ -179,7 +179,7 @@ def _sample(made: Partition, discretion: Discretion) -> Sample:
         kept = np.flatnonzero(~made.suppressed)
         order = kept[np.argsort(made.sizes[kept], kind="stable")]
         chosen = order[_even(len(order), SAMPLE)]
-        rows = tuple(SampleRow(None, _labels(made, int(c)), int(made.sizes[c]), False) for c in chosen)
+        rows = tuple(SampleRow(None, _labels(made, int(c), written), int(made.sizes[c]), False) for c in chosen)
         note = "What rows look like in the release, from small classes to large; original rows are confidential."
         return Sample(quasi, len(quasi), rows, note)
     extras = [*table.sensitive, *(c for c in table.targets if c.name not in table.schema.sensitive)]
@@ -193,7 +193,7 @@ def _sample(made: Partition, discretion: Discretion) -> Sample:
         own = [counts.values[int(counts.code[counts.start[at]])] for counts in extras]
         before = [labels[code] for labels, code in zip(leaves, table.codes[at].tolist(), strict=True)]
         place = int(made.members[at])
-        after = [*_labels(made, place), *own] if made.visible[place] else ["" for _ in (*quasi, *own)]
+        after = [*_labels(made, place, written), *own] if made.visible[place] else ["" for _ in (*quasi, *own)]
         size = int(made.sizes[place]) if made.visible[place] else None
         found.append(SampleRow((*before, *own), tuple(after), size, bool(lost[at])))
     note = "Original rows, spread evenly over the table, and what becomes of them. Confidential."
@@ -207,8 +207,9 @@ def _even(count: int, wanted: int) -> list[int]:
     return [round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted)]
 
 
-def _labels(made: Partition, place: int) -> tuple[str, ...]:
-    labels = made.recoding.labels
+def _labels(made: Partition, place: int, written: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    own = zip(made.recoding.hierarchies, made.recoding.labels, strict=True)
+    labels = [written.get(hierarchy.name, shown) for hierarchy, shown in own]
     return tuple("*" if g < 0 else labels[c][g] for c, g in enumerate(made.groups[place].tolist()))
 
 

@@ -221,7 +221,7 @@ def _hierarchies(report: Report) -> list[object]:
     for column in report.columns:
         picture = tag("div", hierarchy_picture(column), at={"class": "scroll hierarchy"})
         words_of = technique(column)
-        extra = " Values that fewer rows have than k are not named here." if column.withheld else ""
+        extra = " Values and levels that would tell of fewer rows than k are not shown." if column.withheld else ""
         extra += " The hierarchy was built from the rows themselves." if column.data_dependent else ""
         said = tag("figcaption", f"{words_of[0].upper()}{words_of[1:]}.{extra}")
         found.append(tag("div", tag("h3", column.name), tag("figure", picture, said), at={"class": "whole"}))
@@ -339,8 +339,9 @@ def covers(code: Code) -> str:
     if code.values:
         return ", ".join(code.values)
     if code.first is None or code.last is None:
-        return f"{code.leaves:,} values"
-    return f"{code.first} … {code.last} ({code.leaves:,} values)"
+        return ""
+    ends = code.first if code.first == code.last else f"{code.first} … {code.last}"
+    return ends if code.leaves is None else f"{ends} ({code.leaves:,} values)"
 
 
 def _method(report: Report) -> list[object]:

@@ -105,12 +105,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class Band:
-    """One level of a hierarchy: its groups as runs of leaves."""
+    """One level of a hierarchy: its groups as runs of leaves; in public, of boxes that tell no number of leaves."""
 
     name: str
     groups: int
     chosen: bool
-    runs: tuple[tuple[int, int, str], ...]  # first leaf, last leaf, label; empty where they are too many to draw
+    runs: tuple[tuple[int, int, str], ...]  # first and last leaf or box, label; empty where they are too many to draw
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Code:
     label: str
     first: str | None  # first and last leaf; None: not for the public
     last: str | None
-    leaves: int
+    leaves: Count  # None: how many values occur is not for the public
     values: tuple[str, ...]  # the leaves by name, where they are no numbers and few enough
     rows: int
     suppressed: Count
@@ -133,13 +133,15 @@ class ColumnPart:
     name: str
     level: int | None  # None: the cut is not a level
     height: int
-    leaves: int
-    groups: int
+    leaves: Count  # None: how many values occur is not for the public
+    groups: int  # labels that released rows show
+    kept: bool  # each value is its own label
+    hidden: bool  # every row shows a star
     loss: float | None  # mean share of a cell that is lost, suppressed rows counted as lost
     kept_loss: float  # the same over the released rows alone
     bands: tuple[Band, ...]
     codes: tuple[Code, ...]
-    withheld: bool  # some values are not named, because the hierarchy may have been made of the rows
+    withheld: bool  # some values or levels are not shown, because they may tell about the rows
     data_dependent: bool
     digest: str
 

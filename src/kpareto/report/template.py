@@ -121,12 +121,14 @@ def _dropped(point: Point, discretion: Discretion) -> str:
 
 def technique(column: ColumnPart) -> str:
     """What was done to a quasi-identifier, in words."""
-    if column.groups == column.leaves:
+    if column.kept:
         return "kept as it is"
-    if column.groups == 1:
+    if column.hidden:
         return "hidden: every row shows the same"
     how = "a cut of its hierarchy" if column.level is None else f"level {column.level} of {column.height}"
-    return f"generalized to {words.several(column.groups, 'group')} ({how})"
+    said = f"generalized to {words.several(column.groups, 'group')} ({how})"
+    shown = [code.label for code in column.codes if code.rows]
+    return f"{said}: every row shows {shown[0]!r}" if len(shown) == 1 else said
 
 
 def inventory(point: Point, columns: Sequence[ColumnPart]) -> Grid:
@@ -145,7 +147,8 @@ def inventory(point: Point, columns: Sequence[ColumnPart]) -> Grid:
         )
         rows.append((name, "direct identifier", done, ""))
     for column in columns:
-        values = f"{words.several(column.leaves, 'value')} → {words.several(column.groups, 'label')}"
+        before = "" if column.leaves is None else f"{words.several(column.leaves, 'value')} → "
+        values = f"{before}{words.several(column.groups, 'label')}"
         rows.append((column.name, "indirect (quasi-identifier)", technique(column), values))
     for name in schema.sensitive:
         role = "sensitive, target of analysis" if name in schema.target else "sensitive"

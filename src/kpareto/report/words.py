@@ -152,8 +152,8 @@ def statement(point: Point, columns: Sequence[ColumnPart]) -> tuple[str, ...]:
     objectives = ", ".join(f"{m.name} ({m.better} is better)" for m in problem.objectives)
     limits = ", ".join(f"{m.name} {'≥' if m.better == 'higher' else '≤'} {t:g}" for m, t in problem.limits)
     kind = "whole levels of fixed hierarchies" if point.recoding.levels is not None else "cuts of hierarchies"
-    shown = sum(1 for column in columns if column.groups == column.leaves)
-    hidden = sum(1 for column in columns if column.groups == 1 and column.leaves > 1)
+    shown = sum(1 for column in columns if column.kept)
+    hidden = sum(1 for column in columns if column.hidden and not column.kept)
     between = len(columns) - shown - hidden
     rule = problem.suppression
     allowed = rule.allowed(problem.table.rows)
