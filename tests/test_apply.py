@@ -52,7 +52,7 @@ def test_adult_test_by_the_recoding_of_adult_data(tmp_path: Path) -> None:
     table = adult_table()
     choice = Choice(table, node(table.hierarchies, (4, 2, 3, 2, 0, 0, 3, 1)), Suppression("cap-max-k", 0.01), {"k": 5})
     fitted = release(choice, adult("train"), tmp_path / "train.csv")
-    store(choice).write(tmp_path / "recoding.json")
+    store(choice, None, fitted.origin).write(tmp_path / "recoding.json")
     found = apply(tmp_path / "recoding.json", adult("test"), tmp_path / "test.csv", earlier=[tmp_path / "train.csv"])
     assert (found.fit["rows"], found.fit["suppressed"], found.fit["k"]) == (30162, 280, 7)
     assert (found.batch["rows"], found.release.rows + found.batch["suppressed"]) == (15060, 15060)
@@ -71,8 +71,9 @@ def test_adult_test_by_the_recoding_of_adult_data(tmp_path: Path) -> None:
 def test_k_is_counted_on_the_batch_and_on_the_union(tmp_path: Path) -> None:
     """The union with an earlier release of the same rows has classes twice as large."""
     rows = people()
-    stored = store(chosen(rows))
+    stored = store(chosen(rows), None, release(chosen(rows), rows).origin)
     first = apply(stored, rows, tmp_path / "first.csv")
+    assert first.remarks[0].startswith("These are the rows of the fitting table.")
     second = apply(stored, rows, tmp_path / "second.parquet", earlier=[tmp_path / "first.csv"])
     assert (first.k, first.k_union) == (15, 15)
     assert (second.k, second.k_union) == (15, 30)
@@ -82,7 +83,7 @@ def test_k_is_counted_on_the_batch_and_on_the_union(tmp_path: Path) -> None:
 
 def test_suppression_is_worked_out_on_the_new_rows() -> None:
     """Classes that are small in the batch go, and too many of them are an alarm, as is a loss that drifts."""
-    stored = store(chosen(people()))
+    stored = store(chosen(people()), None, release(chosen(people()), people()).origin)
     few = people().slice(0, 43)  # of the third batch only three rows
     found = apply(stored, pa.concat_tables([people(1), people(1).slice(0, 3)]).slice(0, 43))
     assert found.batch["suppressed"] == 0
@@ -173,3 +174,44 @@ def test_infinite_borders_survive() -> None:
     back = hierarchy_from("q", data).edges
     assert back is not None
     assert back.tolist() == edges.tolist()
+
+
+def test_a_column_that_the_fitting_table_did_not_have_is_not_released_unless_told(tmp_path: Path) -> None:
+    """New columns are refused by name, dropped or kept as told; missing ones are a sentence or an error."""
+    rows = people()
+    fit = release(chosen(rows), rows)
+    assert fit.remarks == ("These columns leave as they are: note.",)
+    store(chosen(rows), None, fit.origin).write(tmp_path / "recoding.json")
+    more = people(2).append_column("phone", pa.array([f"0{at}" for at in range(80)]))
+    with pytest.raises(BadInput, match=r"column 'phone', which the fitting table did not have: .*--new-columns drop"):
+        apply(tmp_path / "recoding.json", more)
+    dropped = apply(tmp_path / "recoding.json", more, tmp_path / "new.csv", new_columns="drop")
+    assert (tmp_path / "new.csv").read_text().splitlines()[0] == "age,sex,illness,note"
+    assert dropped.remarks == ("New columns were left out: phone.",)
+    kept = apply(tmp_path / "recoding.json", more, new_columns="keep")
+    assert kept.release.data.column_names == ["age", "sex", "illness", "note", "phone"]
+    assert kept.release.remarks == ("These columns leave as they are: note, phone.",)
+    fewer = apply(tmp_path / "recoding.json", people(2).drop_columns(["note"]))
+    assert fewer.remarks == ("The new rows lack columns of the fitting table: note.",)
+    with pytest.raises(BadInput, match="The new rows have no column 'sex', which the recoding needs"):
+        apply(tmp_path / "recoding.json", people(2).drop_columns(["sex"]))
+    with pytest.raises(BadInput, match="does not say which columns without a role the fitting table had"):
+        apply(store(chosen(rows)), people(2))
+    with pytest.raises(BadJob, match="New columns can be treated by error, drop or keep, not 'x'"):
+        apply(store(chosen(rows)), people(2), new_columns="x")  # type: ignore[arg-type]
+
+
+def test_new_rows_are_read_in_the_encoding_of_the_fitting_table(tmp_path: Path) -> None:
+    """The recoding file knows the encoding; another can be given."""
+    text = "town,n\n" + "Köln,1\n" * 6 + "Ulm,2\n" * 6
+    (tmp_path / "in.csv").write_text(text, encoding="latin-1")
+    table = read(tmp_path / "in.csv", Schema(("town",)), encoding="latin-1")
+    choice = Choice(table, node(table.hierarchies, (0,)), limits={"k": 5})
+    fit = release(choice, tmp_path / "in.csv", tmp_path / "out.csv", encoding="latin-1")
+    stored = store(choice, None, fit.origin)
+    (tmp_path / "new.csv").write_text(text + "Ulm,3\n", encoding="latin-1")
+    assert apply(stored, tmp_path / "new.csv").release.rows == 13
+    (tmp_path / "utf.csv").write_text(text, encoding="utf-8")
+    assert apply(stored, tmp_path / "utf.csv", encoding="utf-8").release.rows == 12
+    with pytest.raises(BadTable, match=r'encoding="latin-1"\. .* stands under \[data\]; .* --encoding latin-1'):
+        apply(stored, tmp_path / "new.csv", encoding="utf-8")

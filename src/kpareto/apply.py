@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
+from pathlib import Path
 from typing import Literal, cast
 
 import numpy as np
 
-from kpareto.errors import BadHierarchy, BadJob, BadTable, shorten
+from kpareto.errors import BadHierarchy, BadInput, BadJob, BadTable, shorten
 from kpareto.frames import Missing, read
 from kpareto.hierarchy import TOP, Hierarchy, levels_tree
 from kpareto.measure import Model
@@ -28,6 +29,7 @@ from kpareto.stored import Choice, Stored, read_stored
 from kpareto.table import Table, distinct_rows, merge_counts
 
 Unseen = Literal["error", "nearest", "star"]
+NewColumns = Literal["error", "drop", "keep"]
 TOLERANCE = 0.05  # of a cell, on average
 
 
@@ -42,9 +44,10 @@ class Applied:
     k_union: int  # of the new rows and the earlier releases together
     unseen: Mapping[str, tuple[str, ...]]  # column -> values the hierarchy does not know
     alarms: tuple[str, ...]
+    remarks: tuple[str, ...] = ()  # about columns that are new or missing, and rows that were released before
 
 
-def apply(
+def apply(  # noqa: PLR0913 (keywords, each a choice of its own)
     stored: str | PathLike[str] | Stored,
     source: object,
     target: str | PathLike[str] | None = None,
@@ -53,32 +56,87 @@ def apply(
     earlier: Sequence[object] = (),
     tolerance: float = TOLERANCE,
     handling: Handling | None = None,
+    new_columns: NewColumns = "error",
+    encoding: str | None = None,
 ) -> Applied:
     """Recode new rows by a stored recoding, and write them as ``release`` does.
 
     Classes that do not meet the stored limits (or, without limits, the k of the fitting table) are suppressed.
     A value that the hierarchy does not know is an error; with ``nearest`` a number goes to the nearest leaf, with
     ``star`` the cell becomes ``*``. ``earlier`` are releases of earlier rows by the same recoding.
+    A column that the fitting table did not have is an error; ``new_columns`` may ``drop`` or ``keep`` it.
+    The new rows are in the ``encoding`` of the fitting table unless told.
     """
+    if new_columns not in ("error", "drop", "keep"):
+        raise BadJob(f"New columns can be treated by error, drop or keep, not {new_columns!r}. Take one of these.")
     if unseen not in ("error", "nearest", "star"):
         raise BadJob(f"Unseen values can be treated by error, nearest or star, not {unseen!r}. Take one of these.")
     recipe, how = read_stored(stored), handling or Handling()
-    choice, strange, stars = fitted(recipe, source, unseen, how)
-    done = release(choice, source, target, handling=how)
+    spelled = encoding or _encoding(recipe, source)
+    dropped, remarks = _new_columns(recipe, source, spelled, new_columns)
+    how = replace(how, left_out=(*how.left_out, *dropped))
+    choice, strange, stars = fitted(recipe, source, unseen, how, spelled)
+    done = release(choice, source, target, handling=how, encoding=spelled)
     found = done.partition
     loss = recipe.loss(found, stars)
     k = int(found.sizes[found.visible].min())
     batch = {"rows": found.table.rows, "suppressed": found.suppressed_rows, "k": k, **loss}
     union = _union(choice, found, earlier)
     alarms = _alarms(recipe, batch, tolerance)
-    return Applied(done, recipe.fit, batch, k, union, strange, alarms)
+    remarks += _same_rows(recipe, done)
+    return Applied(done, recipe.fit, batch, k, union, strange, alarms, tuple(remarks))
+
+
+def _encoding(stored: Stored, source: object) -> str:
+    """That of the fitting table for files of text; Parquet and frames have none."""
+    text = isinstance(source, str | PathLike) and Path(source).suffix.lower() not in (".parquet", ".parq", ".pq", "")
+    return stored.origin.encoding if text and stored.origin is not None else "utf-8"
+
+
+def _new_columns(stored: Stored, source: object, encoding: str, how: NewColumns) -> tuple[list[str], list[str]]:
+    """The columns to drop, and what is to be said of columns; one that nobody knows must not slip out."""
+    schema = stored.schema
+    person = () if schema.person is None else (schema.person,)
+    known = {*schema.quasi, *schema.sensitive, *schema.target, *schema.identifier, *person}
+    with opened(source, encoding) as rows:
+        columns = list(rows.columns)
+    lacking = [name for name in (*schema.quasi, *schema.sensitive, *schema.target, *schema.identifier, *person)
+               if name not in columns]  # fmt: skip
+    if lacking:
+        raise BadInput(
+            f"The new rows have no column {', '.join(map(repr, lacking))}, which the recoding needs. "
+            f"They have: {shorten(columns)}. Name the columns as in the fitting table."
+        )
+    plain = [] if stored.origin is None else [name for name in stored.origin.columns if name not in known]
+    new = [name for name in columns if name not in known and name not in plain]
+    remarks = [f"The new rows lack columns of the fitting table: {', '.join(gone)}."
+               for gone in [[name for name in plain if name not in columns]] if gone]  # fmt: skip
+    if new and how == "error":
+        told = "which the fitting table did not have"
+        if stored.origin is None:
+            told = "and the recoding file does not say which columns without a role the fitting table had"
+        raise BadInput(
+            f"The new rows have the column{'s' * (len(new) > 1)} {', '.join(map(repr, new))}, {told}: "
+            "they would be released in clear. Give new_columns='drop' (--new-columns drop) to leave them out, or "
+            "'keep' to release them as they are."
+        )
+    if new and how == "drop":
+        remarks.append(f"New columns were left out: {', '.join(new)}.")
+    return (new if how == "drop" else []), remarks
+
+
+def _same_rows(stored: Stored, done: Release) -> list[str]:
+    if stored.origin is None or done.origin is None or done.origin.sha256 != stored.origin.sha256:
+        return []
+    said = "These are the rows of the fitting table. Where it was released already, whoever has both releases can "
+    return [said + "compare them row by row: keep one of them."]
 
 
 def fitted(
-    stored: Stored, source: object, unseen: Unseen, how: Handling
+    stored: Stored, source: object, unseen: Unseen, how: Handling, encoding: str = "utf-8"
 ) -> tuple[Choice, dict[str, tuple[str, ...]], dict[str, int]]:
     """The choice for new rows, the values unseen before, and per column with starred values their group."""
-    raw = read(source, stored.schema, cast(Missing, stored.missing), how.missing_values)
+    raw = read(source, stored.schema, cast(Missing, stored.missing), how.missing_values, encoding=encoding)
     hierarchies, cuts, labels, codes = [], [], list(stored.recoding.labels), np.empty_like(raw.codes)
     placed: dict[str, dict[str, int]] = {}
     stars: dict[str, int] = {}

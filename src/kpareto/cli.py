@@ -106,13 +106,14 @@ def front(
 @commands.command(name="inspect")
 @click.argument("data")
 @click.option("-o", "--output", metavar="JOB", help="Write a job file that runs as it is.")
+@click.option("--encoding", default="utf-8", show_default=True, help="Of a text file, such as latin-1.")
 @json_option
 @quiet_option
-def inspect_(data: str, output: str | None, json_file: str | None, quiet: bool) -> None:
+def inspect_(data: str, output: str | None, encoding: str, json_file: str | None, quiet: bool) -> None:
     """Profile DATA (a file, or the word adult): types, uniqueness, likely roles; propose a job."""
     from kpareto.handout import inspect_data
 
-    inspect_data(data, output, json_file, quiet)
+    inspect_data(data, output, json_file, quiet, encoding)
 
 
 @commands.command()
@@ -158,21 +159,41 @@ def verify(release_file: str, certificate: str, json_file: str | None) -> None:
     help="What becomes of values the stored hierarchies do not know.",
 )
 @click.option("--earlier", multiple=True, metavar="FILE", help="An earlier release by the same recoding (repeatable).")
+@click.option(
+    "--new-columns",
+    type=click.Choice(["error", "drop", "keep"]),
+    default="error",
+    show_default=True,
+    help="What becomes of columns that the fitting table did not have.",
+)
+@click.option("--encoding", help="Of a text file, such as latin-1; that of the fitting table unless given.")
 @json_option
 @quiet_option
-def apply(
+def apply(  # noqa: PLR0913 (the options of the command)
     recoding: str,
     data: str,
     target: str | None,
     unseen: str,
     earlier: tuple[str, ...],
+    new_columns: str,
+    encoding: str | None,
     json_file: str | None,
     quiet: bool,
 ) -> None:
     """Recode new rows in DATA by the stored RECODING; suppression is worked out anew."""
     from kpareto.handout import apply_recoding
 
-    apply_recoding(recoding, data, target, unseen, earlier, json_file, quiet)  # type: ignore[arg-type]  # click checked
+    apply_recoding(
+        recoding,
+        data,
+        target,
+        unseen,  # type: ignore[arg-type]  # click checked
+        earlier,
+        json_file,
+        quiet,
+        new_columns,  # type: ignore[arg-type]  # click checked
+        encoding,
+    )
 
 
 @commands.command()

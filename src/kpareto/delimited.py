@@ -135,8 +135,13 @@ def _check_text(beginning: bytes, shown: str) -> None:
         return
     if nulls * 3 > len(beginning) and not beginning[::2].count(0) * beginning[1::2].count(0):
         name = "utf-16-le" if beginning[1::2].count(0) else "utf-16-be"
-        raise BadTable(f'File {shown!r} is not UTF-8; it looks like UTF-16. Give encoding="{name}".')
+        raise BadTable(f"File {shown!r} is not UTF-8; it looks like UTF-16. {_give(name)}")
     raise BadTable(f"File {shown!r} is a binary file, not text. Give a CSV or Parquet file.")
+
+
+def _give(name: str, what: str = "") -> str:
+    such = f"{what}, such as " if what else ""
+    return f'Give {such}encoding="{name}". In a job it stands under [data]; inspect and apply take --encoding {name}.'
 
 
 @contextmanager
@@ -164,7 +169,7 @@ def decoded(stream: IO[bytes], encoding: str, shown: str) -> Iterator[str]:
             raise BadTable(
                 f"File {shown!r} is not {name}: byte 0x{error.object[error.start]:02x} at offset "
                 f"{offset - held + error.start:,} (line {line:,}) is not part of a character. "
-                f'Give {other}, such as encoding="latin-1".'
+                f"{_give('latin-1', other)}"
             ) from None
         if not piece and not text:
             return

@@ -55,6 +55,7 @@ class Handling:
     shown: Mapping[str, Shown] = field(default_factory=dict)
     formulas: Literal["report", "neutralise"] = "report"
     missing_values: Sequence[object] = ("?", "")
+    left_out: Sequence[str] = ()  # columns of the source that are not released
     token_seed: int | None = None  # for tests alone: tokens anyone can make again
 
     def __post_init__(self) -> None:
@@ -260,6 +261,8 @@ def recode(rows: Rows, choice: Choice, partition: Partition, handling: Handling,
     for place, name in enumerate(rows.columns):
         role = schema.role(name)
         if name == schema.person or (role == "identifier" and handling.identifiers == "drop"):
+            continue
+        if role == "plain" and name in handling.left_out:
             continue
         outs.append(_out(rows, place, role, (name in same, masked, plain, handling.shown.get(name, "label"))))
     listed = ", ".join(f"{out.value} AS o{place}" for place, out in enumerate(outs))

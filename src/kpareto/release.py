@@ -22,7 +22,7 @@ from kpareto.measure import Measure, Model
 from kpareto.measures import make
 from kpareto.partition import Partition
 from kpareto.recoded import STAR, Handling, Recoded, opened_rows, recode, shown_labels
-from kpareto.stored import Choice, as_choice
+from kpareto.stored import Choice, Origin, as_choice
 from kpareto.verify import Verified, verify
 from kpareto.whole import checked, reason, whole
 
@@ -45,6 +45,7 @@ class Release:
     formulas: Mapping[str, int] = field(default_factory=dict)  # column -> cells that a spreadsheet would run
     remarks: tuple[str, ...] = ()  # what had to be done otherwise than asked, and what to look out for
     warnings: tuple[Warned, ...] = ()
+    origin: Origin | None = None  # what a stored recoding should know of the source
 
     @property
     def rows(self) -> int:
@@ -89,14 +90,15 @@ def release(
                 f"The source gives {released:,} rows to release where the chosen table gives {expected:,}. "
                 "Give the very table that the recoding was chosen for, and the same missing values."
             )
-        remarks += _formula_remarks(formulas, how)
+        remarks += [*_formula_remarks(formulas, how), *_plain_remarks(recoded)]
+        origin = Origin({n: chosen.table.schema.role(n) for n in rows.columns}, encoding, _digest(source, chosen))
         facts = Facts(
             recoded.roles,
             recoded.labels,
             {"order": how.order, "seed": how.seed, "identifiers": how.identifiers, "shown": dict(how.shown),
              "formulas": how.formulas},
             rows.program,
-            _digest(source, chosen),
+            str(origin.sha256),
             [str(value) for value in how.missing_values],
             "frame" if kind is None else kind,
             warned,
@@ -110,7 +112,7 @@ def release(
             with whole(place) as part:
                 certificate, verified = work.tried(part)
             data = None
-    return Release(certificate, found, verified, place, data, formulas, tuple(remarks), tuple(warned))
+    return Release(certificate, found, verified, place, data, formulas, tuple(remarks), tuple(warned), origin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +210,12 @@ def _own_warnings(how: Handling) -> list[Warned]:
             )
         )
     return found
+
+
+def _plain_remarks(recoded: Recoded) -> list[str]:
+    """A column that nobody gave a role may hold anything, so it is named before it leaves."""
+    names = [out.name for out in recoded.outs if out.role == "plain"]
+    return [f"These columns leave as they are: {', '.join(names)}."] if names else []
 
 
 def _formula_remarks(formulas: Mapping[str, int], how: Handling) -> list[str]:

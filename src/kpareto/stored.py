@@ -47,6 +47,15 @@ class Choice:
         return partition(self.table, self.recoding, self.suppression)
 
 
+@dataclass(frozen=True)
+class Origin:
+    """The source that a recoding was released from: all its columns with their roles, how it is read, and its hash."""
+
+    columns: Mapping[str, str]  # column -> role, plain ones too
+    encoding: str = "utf-8"
+    sha256: str | None = None
+
+
 def as_choice(given: object, limits: Mapping[str, float] | None = None) -> Choice:
     """A Choice from one, or from a point of a front: anything with a table, a recoding and a suppression.
 
@@ -148,6 +157,7 @@ class Stored:
     observed: tuple[np.ndarray, ...]  # per column (leaves,) bool: the leaves of the fitting table, for its bounds L, U
     missing: str
     fit: Mapping[str, float]  # rows, suppressed, k, lm, glm on the fitting table
+    origin: Origin | None = None  # None: not known, as in files of earlier versions
 
     def text(self) -> str:
         """The recoding file."""
@@ -183,6 +193,7 @@ class Stored:
             "domain": self.domain,
             "missing": self.missing,
             "fit": dict(self.fit),
+            "source": None if self.origin is None else {**vars(self.origin), "columns": dict(self.origin.columns)},
         }
         return legible(data)
 
@@ -212,8 +223,11 @@ class Stored:
         return {"lm": total / (found.table.rows * len(self.schema.quasi)), "glm": total}
 
 
-def store(given: object, limits: Mapping[str, float] | None = None) -> Stored:
-    """The recoding of a choice, ready to be written and applied to other tables."""
+def store(given: object, limits: Mapping[str, float] | None = None, origin: Origin | None = None) -> Stored:
+    """The recoding of a choice, ready to be written and applied to other tables.
+
+    ``origin`` is that of the release; without it no column beside those with a role is known.
+    """
     choice = as_choice(given, limits)
     table, found = choice.table, choice.partition()
     stored = Stored(
@@ -225,6 +239,7 @@ def store(given: object, limits: Mapping[str, float] | None = None) -> Stored:
         table.observed,
         table.missing,
         {},
+        origin,
     )
     k = int(found.sizes[found.visible].min()) if not found.empty else 0
     fit = {"rows": table.rows, "suppressed": found.suppressed_rows, "k": k, **stored.loss(found)}
@@ -280,4 +295,5 @@ def _stored(data: Mapping[str, Any]) -> Stored:
         tuple(observed),
         data["missing"],
         data["fit"],
+        Origin(**data["source"]) if data.get("source") else None,
     )
