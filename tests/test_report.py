@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from kpareto.attacks import attack
 from kpareto.builders.loading import load
+from kpareto.cli import main
 from kpareto.cuts import make_cuts
 from kpareto.datasets import adult_table
 from kpareto.errors import BadInput, BadJob, Unsafe
@@ -711,6 +712,19 @@ def test_the_form_is_written_alone(folder: Path) -> None:
     assert len(Page((folder / "form.html").read_text()).all("dl")) >= 4
     with pytest.raises(BadJob, match=r"The form is written as .html or .md, not as 'form.json'"):
         write_template(folder / "people.toml", folder / "form.json")
+
+
+def test_a_release_made_with_changes_can_be_reported(folder: Path) -> None:
+    """``--set`` changes the job of a report as it changes that of a release, so that the release is found again."""
+    changes = ["--set", "release.choose='k=9'", "--set", "release.target='other.csv'", "-q"]
+    assert main(["release", str(folder / "people.toml"), *changes]) == 0
+    assert main(["report", str(folder / "people.toml"), "-o", str(folder / "r.json"), *changes]) == 0
+    report = json.loads((folder / "r.json").read_text())
+    assert report["front"]["choice"] == "k=9"
+    assert "released file" in dict(report["method"]["hashes"])
+    form = ["report", str(folder / "people.toml"), "--template", "-o", str(folder / "f.md"), *changes]
+    assert main(form) == 0
+    assert main(["report", str(folder / "people.toml"), "-o", str(folder / "r.json"), "--set", "serch.seed=3"]) == 2
 
 
 def test_a_wrong_ending_is_a_sentence(folder: Path) -> None:

@@ -204,14 +204,24 @@ def apply(  # noqa: PLR0913 (the options of the command)
 @click.option("--choose", metavar="WORDS", help="Instead of the job's: k=5, knee, id=17, 'prefer: lm=0.2, cm=0.2'.")
 @click.option("--template", is_flag=True, help="The form that EMA 0070 and HIPAA ask for, filled in, instead.")
 @click.option("--confidential", is_flag=True, help="With original rows and small counts: for your own eyes.")
+@set_option
 @quiet_option
-def report(front_or_job: str, output: str, choose: str | None, template: bool, confidential: bool, quiet: bool) -> None:
+def report(
+    front_or_job: str,
+    output: str,
+    choose: str | None,
+    template: bool,
+    confidential: bool,
+    changes: tuple[str, ...],
+    quiet: bool,
+) -> None:
     """Write a report on the chosen point of FRONT (a job file, its front as JSON, or the word adult)."""
     from kpareto.console import remark
     from kpareto.report import write_report, write_template
 
     write = write_template if template else write_report
-    remark(f"Report: {write(front_or_job, output, choose=choose, confidential=confidential)}", quiet)
+    made = write(front_or_job, output, choose=choose, changes=changes, confidential=confidential)
+    remark(f"Report: {made}", quiet)
 
 
 @commands.command()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from os import PathLike
@@ -43,7 +43,7 @@ class Finding:
     words: str
 
 
-def write_report(
+def write_report(  # noqa: PLR0913 (what is at hand is not made again)
     source: str | PathLike[str],
     target: str | PathLike[str],
     *,
@@ -51,20 +51,22 @@ def write_report(
     point: Point | None = None,
     release: Release | None = None,
     choose: str | None = None,
+    changes: Sequence[str] = (),
     confidential: bool = False,
 ) -> Path:
     """Write the report of a job (or of a front's JSON beside its job) as .html, .md or .json.
 
-    ``choose`` names the point (``k=5``, ``knee``, ``id=17``); the job's choice otherwise. A front, a point or a release
+    ``choose`` names the point (``k=5``, ``knee``, ``id=17``); the job's choice otherwise. ``changes`` override the job,
+    such as ``search.seed=3``, as they did when its release was made. A front, a point or a release
     that is at hand is not made again. A release and certificate that lie where the job writes them are used.
     """
     form = form_of(checked(target))
-    found = find(source, front=front, point=point, choose=choose)
+    found = find(source, front=front, point=point, choose=choose, changes=changes)
     write_whole(target, report_text(report_of(found, release, confidential=confidential), form))
     return Path(target)
 
 
-def write_template(
+def write_template(  # noqa: PLR0913 (as above)
     source: str | PathLike[str],
     target: str | PathLike[str],
     *,
@@ -72,6 +74,7 @@ def write_template(
     point: Point | None = None,
     release: Release | None = None,
     choose: str | None = None,
+    changes: Sequence[str] = (),
     confidential: bool = False,
 ) -> Path:
     """Write the anonymisation report alone, the form that regulators ask for, as .html or .md."""
@@ -80,7 +83,7 @@ def write_template(
         raise BadJob(
             f"The form is written as .html or .md, not as {Path(target).name!r}. The report's JSON holds it too."
         )
-    found = find(source, front=front, point=point, choose=choose)
+    found = find(source, front=front, point=point, choose=choose, changes=changes)
     made = report_of(found, release, confidential=confidential)
     write_whole(target, template_html(made) if form == "html" else template_markdown(made))
     return Path(target)
@@ -107,12 +110,13 @@ def find(
     front: Front | None = None,
     point: Point | None = None,
     choose: str | None = None,
+    changes: Sequence[str] = (),
     quiet: bool = True,
 ) -> Finding:
     """The chosen point of a job file, of the word adult, or of a front's JSON with its job (given, or beside it)."""
     place = Path(source)
     is_front = place.suffix.lower() == ".json"
-    known = load_job(str(_job_beside(place) if job is None else job) if is_front else str(source))
+    known = load_job(str(_job_beside(place) if job is None else job) if is_front else str(source), changes)
     if point is not None:
         front = point.front
     if front is None and is_front:
