@@ -48,6 +48,7 @@ from kpareto.report import (
 from kpareto.report.discretion import Discretion, rounded
 from kpareto.report.drawings import ticks
 from kpareto.report.shape import ProfileRow
+from kpareto.report.template import technique
 from kpareto.risk import risk_change
 from kpareto.run import run_exact
 from kpareto.schema import Schema
@@ -543,6 +544,36 @@ def test_the_form_has_what_regulators_ask_for(public: Report) -> None:
         assert "Valid until" in text
         assert "Signature" in text
         assert "45 CFR 164.514" in text
+
+
+def test_a_column_at_its_top_is_hidden_only_behind_a_star() -> None:
+    """Where every row shows 2024 the form says so; it does not call the column hidden."""
+    year = from_levels("day", [(f"2024-0{month}", "2024") for month in range(1, 9)])
+    rows = {"day": [f"2024-0{1 + i % 8}" for i in range(16)], "sex": ["f", "m"] * 8}
+    table = read(pa.table(rows), Schema(("day", "sex")), hierarchies=[year, flat("sex", ["f", "m"])])
+    report = make_report(run_exact(problem(table, ("k", "glm"), 0.0)).choose(k=16))
+    assert [technique(column) for column in report.columns] == [
+        "generalized to 1 group (level 1 of 1): every row shows '2024'",
+        "hidden: every row shows the same",
+    ]
+    assert "0 of them keep their values, 1 is generalized, 1 is hidden." in report.method.statement[0]
+
+
+@pytest.mark.parametrize(("given", "said"), [("drop", "removed"), ("token", "a random token, new for every row")])
+def test_the_form_knows_the_rows_as_written(folder: Path, given: str, said: str) -> None:
+    """What becomes of identifiers is told as the job says, and every plain column is named."""
+    rows = pyarrow.csv.read_csv(folder / "people.csv")
+    rows = rows.append_column("name", pa.array([f"n{i}" for i in range(90)]))
+    rows = rows.append_column("note", pa.array(["a"] * 90)).append_column("ward", pa.array(["b"] * 90))
+    pyarrow.csv.write_csv(rows, folder / "people.csv")
+    job = JOB + f'identifiers = "{given}"\n[columns.name]\nrole = "identifier"\n'
+    (folder / "people.toml").write_text(job)
+    grid = report_of(find(folder / "people.toml")).template.sections[3].grid
+    assert grid is not None
+    done = {row[0]: (row[1], row[2]) for row in grid.rows}
+    assert said in done["name"][1]
+    assert done["note"][0] == done["ward"][0] == "plain"
+    assert "all other columns" not in done
 
 
 # -- fronts read back --------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ recipients and context, an end date, a signature). It is a draft for an expert a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kpareto.errors import shorten
 from kpareto.front import Point
@@ -16,6 +17,7 @@ from kpareto.report.discretion import Discretion
 from kpareto.report.shape import ColumnPart, Field, Grid, Method, RiskPart, Section, Summary, Template
 from kpareto.risk import PRESETS
 
+INVENTORY = "Variable inventory"
 INTRO = (
     (
         "This draft follows the anonymisation report of EMA policy 0070 and Health Canada, and the documentation that "
@@ -74,7 +76,7 @@ def fill(
                     Field("Sample or whole population", None, "decides whether journalist risk can be claimed"),
                 ),
             ),
-            Section("Variable inventory", (), inventory(point, columns)),
+            Section(INVENTORY, (), inventory(point, columns)),
             Section("Threshold", _threshold_fields(summary, risks), _thresholds(summary)),
             Section("Initial and residual risk", (), _risk_grid(risks)),
             Section("Method", (), None, (*method.statement, method.proof)),
@@ -131,8 +133,25 @@ def technique(column: ColumnPart) -> str:
     return f"{said}: every row shows {shown[0]!r}" if len(shown) == 1 else said
 
 
-def inventory(point: Point, columns: Sequence[ColumnPart]) -> Grid:
-    """Every variable with a role: direct or indirect, and what was done to it."""
+IDENTIFIERS = {"drop": "removed", "token": "replaced by a random token, new for every row"}
+
+
+def with_rows(
+    template: Template, point: Point, columns: Sequence[ColumnPart], identifiers: str, plain: Sequence[str] | None
+) -> Template:
+    """The template with what is known of the rows as written: what becomes of identifiers, and the plain columns."""
+    told = inventory(point, columns, IDENTIFIERS[identifiers], plain)
+    sections = (replace(part, grid=told) if part.title == INVENTORY else part for part in template.sections)
+    return replace(template, sections=tuple(sections))
+
+
+def inventory(
+    point: Point,
+    columns: Sequence[ColumnPart],
+    identifiers: str = "removed, or a random token per row",
+    plain: Sequence[str] | None = None,
+) -> Grid:
+    """Every variable: direct or indirect, and what was done to it; plain ones by name where they are known."""
     schema = point.front.problem.table.schema
     rows: list[tuple[str, ...]] = []
     direct = [
@@ -140,11 +159,7 @@ def inventory(point: Point, columns: Sequence[ColumnPart]) -> Grid:
         *((schema.person,) if schema.person and schema.person not in schema.identifier else ()),
     ]
     for name in direct:
-        done = (
-            "not released; classes count persons by it"
-            if name == schema.person
-            else "removed, or a random token per row"
-        )
+        done = "not released; classes count persons by it" if name == schema.person else identifiers
         rows.append((name, "direct identifier", done, ""))
     for column in columns:
         before = "" if column.leaves is None else f"{words.several(column.leaves, 'value')} → "
@@ -156,7 +171,11 @@ def inventory(point: Point, columns: Sequence[ColumnPart]) -> Grid:
     rows += [
         (name, "target of analysis", "released as it is", "") for name in schema.target if name not in schema.sensitive
     ]
-    rows.append(("all other columns", "declared plain", "released as they are; check that none of them identifies", ""))
+    if plain is None:
+        as_they_are = "released as they are; check that none of them identifies"
+        rows.append(("all other columns", "declared plain", as_they_are, ""))
+    for name in plain or ():
+        rows.append((name, "plain", "released as it is; check that it does not identify", ""))
     return Grid(
         "Variables, their kind and what was done to them", ("variable", "kind", "technique", "values"), tuple(rows)
     )
@@ -198,7 +217,7 @@ def _risk_grid(risks: Sequence[RiskPart]) -> Grid:
 def _results(summary: Summary, least: int) -> tuple[Field, ...]:
     lost = "masked" if summary.masked else "suppressed"
     return (
-        Field("Smallest equivalence class (k)", f"{summary.k:,} {summary.unit}"),
+        Field("Smallest equivalence class (k)", words.several(summary.k, summary.unit.removesuffix("s"))),
         Field("Equivalence classes", f"{summary.classes:,}"),
         Field("Rows released", f"{summary.rows_out:,}"),
         Field(f"Rows {lost}", words.count(summary.suppressed, least)),

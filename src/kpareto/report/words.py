@@ -82,6 +82,11 @@ def several(amount: int, one: str, many: str = "") -> str:
     return f"{amount:,} {one if amount == 1 else many or one + 's'}"
 
 
+def are(amount: int) -> str:
+    """The verb of a number of things."""
+    return "is" if amount == 1 else "are"
+
+
 def meaning(measure: Measure) -> str:
     """What a measure counts: the first sentence about it, without references; of a user's own measure its unit."""
     name = measure.name.partition("(")[0]
@@ -111,7 +116,8 @@ def verdict(summary: Summary, least: int, risks: tuple[float | None, float | Non
         share = percent(summary.suppressed / summary.rows_in)
         kept = summary.rows_in - summary.suppressed
         found.append(
-            f"{kept:,} of {summary.rows_in:,} rows keep their cells; {summary.suppressed:,} ({share}) are {done}."
+            f"{kept:,} of {several(summary.rows_in, 'row')} keep their cells; {summary.suppressed:,} ({share}) "
+            f"{are(summary.suppressed)} {done}."
         )
     before, after = risks
     if before is not None and after is not None:
@@ -129,7 +135,7 @@ def proof(front: Front) -> str:
     """What the search proves, and what it does not."""
     made = front.provenance
     names = " and ".join([", ".join(front.names[:-1]), front.names[-1]]) if len(front.names) > 1 else front.names[0]
-    space = f"{front.space.size:,} recodings of the space {front.space.kind!r}"
+    space = f"{several(front.space.size, 'recoding')} of the space {front.space.kind!r}"
     if made.complete:
         counted = "All of them were counted one by one."
         if made.evaluated < front.space.size:
@@ -159,11 +165,12 @@ def statement(point: Point, columns: Sequence[ColumnPart]) -> tuple[str, ...]:
     allowed = rule.allowed(problem.table.rows)
     cap = "" if rule.rule in ("none", "below-k") else f" At most {rule.limit * 100:g}% of the rows may be suppressed."
     if rule.limit >= 1 and cap:
-        cap = f" At most {allowed:,} rows may be suppressed."
+        cap = f" At most {several(allowed, 'row')} may be suppressed."
     return (
         (
             f"The values of {several(len(columns), 'quasi-identifier')} are generalized by {kind}, the same for every "
-            f"row (global recoding): {shown} of them keep their values, {between} are generalized, {hidden} are hidden."
+            f"row (global recoding): {shown} of them {'keeps its' if shown == 1 else 'keep their'} values, "
+            f"{between} {are(between)} generalized, {hidden} {are(hidden)} hidden."
         ),
         f"Rows that look alike on all of them form an equivalence class. {RULES[rule.rule]}{cap}",
         f"The recoding was searched for with the objectives {objectives}"

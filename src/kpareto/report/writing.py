@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from kpareto.attacks import attack
 from kpareto.certificate import Certificate
-from kpareto.errors import BadInput, BadJob, Unsafe
+from kpareto.errors import BadInput, BadJob, KparetoError, Unsafe
 from kpareto.front import Front, Point
 from kpareto.front_file import front_data, load_front
 from kpareto.handout import handling_of, release_limits
@@ -24,7 +24,9 @@ from kpareto.report.gather import context_of, make_report
 from kpareto.report.page import html, template_html
 from kpareto.report.plain import markdown, template_markdown
 from kpareto.report.shape import Report
+from kpareto.report.template import with_rows
 from kpareto.shell import choose_point, search_front
+from kpareto.sources import opened
 from kpareto.trees import tree_error
 from kpareto.verify import file_digest
 from kpareto.whole import checked, write_whole
@@ -152,9 +154,9 @@ def report_of(
     """The report of a finding: attack tests run, and the release looked at where there is one."""
     job, point = found.job, found.point
     limits = release_limits(job, point)
-    shown = handling_of(job).shown
+    how = handling_of(job)
     context = replace(
-        context_of(point), limits=limits, representatives=tuple(n for n, form in shown.items() if form == "median")
+        context_of(point), limits=limits, representatives=tuple(n for n, form in how.shown.items() if form == "median")
     )
     certificate: Certificate | Mapping[str, Any] | None = None
     if release is not None:
@@ -176,10 +178,23 @@ def report_of(
         date=date,
         confidential=confidential,
     )
+    form = with_rows(report.template, point, report.columns, how.identifiers, plain_columns(job, point))
+    report = replace(report, template=form)
     told = use_sentence(context.partition)
     if told:
         report = replace(report, summary=replace(report.summary, sentences=(*report.summary.sentences, told)))
     return report
+
+
+def plain_columns(job: Job, point: Point) -> tuple[str, ...] | None:
+    """The columns that leave as they are, by name; None where the source is no longer there to be asked."""
+    schema = point.front.problem.table.schema
+    named = {*schema.quasi, *schema.sensitive, *schema.target, *schema.identifier, schema.person}
+    try:
+        with opened(job.rows_source(), job.encoding) as source:
+            return tuple(name for name in source.columns if name not in named)
+    except (KparetoError, OSError):
+        return None
 
 
 def use_sentence(made: Partition) -> str:
