@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpareto.apply import apply
+from kpareto.builders import load
+from kpareto.builders.loading import placed_by_rule
 from kpareto.datasets import adult, adult_table
 from kpareto.errors import BadHierarchy, BadInput, BadJob, BadTable
 from kpareto.frames import read
@@ -110,7 +112,9 @@ def stored_ages(**levels: int) -> object:
 def test_unseen_values_are_an_error_unless_told(tmp_path: Path) -> None:
     """An unknown value is named with its rows; a number may go to the nearest leaf, any cell may become a star."""
     stored = stored_ages()
-    with pytest.raises(BadHierarchy, match=r"1 value in 'age' that the recoding does not know: '75' \(5 rows\)"):
+    with pytest.raises(
+        BadHierarchy, match=r"1 value in 'age' \(5 rows\) that the recoding does not know: '75' \(5 rows\)"
+    ):
         apply(stored, numbers(20, 75))  # type: ignore[arg-type]
     near = apply(stored, numbers(20, 75), tmp_path / "near.csv", unseen="nearest")  # type: ignore[arg-type]
     assert sorted((tmp_path / "near.csv").read_text().split()) == sorted(["age", *["20-29"] * 5, *["50-59"] * 5])
@@ -215,3 +219,51 @@ def test_new_rows_are_read_in_the_encoding_of_the_fitting_table(tmp_path: Path) 
     assert apply(stored, tmp_path / "utf.csv", encoding="utf-8").release.rows == 12
     with pytest.raises(BadTable, match=r'encoding="latin-1"\. .* stands under \[data\]; .* --encoding latin-1'):
         apply(stored, tmp_path / "new.csv", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("rule", "old", "level", "new", "label"),
+    [
+        ({"dates": ["year", "decade"]}, ["1931-05-06", "1975-01-01"], 2, "1930-01-01", "1930s"),
+        ({"prefix": [3, 1]}, ["01900", "01234", "20000"], 1, "01999", "019**"),
+        ({"mask": [2, 4]}, ["01900", "01234", "20000"], 1, "01999", "019**"),
+        ({"intervals": [5, 10]}, ["40", "43", "61"], 1, "41", "40-44"),
+        ({"bounds": [[25, 65]]}, ["20", "30", "80"], 1, "64", "25-64"),
+    ],
+)
+def test_a_rule_finds_the_group_of_values_unseen_before(
+    rule: dict[str, object], old: list[str], level: int, new: str, label: str
+) -> None:
+    """Dates, codes and numbers that the fitting table did not have join the group their rule names, after the file."""
+    hierarchy = load("q", rule, old)
+    rows = pa.table({"q": [value for value in old for _ in range(5)]})
+    table = read(rows, Schema(("q",)), hierarchies={"q": hierarchy})
+    stored = store(Choice(table, node(table.hierarchies, (level,)), limits={"k": 5}))
+    again = replace(stored, recoding=replace(stored.recoding, hierarchies=(
+        hierarchy_from("q", json.loads(json.dumps(hierarchy_data(hierarchy)))),)))  # fmt: skip
+    found = apply(again, pa.table({"q": [*rows["q"].to_pylist(), new]}))
+    assert found.unseen == {}
+    assert found.release.data["q"].to_pylist().count(label) > 5
+    assert hierarchy.locate([new]).tolist() == [-1]
+
+
+def test_a_rule_puts_no_value_where_its_label_is_not() -> None:
+    """A value whose group was not there is unseen, though a wider group was; so is what the rule cannot read."""
+    hierarchy = load("q", {"intervals": [5, 10]}, ["30", "32", "61"])
+    cut = hierarchy.groups[1]
+    assert placed_by_rule(hierarchy, cut, 1, ["31", "37", "x"]) == {"31": 0}
+    assert placed_by_rule(hierarchy, cut, None, ["31", "37", "x"]) == {"31": 0}
+    assert placed_by_rule(hierarchy, hierarchy.groups[0], 0, ["31"]) == {}
+    assert placed_by_rule(hierarchy, hierarchy.groups[-1], hierarchy.height, ["99"]) == {"99": 0}
+    assert placed_by_rule(hierarchy, np.array([0, 1, 1], dtype=np.int32), None, ["31", "40", "99"]) == {"40": 1}
+
+
+def test_unseen_values_of_few_rows_are_counted_not_named() -> None:
+    """The sentence on unseen values names none that fewer than k rows have, and no date."""
+    with pytest.raises(BadHierarchy, match=r"2 values in 'age' \(6 rows\) that .* know: '75' \(5 rows\) …\. Give"):
+        apply(stored_ages(), pa.table({"age": [20] * 5 + [75] * 5 + [93]}))  # type: ignore[arg-type]
+    days = pa.table({"day": ["2020-01-01"] * 5 + ["2021-01-01"] * 5})
+    table = read(days, Schema(("day",)))
+    stored = store(Choice(table, node(table.hierarchies, (0,)), limits={"k": 5}))
+    with pytest.raises(BadHierarchy, match=r"1 value in 'day' \(9 rows\) that the recoding does not know\. Give"):
+        apply(stored, pa.table({"day": ["2020-01-01"] * 5 + ["1999-09-09"] * 9}))

@@ -15,6 +15,7 @@ from typing import Literal, cast
 
 import numpy as np
 
+from kpareto.builders.loading import placed_by_rule
 from kpareto.errors import BadHierarchy, BadInput, BadJob, BadTable, shorten
 from kpareto.frames import Missing, read
 from kpareto.hierarchy import TOP, Hierarchy, levels_tree
@@ -30,6 +31,7 @@ from kpareto.table import Table, distinct_rows, merge_counts
 
 Unseen = Literal["error", "nearest", "star"]
 NewColumns = Literal["error", "drop", "keep"]
+FEW = 100  # values of a column whose values may be named in a sentence
 TOLERANCE = 0.05  # of a cell, on average
 
 
@@ -139,12 +141,19 @@ def fitted(
     raw = read(source, stored.schema, cast(Missing, stored.missing), how.missing_values, encoding=encoding)
     hierarchies, cuts, labels, codes = [], [], list(stored.recoding.labels), np.empty_like(raw.codes)
     placed: dict[str, dict[str, int]] = {}
+    ruled: dict[str, dict[str, int]] = {}  # values that the rule of the hierarchy has a group for
+    limits = dict(stored.limits) or {"k": max(int(stored.fit["k"]), 1)}
     stars: dict[str, int] = {}
     for column, hierarchy in enumerate(stored.recoding.hierarchies):
         values, cut = raw.hierarchies[column].leaves, stored.recoding.cuts[column]
         leaf = hierarchy.locate(values).astype(np.int64)
         present = raw.leaf_rows[column] > 0
         lost = np.flatnonzero((leaf < 0) & present).tolist()
+        level = None if stored.recoding.levels is None else stored.recoding.levels[column]
+        ruled[hierarchy.name] = placed_by_rule(hierarchy, cut, level, [values[at] for at in lost]) if lost else {}
+        for at in lost:
+            leaf[at] = ruled[hierarchy.name].get(values[at], -1)
+        lost = [at for at in lost if leaf[at] < 0]
         if lost:
             names = [values[at] for at in lost]
             if unseen == "nearest":
@@ -156,15 +165,16 @@ def fitted(
                     stars[hierarchy.name] = int(cut[-1])
                     labels[column] = (*labels[column], _star(labels[column]))
             else:
-                _complain(hierarchy.name, names, [int(raw.leaf_rows[column][at]) for at in lost])
+                rows = [int(raw.leaf_rows[column][at]) for at in lost]
+                _complain(hierarchy, names, rows, limits.get("k", stored.fit["k"]))
             placed[hierarchy.name] = {values[at]: int(leaf[at]) for at in lost}
         hierarchies.append(hierarchy)
         cuts.append(cut)
         codes[:, column] = leaf[raw.codes[:, column]]
     table = _bound(raw, codes, tuple(hierarchies), stored)
     recoding = Recoding(tuple(hierarchies), tuple(cuts), None if placed else stored.recoding.levels)
-    limits = dict(stored.limits) or {"k": max(int(stored.fit["k"]), 1)}
-    choice = Choice(table, recoding, _suppression(stored, limits), limits, placed, tuple(labels))
+    known = {name: {**found, **placed.get(name, {})} for name, found in ruled.items()}
+    choice = Choice(table, recoding, _suppression(stored, limits), limits, known, tuple(labels))
     return choice, {name: tuple(found) for name, found in placed.items()}, stars
 
 
@@ -195,11 +205,16 @@ def _bound(raw: Table, codes: np.ndarray, hierarchies: tuple[Hierarchy, ...], st
     )
 
 
-def _complain(name: str, values: Sequence[str], rows: Sequence[int]) -> None:
-    named = [f"{value!r} ({count:,} rows)" for value, count in zip(values, rows, strict=True)]
+def _complain(hierarchy: Hierarchy, values: Sequence[str], rows: Sequence[int], k: float) -> None:
+    """Raise, naming a few values; none that few rows have, and none of a column that may single out a person."""
+    named = [f"{value!r} ({count:,} rows)" for value, count in zip(values, rows, strict=True) if count >= max(k, 2)]
+    if hierarchy.dates or len(hierarchy.leaves) > FEW:
+        named = []
+    shown = f": {', '.join(named[:3])}" + (" …" if len(named) > 3 or len(named) < len(values) else "") if named else ""
     raise BadHierarchy(
-        f"The new rows have {len(values):,} value{'s' * (len(values) > 1)} in {name!r} that the recoding does not "
-        f"know: {shorten(named, 5)}. Give unseen='star' to show '*' for them, or unseen='nearest' for numbers."
+        f"The new rows have {len(values):,} value{'s' * (len(values) > 1)} in {hierarchy.name!r} ({sum(rows):,} "
+        f"row{'s' * (sum(rows) > 1)}) that the recoding does not know{shown}. "
+        "Give unseen='star' to show '*' for them, or unseen='nearest' for numbers."
     )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -86,6 +86,7 @@ class Hierarchy:
     data_dependent: bool = False  # built from the rows themselves, so labels tell about them (warning W10)
     dates: bool = False  # the leaves are dates and spans count days
     layout: Layout = field(default_factory=Layout)
+    rule: Mapping[str, object] | None = None  # the inline rule that made it, by which new values find their group
 
     def __post_init__(self) -> None:
         count = len(self.leaves)

@@ -103,6 +103,7 @@ def hierarchy_data(hierarchy: Hierarchy) -> dict[str, Any]:
         "loss": hierarchy.loss,
         "data_dependent": hierarchy.data_dependent,
         "dates": hierarchy.dates,
+        **({} if hierarchy.rule is None else {"rule": dict(hierarchy.rule)}),
     }
 
 
@@ -130,6 +131,7 @@ def hierarchy_from(name: str, data: Mapping[str, Any]) -> Hierarchy:
         loss=data["loss"],
         data_dependent=data["data_dependent"],
         dates=data["dates"],
+        rule=data.get("rule"),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -89,6 +90,69 @@ def check_covers(hierarchy: Hierarchy, values: Values) -> None:
             f"The hierarchy of {hierarchy.name!r} has no place for {len(lost):,} value{'s' if len(lost) > 1 else ''} "
             f"of the table: {shorten(named, 5)}. Add them to the hierarchy."
         )
+
+
+def placed_by_rule(hierarchy: Hierarchy, cut: np.ndarray, level: int | None, values: Sequence[str]) -> dict[str, int]:
+    """A leaf for each new value that the rule of the hierarchy puts into a group of the cut; others are left out.
+
+    ``level`` is that of the cut, None for a cut that is no level. The rule is followed for old and new values
+    together, and only believed where it still says the same of the old ones.
+    """
+    if hierarchy.rule is None:
+        return {}
+    wide = _widened(hierarchy, values)
+    if wide is None:
+        return {}
+    found = {}
+    for value in values:
+        place = wide.index.get(value)
+        leaf = None if place is None else _leaf_of(hierarchy, cut, level, wide, place)
+        if leaf is not None:
+            found[value] = leaf
+    return found
+
+
+def _widened(hierarchy: Hierarchy, values: Sequence[str]) -> Hierarchy | None:
+    """The hierarchy that the rule makes of old and new values, None where it calls old values otherwise."""
+    rule = cast(Inline, hierarchy.rule)
+    fit = []
+    for value in values:
+        with suppress(BadHierarchy):  # no date, no number: the rule has no place for it
+            from_mapping(hierarchy.name, rule, [value])
+            fit.append(value)
+    try:
+        wide = from_mapping(hierarchy.name, rule, [*hierarchy.leaves, *fit])
+    except BadHierarchy:
+        return None
+    places = [wide.index[leaf] for leaf in hierarchy.leaves]
+    if wide.height < hierarchy.height:
+        return None
+    for level in range(1, hierarchy.height):
+        now = [wide.labels[level][group] for group in wide.groups[level][places].tolist()]
+        if now != [hierarchy.labels[level][group] for group in hierarchy.groups[level].tolist()]:
+            return None
+    return wide
+
+
+def _leaf_of(hierarchy: Hierarchy, cut: np.ndarray, level: int | None, wide: Hierarchy, place: int) -> int | None:
+    for at in range(1, hierarchy.height + 1) if level is None else [level]:
+        group = 0
+        if at < hierarchy.height:
+            label = wide.labels[at][wide.groups[at][place]]
+            if at == 0 or label not in hierarchy.labels[at]:
+                continue
+            group = hierarchy.labels[at].index(label)
+        members = np.flatnonzero(hierarchy.groups[at] == group)
+        # The lowest level that has a group names it, so one that is there below has a narrower name.
+        narrow = level is None and len(set(hierarchy.groups[at - 1][members].tolist())) == 1
+        if np.array_equal(members, np.flatnonzero(cut == cut[members[0]])) and not narrow:
+            return int(members[0])
+    if level is not None or not hierarchy.ordered:
+        return None
+    old = [hierarchy.index.get(leaf) for leaf in wide.leaves]
+    before = next((leaf for leaf in reversed(old[:place]) if leaf is not None), None)
+    after = next((leaf for leaf in old[place + 1 :] if leaf is not None), None)
+    return before if before is not None and after is not None and cut[before] == cut[after] else None
 
 
 def from_rows(name: str, rows: Iterable[object]) -> Hierarchy:

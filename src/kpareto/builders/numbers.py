@@ -29,7 +29,9 @@ def intervals(
     if not levels:
         raise BadHierarchy(f"The intervals of {name!r} have no width. Give at least one, such as 5.")
     advice = "Take widths that are multiples of each other, narrow ones first."
-    return numeric(stacked(name, leaves, levels, advice), numbers)
+    rule = {"intervals": [float(width) for width in widths], "from": float(origin)}
+    rule |= {} if top_code is None else {"top_code": float(top_code)}
+    return replace(numeric(stacked(name, leaves, levels, advice), numbers), rule=rule)
 
 
 def width_level(
@@ -62,7 +64,9 @@ def bounds(name: str, values: Values | None, levels: Sequence[Bounds]) -> Hierar
     """
     leaves, numbers = sorted_numbers(name, values, "bounds")
     made = [bounds_level(name, level, leaves, numbers, given) for level, given in enumerate(levels, 1)]
-    return numeric(stacked(name, leaves, made, "Use every cut point of a level on the levels below it too."), numbers)
+    found = stacked(name, leaves, made, "Use every cut point of a level on the levels below it too.")
+    rule = {"bounds": [np.array(level, dtype=np.float64).tolist() for level in levels]}
+    return replace(numeric(found, numbers), rule=rule)
 
 
 def bounds_level(

@@ -44,7 +44,8 @@ def prefixes(name: str, values: Values | None, keep: Sequence[int], side: Side =
         key = text_keys(heads)
         shown = (heads[first] for first in starts_of(key).tolist())
         levels.append((key, [(head + STAR * (longest - count if len(head) == count else 0))[::turn] for head in shown]))
-    return stacked(name, [text[::turn] for text in turned], levels)
+    made = stacked(name, [text[::turn] for text in turned], levels)
+    return replace(made, rule={"prefix": [int(count) for count in wanted], "stars": side})
 
 
 def masks(name: str, values: Values | None, stars: Sequence[int] | None = None, side: Side = "right") -> Hierarchy:
@@ -91,7 +92,7 @@ def dates(name: str, values: Values | None, units: Sequence[str] | None = None) 
         levels.append((keys[unit], [_UNIT_LABEL[unit](key) for key in firsts.tolist()]))
     days = times.astype("M8[us]").astype(np.int64) / 86_400e6
     made = stacked(name, leaves, levels, f"Give the units from fine to coarse: {', '.join(UNITS)}.")
-    return replace(made, ordered=True, spans=np.repeat(days, 2).reshape(-1, 2), dates=True)
+    return replace(made, ordered=True, spans=np.repeat(days, 2).reshape(-1, 2), dates=True, rule={"dates": list(units)})
 
 
 _UNIT_LABEL: dict[str, Callable[[int], str]] = {
