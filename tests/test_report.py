@@ -6,6 +6,7 @@ import doctest
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from datetime import date, timedelta
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -32,6 +33,7 @@ from kpareto.hierarchy import flat, from_levels
 from kpareto.partition import Suppression
 from kpareto.problem import problem
 from kpareto.release import release
+from kpareto.remarks import remarks
 from kpareto.report import (
     Report,
     context_of,
@@ -518,6 +520,40 @@ def test_persons_are_counted_and_their_rows_not_told() -> None:
     assert report.summary.sentences[0].startswith("Every person in this release")
     assert all(rows in (None, 0) for _, rows, _ in report.risks[0].before.above)
     assert ("who", "direct identifier") in [row[:2] for row in report.template.sections[3].grid.rows]  # type: ignore[union-attr]
+
+
+def test_w16_does_not_contradict_the_console(adult: Point) -> None:
+    """In public it is the same where every point is shown exactly; otherwise it names no step and no number."""
+    said = {each.id: each for each in remarks(context_of(adult))}["W16"]
+    told = {each.id: each for each in make_report(adult).warnings}["W16"]
+    assert "the smallest" in said.text
+    assert "smallest" not in told.text
+    assert not told.numbers
+    assert {each.id: each.text for each in make_report(adult, confidential=True).warnings}["W16"] == said.text
+
+
+@pytest.mark.parametrize("grey", [True, False])
+def test_the_caption_explains_what_is_drawn(public: Report, grey: bool) -> None:
+    """Grey dots are explained only where there are some."""
+    drawn = public.front.drawing
+    assert drawn is not None
+    drawn = replace(drawn, cloud=drawn.points if grey else ())
+    text = html(replace(public, front=replace(public.front, drawing=drawn)))
+    assert ("Grey: recodings that another one beats." in text) == grey
+    assert (text.count('class="cloud"') > 0) == grey
+
+
+@pytest.mark.parametrize("confidential", [True, False])
+def test_one_is_not_several(confidential: bool) -> None:
+    """A number of one has a noun and a verb in the singular in the report's own words; warnings come from their room."""
+    cells = {"place": ["n"] * 9 + ["s"], "ill": ["flu"] * 10}
+    table = read(pa.table(cells), Schema(("place",), ("ill",)))
+    front = run_exact(problem(table, ("k", "glm"), 0.1))
+    for point in front:
+        report = replace(make_report(point, confidential=confidential), warnings=())
+        said = " ".join((*Page(html(report)).words, markdown(report)))
+        wrong = r"(?<![\d.,])1 (rows|classes|labels|groups|values|points|trade-offs|persons|columns|are|recodings)\b"
+        assert not re.search(wrong, said)
 
 
 # -- the form ----------------------------------------------------------------------------------------------------------

@@ -185,7 +185,7 @@ def size_picture(sizes: Sequence[Sizes], unit: str) -> Markup:
         y = 22 + place * line
         width = each.rows / most * (WIDTH - left - right)
         span = f"{each.low:,}" if each.low == each.high else f"{each.low:,}–{each.high:,}"
-        words = f"{each.rows:,} rows in {several(each.classes, 'class', 'classes')}"
+        words = f"{several(each.rows, 'row')} in {several(each.classes, 'class', 'classes')}"
         words += ", suppressed" if each.suppressed else ""
         parts.append(_text(left - 10, y + 16, span, "tick", "end"))
         parts.append(
@@ -199,7 +199,7 @@ def size_picture(sizes: Sequence[Sizes], unit: str) -> Markup:
             )
         )
         parts.append(_text(left + width + 7, y + 16, words, "tick"))
-    description = "; ".join(f"{each.low} to {each.high}: {each.rows:,} rows" for each in sizes)
+    description = "; ".join(f"{each.low} to {each.high}: {several(each.rows, 'row')}" for each in sizes)
     return svg("Rows by the size of their class", description, WIDTH, height, parts)
 
 

@@ -251,7 +251,9 @@ def _profiles(made: Partition, discretion: Discretion) -> tuple[tuple[Profile, .
         if shown:
             found.append(Profile(table.by, shown, merged))
     found.sort(key=lambda each: -(max(r.share for r in each.rows) - min(r.share for r in each.rows)))
-    note = f"{lost:,} of {made.table.rows:,} rows are suppressed ({words.percent(lost / made.table.rows)})."
+    note = (
+        f"{lost:,} of {made.table.rows:,} rows {words.are(lost)} suppressed ({words.percent(lost / made.table.rows)})."
+    )
     if not discretion.confidential:
         note += f" Groups with counts from 1 to {discretion.least - 1} are taken together with others."
     return tuple(found), note
@@ -265,11 +267,7 @@ def _warning(remark: Remark, context: Context, point: Point, discretion: Discret
     if remark.id == "W7":
         return _public_w7(remark, context.partition, discretion)
     if remark.id == "W16":
-        seen = replace(context, front=FrontFacts(*public_front(point, discretion)))
-        again = [other for other in remarks(seen) if other.id == "W16"]
-        if again:
-            return Alert("W16", again[0].severity, again[0].text, dict(again[0].numbers))
-        return Alert("W16", remark.severity, "Some neighbours on the front hardly differ.", {})
+        return _public_w16(remark, context, FrontFacts(*public_front(point, discretion)))
     held = {name: value for name, value in numbers.items() if name in PEOPLE and isinstance(value, int)}
     veiled = (
         remark.id in ("W3", "W11") and "rows" in remark.text and discretion.hides(context.partition.suppressed_rows)
@@ -295,12 +293,19 @@ def _public_w7(remark: Remark, made: Partition, discretion: Discretion) -> Alert
         text = f"Fewer than {discretion.least} rows are suppressed. {SEE_OTHER}"
         return Alert("W7", remark.severity, text, {})
     share = words.percent(lost / made.table.rows)
-    text = (
-        f"{lost:,} of {made.table.rows:,} rows ({share}) are suppressed. Check that those who disappear may disappear."
-    )
+    text = f"{lost:,} of {made.table.rows:,} rows ({share}) {words.are(lost)} suppressed. "
+    text += "Check that those who disappear may disappear."
     if bool((made.suppressed & made.visible).any()):
         text += " They are masked and form a visible class of their own."
     return Alert("W7", remark.severity, text, {"suppressed": lost, "share": lost / made.table.rows})
+
+
+def _public_w16(remark: Remark, context: Context, shown: FrontFacts) -> Alert:
+    """The warning as it is where every point is shown exactly; otherwise without numbers, for they would differ."""
+    if context.front is not None and shown.values == context.front.values:
+        return Alert("W16", remark.severity, remark.text, dict(remark.numbers))
+    text = "Some neighbours on the front hardly differ: choose between such solutions by other reasons."
+    return Alert("W16", remark.severity, text, {})
 
 
 def _tests(tests: AttackReport | None, discretion: Discretion) -> tuple[str, ...]:

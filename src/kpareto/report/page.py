@@ -116,7 +116,7 @@ def _summary(report: Report) -> list[object]:
     before, after = report.risks[0].before.highest, report.risks[0].after.highest
     share = None if found.rows_in is None or found.suppressed is None else 1 - found.suppressed / found.rows_in
     tiles = [
-        (f"{found.k:,}", f"{found.unit} in the smallest class (k)"),
+        (f"{found.k:,}", f"{found.unit.removesuffix('s') if found.k == 1 else found.unit} in the smallest class (k)"),
         (f"{_short(before)} → {_short(after)}", "highest risk of being recognised"),
         (
             words.percent(share) if share is not None else f"{found.rows_out:,}",
@@ -162,10 +162,12 @@ def _front(front: FrontPart, least: int) -> list[object]:
     found: list[object] = [tag("p", f"Point {front.chosen} was released: {values}.{asked}"), tag("p", front.proof)]
     if front.drawing is not None:
         description = (
-            f"{len(front.drawing.points)} trade-offs between {front.drawing.x_name} and {front.drawing.y_name}; "
+            f"{words.several(len(front.drawing.points), 'trade-off')} between "
+            f"{front.drawing.x_name} and {front.drawing.y_name}; "
             f"the chosen point has {values}."
         )
-        caption = "Blue: the front. Grey: recodings that another one beats. Red: the chosen point."
+        grey = " Grey: recodings that another one beats." if front.drawing.cloud else ""
+        caption = f"Blue: the front.{grey} Red: the chosen point."
         found.append(
             tag(
                 "figure",
@@ -183,7 +185,7 @@ def _front(front: FrontPart, least: int) -> list[object]:
         if point.id == front.chosen:
             classes[line] = "chosen"
     shape = "levels" if front.by_levels else "groups"
-    caption = f"{len(front.points)} of {front.count:,} points of the front. Of each column: {shape}."
+    caption = f"{len(front.points)} of {words.several(front.count, 'point')} of the front. Of each column: {shape}."
     if front.left_out:
         caption += f" Left out of the public report: {words.several(front.left_out, 'point')} with a smaller k."
     head = ["id", "", *names, "suppressed", "classes", *columns]
@@ -231,7 +233,8 @@ def _hierarchies(report: Report) -> list[object]:
 def _sizes(report: Report) -> list[object]:
     found = report.summary
     text = (
-        f"{words.several(found.classes, 'class', 'classes')}; the smallest has {found.k:,} {found.unit}, half at most "
+        f"{words.several(found.classes, 'class', 'classes')}; the smallest has "
+        f"{words.several(found.k, found.unit.removesuffix('s'))}, half at most "
         f"{words.number(found.median_class)}, the largest {found.largest_class:,}."
     )
     return [

@@ -77,7 +77,7 @@ def _front(report: Report) -> list[str]:
         for point in front.points
     ]
     shape = "levels" if front.by_levels else "groups"
-    caption = f"{len(front.points)} of {front.count:,} points; of each column: {shape}."
+    caption = f"{len(front.points)} of {words.several(front.count, 'point')}; of each column: {shape}."
     if front.left_out:
         caption += f" {words.several(front.left_out, 'point')} with a smaller k than the release left out."
     lines = [escaped(f"Point {front.chosen} was released." + (f" Chosen by: {front.choice}." if front.choice else ""))]
