@@ -30,7 +30,14 @@ def test_proven_is_least_and_bounds_hold(case: Case, data: st.DataObject) -> Non
     """Against all recodings of small spaces: a proven answer is the least, a bound never above it."""
     space = make_cuts(case.table.hierarchies)
     k = data.draw(st.integers(1, 3))
-    made = problem(case.table, ["lm"], Suppression("below-k", k=k))
+    limits = {"k": k}
+    rules = [
+        (Suppression("below-k", k=k), {}),
+        (Suppression("none"), limits),
+        (constrained(limits, 2.0), limits),
+    ]
+    rule, given_limits = rules[data.draw(st.integers(0, 2))]
+    made = problem(case.table, ["lm"], rule, given_limits)
     if not can_run_single("improve", made, space):
         return
     method: str = data.draw(st.sampled_from(["improve", "genitor"]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -93,11 +93,16 @@ def _front(method: str, problem: Problem, space: Cuts, score: Score, result: Res
 
 def lower_bound(score: Score, genome: np.ndarray, value: float) -> LowerBound:
     """A proven lower bound on the loss of any recoding of the space."""
+    rows = score.table.rows
+    if 0 < score.allowed < rows:  # without the cap more is allowed, so the least loss can only be smaller
+        free = lower_bound(replace(score, limit=1.0), genome, math.inf)
+        return LowerBound(min(free.value, value), False, f"{free.how}, suppression without a cap")
     if score.space.size <= SMALL:
         proof = branch_and_bound(score, known=genome)
         if proof.complete and math.isclose(proof.value, value, rel_tol=1e-12, abs_tol=1e-12):
             return LowerBound(value, True, "branch and bound")
         return LowerBound(proof.bound, False, "branch and bound, not finished")
     if all(isinstance(make(spec), CellLoss) for spec in score.losses):
-        return LowerBound(decomposition_bound(score).value, False, "decomposition by sets of three columns")
+        uncapped = score if score.allowed >= rows else replace(score, limit=1.0)
+        return LowerBound(decomposition_bound(uncapped).value, False, "decomposition by sets of three columns")
     return LowerBound(0.0, False, "none better than zero is known for this loss")
