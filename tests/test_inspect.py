@@ -396,6 +396,12 @@ def test_small_tables_get_a_small_k() -> None:
     assert tomllib.loads(job_text(inspect(pd.DataFrame({"age": [1, 2, 3]})), "x.csv"))["limits"]["k"] == 3
 
 
+def test_no_job_is_proposed_for_fewer_than_two_rows() -> None:
+    """A limit of k = 1 protects nobody, so none is proposed."""
+    with pytest.raises(BadTable, match="Only 1 row of the table can be used, so nothing can be released"):
+        job_text(inspect(pd.DataFrame({"age": [1]})), "x.csv")
+
+
 def test_toml_is_written_as_toml_reads_it() -> None:
     """Every inline value is read back as it was."""
     value = {"intervals": [5, 0.5], "from": -3, "loss": "a\\b", "flat": True, "odd key": [["x"]]}

@@ -211,6 +211,11 @@ def garbled(lie: Lie) -> None:
     lie.file.write_bytes(b"age,sex\n\xff\xfe\xff")
 
 
+def claims_emptied(lie: Lie) -> None:
+    """A list of claims without any."""
+    lie.certificate["public"]["claims"] = []
+
+
 def removed(lie: Lie) -> None:
     """No file at all."""
     lie.file.unlink()
@@ -238,13 +243,14 @@ LIES: dict[Callable[[Lie], None], str] = {
     role_taken_away: "The certificate recodes age, sex, and the quasi-identifiers are age",
     sensitive_denied: "claims .*, and the release has no such sensitive column",
     labels_removed: "has the label '20-29' in 'age', which the recoding does not have",
-    claims_missing: "The certificate has no public part with claims",
+    claims_missing: "The certificate claims nothing: it has no public part with claims",
+    claims_emptied: "The certificate claims nothing: it has no public part with claims",
     roles_missing: "The certificate is not whole: 'roles' is missing or of a wrong kind",
     unknown_claim: "The certificate claims 'magic', which this verifier does not know",
     broken_row: "Row 3 of the release has 3 cells where there are 4 columns",
     emptied: "The release has no rows",
     garbled: "The release '.*out.csv' (cannot be read|has the columns)|The release has the columns",
-    removed: "The release '.*out.csv' cannot be read",
+    removed: "There is no release '.*out.csv'. Give the file that the certificate belongs to",
 }
 
 

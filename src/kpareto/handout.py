@@ -23,7 +23,7 @@ from kpareto.release import Release, release
 from kpareto.remarks import Context, FrontFacts, Remark, SearchFacts, remarks
 from kpareto.shell import choose_point, protect, refuse_overwriting, search_front, write_json
 from kpareto.stored import store
-from kpareto.verify import verify
+from kpareto.verify import Verified, parts, verify
 from kpareto.whole import write_whole
 
 SHOWN_CLASSES = 12
@@ -163,9 +163,9 @@ def print_release(
     done: Release, point: Point, place: Path, files: Mapping[str, Path], warned: Sequence[Remark]
 ) -> None:
     """What was released, in a few lines, and every warning."""
-    numbers = ", ".join(f"{name} = {value:g}" for name, value in done.verified.numbers.items())
-    click.echo(f"Released {done.rows:,} rows in {done.verified.classes:,} classes to {place}; verified: {numbers}.")
-    click.echo(f"Suppressed {done.suppressed:,} of {point.table.rows:,} rows.")
+    numbers = ", ".join(verified_numbers(done.verified, done.certificate))
+    click.echo(f"Released {size_of(done.verified)} to {place}; verified: {numbers}.")
+    click.echo(f"Suppressed {done.suppressed:,} of {many(point.table.rows, 'row')}.")
     shown = point.recoding.describe()
     levels = ", ".join(
         f"{name} {value if isinstance(value, int) else f'{len(value)} groups'}" for name, value in shown.items()
@@ -178,6 +178,31 @@ def print_release(
         click.echo(f"Note: {sentence}")
     for each in warned:
         click.echo(f"{each.id}: {each.text}")
+
+
+def many(count: int, one: str, more: str | None = None) -> str:
+    """A count with its noun: 1 row, 2 rows."""
+    return f"{count:,} {one if count == 1 else more or one + 's'}"
+
+
+def size_of(found: Verified) -> str:
+    """Rows and classes of a release."""
+    return f"{many(found.rows, 'row')} in {many(found.classes, 'class', 'classes')}"
+
+
+def verified_numbers(found: Verified, certificate: object) -> list[str]:
+    """Each number that was recounted; where persons are told apart, k in persons stands before that in rows."""
+    claims = parts(certificate)[0]["claims"]
+    persons = {each["measure"]: each["value"] for each in claims if each.get("with", {}).get("counts") == "persons"}
+    lines = []
+    for name, value in found.numbers.items():
+        told = f"{value:g}"
+        if name in persons:
+            told = (
+                f"{persons[name]:g} persons ({value:g} rows)" if name == "k" else f"{persons[name]:g} ({value:g} rows)"
+            )
+        lines.append(f"{name} = {told}")
+    return lines
 
 
 def release_data(done: Release, point: Point, files: Mapping[str, Path], warned: Sequence[Remark]) -> dict[str, Any]:
@@ -198,11 +223,12 @@ def verify_file(path: str, certificate: str, json_file: str | None) -> None:
     refuse_overwriting([Path(path), Path(certificate)], json_file)
     found = verify(path, certificate)
     if json_file != "-":
-        click.echo(f"{path} holds what its certificate claims: {found.rows:,} rows in {found.classes:,} classes.")
-        for name, value in found.numbers.items():
-            click.echo(f"  {name} = {value:g}")
+        click.echo(f"{path} holds what its certificate claims: {size_of(found)}.")
+        for line in verified_numbers(found, certificate):
+            click.echo(f"  {line}")
         for name in found.unchecked:
-            click.echo(f"  not checked: {name}")
+            why = ": persons cannot be recounted from the file" if "counts=persons" in name else ""
+            click.echo(f"  not checked: {name}{why}")
     data = {"rows": found.rows, "classes": found.classes, "numbers": found.numbers, "unchecked": list(found.unchecked)}
     write_json(data if json_file else None, json_file)
 
@@ -238,9 +264,9 @@ def apply_recoding(  # noqa: PLR0913 (the options of the command)
     Certificate.write(found.release.certificate, place.with_name(f"{place.stem}.certificate.json"))
     names = [name for name in found.fit if name in found.batch]
     if json_file != "-":
-        click.echo(
-            f"Released {found.release.rows:,} rows to {place}; k = {found.k}, with earlier releases {found.k_union}."
-        )
+        counts = "" if found.release.partition.table.persons is None else " persons"
+        rows = many(found.release.rows, "row")
+        click.echo(f"Released {rows} to {place}; k = {found.k}{counts}, with earlier releases {found.k_union}.")
         show_table(
             ["", *names],
             [["fitting table", *(found.fit[n] for n in names)], ["new rows", *(found.batch[n] for n in names)]],

@@ -22,6 +22,7 @@ from kpareto.schema import Role
 MARKS = ("?", "", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "-", ".")
 PAIRS = 66  # pairs of columns that are counted unless told otherwise: all pairs of twelve columns
 K = 5
+LEAST = 2  # rows that a class needs to hide anybody
 LIKELY = 0.8  # a sensitive value with a larger share makes a limit on it dear
 EXACT_WORK = 5e9  # nodes × distinct rows up to which the exact search is proposed: some seconds
 BUDGET_WORK = 2e10  # evaluations × distinct rows proposed for a genetic search
@@ -274,7 +275,13 @@ def toml_key(name: str) -> str:
 
 def job_text(profile: Profile, source_name: str) -> str:
     """A job file for the table, with a comment for every proposal; it runs as it is and holds no value of a row."""
-    k = min(K, profile.complete if profile.missing == "drop" else profile.total)
+    usable = profile.complete if profile.missing == "drop" else profile.total
+    if usable < LEAST:
+        raise BadTable(
+            f"Only {usable} row{'s' * (usable != 1)} of the table can be used, so nothing can be released: nobody "
+            "hides in a class of one row. Give a table with more rows."
+        )
+    k = min(K, usable)
     marks = sorted({"?", ""}.union(*(each.facts.marks for each in profile.columns)))
     together = f"the {len(profile.quasi.columns)} proposed quasi-identifiers together"
     lines = [

@@ -54,6 +54,8 @@ def verify(release: str | PathLike[str], certificate: object) -> Verified:
     ``certificate`` is the path of its JSON, the parsed JSON, or an object with ``public`` and ``confidential``.
     """
     public, confidential = parts(certificate)
+    if not Path(release).exists():
+        raise BadInput(f"There is no release {str(release)!r}. Give the file that the certificate belongs to.")
     try:
         return _verified(Path(release), public, confidential)
     except (KeyError, TypeError, AttributeError) as error:
@@ -73,10 +75,8 @@ def parts(certificate: object) -> tuple[dict[str, Any], dict[str, Any]]:
         certificate = {name: getattr(certificate, name, {}) for name in ("public", "confidential")}
     whole: Mapping[str, Any] = certificate if "public" in certificate else {"public": certificate}
     public, confidential = whole["public"], whole.get("confidential") or {}
-    if not isinstance(public, dict) or not isinstance(confidential, dict) or "claims" not in public:
-        raise BadInput(
-            "The certificate has no public part with claims. Give the JSON that was written with the release."
-        )
+    if not isinstance(public, dict) or not isinstance(confidential, dict) or not public.get("claims"):
+        raise BadInput("The certificate claims nothing: it has no public part with claims. Give that of the release.")
     return public, confidential
 
 
