@@ -419,7 +419,7 @@ def _single(rule: str, seed: int, common: int) -> Table:
 
 @pytest.mark.parametrize("rule", RULES)
 @settings(max_examples=12, deadline=None)
-@given(st.integers(0, 1000), st.integers(0, 10), st.sampled_from([2, 4, 8]), st.sampled_from([0.0, 0.1, 0.3]))
+@given(st.integers(0, 1000), st.integers(0, 10), st.sampled_from([2, 8, 16]), st.sampled_from([0.0, 0.1, 0.3]))
 def test_no_rare_original_value_is_in_a_public_report(rule: str, seed: int, common: int, k: int, limit: float) -> None:
     """No value that fewer than k rows have is a word of any form of the report, unless a label of the release has it."""
     table = _single(rule, seed, common)
@@ -554,6 +554,25 @@ def test_one_is_not_several(confidential: bool) -> None:
         said = " ".join((*Page(html(report)).words, markdown(report)))
         wrong = r"(?<![\d.,])1 (rows|classes|labels|groups|values|points|trade-offs|persons|columns|are|recodings)\b"
         assert not re.search(wrong, said)
+
+
+def test_groups_made_of_the_rows_are_not_told_in_public() -> None:
+    """A table of groups names no cell whose borders are original values, nor how many small groups there were."""
+    sexes = ["x" if i % 8 == 7 else "fm"[i % 2] for i in range(96)]
+    cells = {
+        "own": [str(1000 + 7 * (i // 4)) for i in range(96)],
+        "sex": sexes,
+        "ill": [f"i{i % 6}" for i in range(96)],
+    }
+    plain = read(pa.table(cells), Schema(("own", "sex"), ("ill",)))
+    counted = dict(zip(plain.hierarchies[0].leaves, plain.leaf_rows[0].tolist(), strict=True))
+    table = plain.bind({"own": load("own", {"quantiles": 4}, counted)}, "observed")
+    point = run_exact(problem(table, ("k", "glm"), 0.2)).choose(k=6)
+    report, secret = make_report(point), make_report(point, confidential=True)
+    assert "own" in {profile.by for profile in secret.profiles}
+    assert {profile.by for profile in report.profiles} == {"sex", "ill"}
+    assert any(profile.merged for profile in report.profiles)
+    assert not re.search(r"\d other groups", markdown(report))
 
 
 # -- the form ----------------------------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ def _together(rows: Sequence[ProfileRow]) -> ProfileRow:
     count = sum(row.rows for row in rows)
     lost = sum(row.suppressed for row in rows)
     loss = sum(row.loss * row.rows for row in rows) / count
-    return ProfileRow(f"{len(rows)} other groups together", count, lost, lost / count, loss)
+    return ProfileRow("other groups together", count, lost, lost / count, loss)
 
 
 def rounded(value: float) -> float:

@@ -244,12 +244,14 @@ def _profiles(made: Partition, discretion: Discretion) -> tuple[tuple[Profile, .
             "Who is suppressed is shown in the confidential report only: the counts are too small for the public.",
         )
     found = []
-    for table in bias_tables(made):
+    # Values of a hierarchy built from the rows are cells whose borders are original values.
+    built = {h.name for h in made.table.hierarchies if h.data_dependent and not discretion.confidential}
+    for table in (each for each in bias_tables(made) if each.by not in built):
         ordered = sorted(table.rows, key=lambda row: (-row.suppressed, -row.rows, row.group))
         rows = [ProfileRow(r.group, r.rows, r.suppressed_rows, r.suppressed, r.loss) for r in ordered]
         shown, merged = discretion.groups(rows)
         if shown:
-            found.append(Profile(table.by, shown, merged))
+            found.append(Profile(table.by, shown, merged > 0))
     found.sort(key=lambda each: -(max(r.share for r in each.rows) - min(r.share for r in each.rows)))
     note = (
         f"{lost:,} of {made.table.rows:,} rows {words.are(lost)} suppressed ({words.percent(lost / made.table.rows)})."

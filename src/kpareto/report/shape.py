@@ -194,7 +194,7 @@ class Profile:
 
     by: str
     rows: tuple[ProfileRow, ...]
-    merged: int  # groups taken together because of their small counts
+    merged: bool  # groups are taken together because of their small counts; how many is not for the public
 
 
 @dataclass(frozen=True)
