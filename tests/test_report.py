@@ -575,6 +575,18 @@ def test_groups_made_of_the_rows_are_not_told_in_public() -> None:
     assert not re.search(r"\d other groups", markdown(report))
 
 
+def test_w9_does_not_tell_how_many_values_occur() -> None:
+    """Declared values less empty ones are the values that occur: the public reads neither number."""
+    ages = from_levels("age", [(str(age), "*") for age in range(20, 60)])
+    table = read(pa.table({"age": ["20", "21", "22"] * 6}), Schema(("age",)), hierarchies=[ages], domain="declared")
+    point = run_exact(problem(table, ("k", "glm"), 0.0)).choose(k=6)
+    told = {each.id: each for each in make_report(point).warnings}["W9"]
+    assert not told.numbers
+    assert "of the 40 values" not in told.text
+    secret = {each.id: each for each in make_report(point, confidential=True).warnings}["W9"]
+    assert "37 of the 40 values" in secret.text
+
+
 # -- the form ----------------------------------------------------------------------------------------------------------
 
 

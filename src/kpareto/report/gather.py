@@ -274,7 +274,7 @@ def _warning(remark: Remark, context: Context, point: Point, discretion: Discret
     veiled = (
         remark.id in ("W3", "W11") and "rows" in remark.text and discretion.hides(context.partition.suppressed_rows)
     )
-    if veiled or remark.id == "W5" or any(discretion.hides(int(value)) for value in held.values()):
+    if veiled or remark.id in ("W5", "W9") or any(discretion.hides(int(value)) for value in held.values()):
         first = remark.text.partition(". ")[0] if remark.id == "W5" else _SUBJECTS.get(remark.id, "A warning applies")
         return Alert(remark.id, remark.severity, f"{first.rstrip('.')}. {SEE_OTHER}", {})
     return Alert(remark.id, remark.severity, remark.text, numbers)
@@ -284,6 +284,7 @@ _SUBJECTS: Mapping[str, str] = {
     "W1": "A few rows are unique on all released columns together, so who knows the others can single them out",
     "W2": "No limit protects the sensitive columns, and in a few rows they are (almost) certain",
     "W3": "k may count rows or persons; somebody can have several rows",
+    "W9": "The loss counts declared values that no row has, so hiding all that occurs may seem to cost little",
     "W11": "Some rows have a missing value",
     "W13": "Publish the public part of the certificate only",
 }
