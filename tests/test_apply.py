@@ -126,7 +126,7 @@ def test_unseen_values_are_an_error_unless_told(tmp_path: Path) -> None:
         apply(stored, numbers(20), unseen="x")  # type: ignore[arg-type]
     table = read(pa.table({"q": ["a", "b"]}), Schema(("q",)))
     words = store(Choice(table, node(table.hierarchies, (0,))))
-    with pytest.raises(BadHierarchy, match="Column 'q' is not made of numbers, so nothing is nearest to 'c'"):
+    with pytest.raises(BadHierarchy, match="Column 'q' is not made of numbers, so nothing is nearest to a new value"):
         apply(words, pa.table({"q": ["a", "c"]}), unseen="nearest")
     assert apply(words, pa.table({"q": ["a", "c"]}), unseen="star").release.data["q"].to_pylist().count("*") == 1
 

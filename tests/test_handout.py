@@ -44,6 +44,7 @@ def test_k_of_persons_is_said_before_k_of_rows(tmp_path: Path, capsys: pytest.Ca
     assert main(["release", str(tmp_path / "job.toml"), "-q"]) == 0
     said = capsys.readouterr().out
     assert "k = 5 persons (15 rows)" in said
+    assert "out.recoding.json (confidential)" in said
     assert "Note: These columns leave as they are: town." in said
     assert main(["verify", str(tmp_path / "out.csv"), str(tmp_path / "out.certificate.json")]) == 0
     said = capsys.readouterr().out

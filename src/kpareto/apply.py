@@ -222,7 +222,7 @@ def _nearest(hierarchy: Hierarchy, values: Sequence[str]) -> list[int]:
     """The leaf with the number nearest to each value."""
     if hierarchy.spans is None or hierarchy.dates:
         raise BadHierarchy(
-            f"Column {hierarchy.name!r} is not made of numbers, so nothing is nearest to {values[0]!r}. "
+            f"Column {hierarchy.name!r} is not made of numbers, so nothing is nearest to a new value. "
             "Give unseen='star' to show '*' for such values."
         )
     found = []
@@ -230,7 +230,7 @@ def _nearest(hierarchy: Hierarchy, values: Sequence[str]) -> list[int]:
         try:
             number = float(value)
         except ValueError:
-            raise BadTable(f"{value!r} in {hierarchy.name!r} is not a number, so no leaf is nearest to it.") from None
+            raise BadTable(f"A new value in {hierarchy.name!r} is not a number, so no leaf is nearest to it.") from None
         low, high = hierarchy.spans[:, 0], hierarchy.spans[:, 1]
         found.append(int(np.argmin(np.maximum(np.maximum(low - number, number - high), 0))))
     return found

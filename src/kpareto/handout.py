@@ -172,7 +172,7 @@ def print_release(
     )
     click.echo(f"Recoding (level or groups per column): {levels}.")
     for name, file in files.items():
-        secret = " (confidential)" if name == "certificate" else ""
+        secret = "" if name == "public" else " (confidential)"
         click.echo(f"  {name}: {file}{secret}")
     for sentence in done.remarks:
         click.echo(f"Note: {sentence}")
@@ -272,7 +272,7 @@ def apply_recoding(  # noqa: PLR0913 (the options of the command)
             [["fitting table", *(found.fit[n] for n in names)], ["new rows", *(found.batch[n] for n in names)]],
         )
         for column, values in found.unseen.items():
-            click.echo(f"Unseen in {column!r}: {', '.join(values[:8])}{' …' if len(values) > 8 else ''}")
+            click.echo(f"Unseen in {column!r}: {many(len(values), 'value')}.")
         for sentence in (*found.remarks, *found.release.remarks):
             click.echo(f"Note: {sentence}")
         for alarm in found.alarms:
