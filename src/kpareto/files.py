@@ -50,7 +50,8 @@ def sweep() -> None:
     for left in Path(tempfile.gettempdir()).glob(f"{FOLDER}*-*"):
         number = left.name.removeprefix(FOLDER).partition("-")[0]
         with suppress(OSError):  # another user's, or gone meanwhile
-            if number.isdecimal() and left.stat().st_uid == getattr(os, "getuid", lambda: 0)() and not _alive(int(number)):
+            mine = left.stat().st_uid == getattr(os, "getuid", lambda: 0)()  # Windows knows no user numbers
+            if mine and number.isdecimal() and not _alive(int(number)):
                 shutil.rmtree(left)
 
 
