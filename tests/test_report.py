@@ -30,6 +30,7 @@ from kpareto.frames import read
 from kpareto.front import Front, Point, Provenance, make_front
 from kpareto.front_file import load_front
 from kpareto.hierarchy import flat, from_levels
+from kpareto.job import load_job
 from kpareto.partition import Suppression
 from kpareto.problem import problem
 from kpareto.release import release
@@ -850,3 +851,18 @@ def test_a_target_brings_the_error_of_a_decision_tree(tmp_path: Path) -> None:
     text = write_report(job, tmp_path / "r.md").read_text()
     assert "A decision tree told 'salary-class' wrong in" in text
     assert "decision tree" not in write_report("adult", tmp_path / "plain.md").read_text()
+
+
+def test_the_size_of_a_space_of_cuts_is_not_told(tmp_path: Path) -> None:
+    """It follows from how many values occur; of a lattice it follows from the declared levels."""
+    job = tmp_path / "job.toml"
+    job.write_text(
+        '[data]\nsource = "adult"\npreset = "lunacek_92"\n[suppression]\nlimit = 0.02\n'
+        '[search]\nmethod = "nsga2"\nspace = "cuts"\nobjectives = ["k", "lm"]\nbudget = 400\npopulation = 20\n'
+        '[release]\nchoose = "k=5"\n'
+    )
+    text = write_report(job, tmp_path / "r.md").read_text()
+    assert "of the space 'cuts'" in text
+    size = make_cuts(load_job(job).table().hierarchies).size
+    assert f"{size:,}" not in text
+    assert "17,920" in write_report("adult", tmp_path / "plain.md").read_text()

@@ -114,7 +114,9 @@ def context_of(point: Point) -> Context:
         point.partition,
         limits,
         front.problem.suppression,
-        search=SearchFacts(made.method, made.complete, made.evaluated, front.space.size),
+        search=SearchFacts(
+            made.method, made.complete, made.evaluated, front.space.size if front.space.kind == "lattice" else None
+        ),
         front=FrontFacts(tuple(front.names), numbers),
     )
 

@@ -135,7 +135,9 @@ def proof(front: Front) -> str:
     """What the search proves, and what it does not."""
     made = front.provenance
     names = " and ".join([", ".join(front.names[:-1]), front.names[-1]]) if len(front.names) > 1 else front.names[0]
-    space = f"{several(front.space.size, 'recoding')} of the space {front.space.kind!r}"
+    # The size of a space of cuts tells how many values occur in a column, so it is not said.
+    many = several(front.space.size, "recoding") if front.space.kind == "lattice" else "the recodings"
+    space = f"{many} of the space {front.space.kind!r}"
     if made.complete:
         counted = "All of them were counted one by one."
         if made.evaluated < front.space.size:
@@ -192,7 +194,7 @@ def method(
         ("suppression rule", rule.rule),
         ("suppression limit", f"{rule.limit:g}" + (" (share of the rows)" if rule.limit < 1 else " rows")),
         ("suppressed rows are", "masked" if summary.masked else "dropped"),
-        ("space", f"{front.space.kind}, {front.space.size:,} recodings"),
+        ("space", front.space.kind + (f", {front.space.size:,} recodings" if front.space.kind == "lattice" else "")),
         ("method", made.method),
         ("recodings counted", f"{made.evaluated:,}"),
         ("seed", "none: the search uses no chance" if made.seed is None else str(made.seed)),
