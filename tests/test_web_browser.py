@@ -7,15 +7,19 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Route, expect, sync_playwright
 from playwright.sync_api import Page as Tab
 
 from kpareto import cli
+from kpareto.problem import Numbers, Problem
+from kpareto.space import Space
 from tests.page import Page, running, write_people
 
 ROOT = Path(__file__).parents[1]
@@ -284,8 +288,15 @@ def test_a_second_table_with_edits_and_reloads(visit: Visit, page: Page, axe: st
     assert cli.main(["front", str(tmp_path / "town.toml"), "-q"]) == 0
 
 
-def test_stop_in_the_middle_and_go_on(visit: Visit) -> None:
+def test_stop_in_the_middle_and_go_on(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long search shows rate and points, survives a reload, is stopped with its front, and goes on."""
+    quick = Problem.evaluate
+
+    def slow(self: Problem, space: Space, genomes: np.ndarray, threads: int | None = None) -> Numbers:
+        time.sleep(0.15)  # the small table would be done before anyone could press stop
+        return quick(self, space, genomes, threads)
+
+    monkeypatch.setattr(Problem, "evaluate", slow)
     tab = visit.tab
     visit.open("people.csv")
     tab.get_by_role("link", name="Next: search").click()
