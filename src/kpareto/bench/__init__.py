@@ -44,6 +44,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         "whole fronts of Adult, from a loaded table and from the shell",
         ("fronts.fronts", "fronts.optimum", "fronts.pruned", "fronts.mondrian", "fronts.shell"),
     ),
+    "front-large": Benchmark("the whole front of a lattice of 11,468,800 nodes", ("fronts.large",), always=False),
     "cuts": Benchmark("recodings by cuts, as genetic searches count them", ("cuts.bits_105", "cuts.bits_157")),
     "genitor": Benchmark(
         "GENITOR over cuts, compiled: the papers' whole budgets",
