@@ -26,6 +26,7 @@ ROOMS = [
     "texts",
     "delimited",
     "files",
+    "spark",
     "sources",
     "frames",
     "queries",
@@ -104,7 +105,7 @@ ONLY = {"verify": {"errors"}, "__init__": {"_version"}}
 VAGUE = {"utils", "util", "helpers", "helper", "core", "base", "common", "manager", "misc", "tools"}
 LONGEST = 450  # lines of a file
 LONGER = {"kernels.py"}  # numba's disk cache does not notice edits in other files, so all kernels live in one
-HEAVY = {"numba", "pandas", "polars", "duckdb", "pyarrow", "matplotlib", "sklearn"}
+HEAVY = {"numba", "pandas", "polars", "duckdb", "pyarrow", "matplotlib", "sklearn", "pyspark"}
 
 FILES = sorted(HOUSE.rglob("*.py"))
 

@@ -1,4 +1,4 @@
-"""What can hold rows: files, pyarrow tables, DuckDB relations, pandas frames, and whatever else narwhals knows.
+"""What can hold rows: files, pyarrow tables, DuckDB relations, pandas and Spark frames, and whatever narwhals knows.
 
 Each is asked for the same thing, one GROUP BY over some columns, and answers in the same form.
 """
@@ -6,7 +6,7 @@ Each is asked for the same thing, one GROUP BY over some columns, and answers in
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy as np
 from kpareto.delimited import Csv
 from kpareto.errors import BadTable, shorten
 from kpareto.files import Engine, Scan, engine, roll_up, roll_up_file, rolled, scan
+from kpareto.spark import SparkSource, SparkTable, is_frame, opened_table
 from kpareto.texts import Rolled, arrow_places, encode, object_texts, refused, texts
 
 if TYPE_CHECKING:
@@ -48,12 +49,19 @@ def opened(source: object, encoding: str = "utf-8") -> Iterator[Source]:
         with engine() as started:
             yield FileSource(started, scan(source, started))
         return
+    if isinstance(source, SparkTable):
+        with opened_table(source) as frame, closing(SparkSource(frame)) as found:
+            yield found
+        return
     home = type(source).__module__.partition(".")[0]
     if home == "pyarrow":
         with engine() as started:
             yield ArrowSource(started, _arrow_table(source))
     elif home in ("duckdb", "_duckdb"):
         yield RelationSource(_relation(source))
+    elif is_frame(source):
+        with closing(SparkSource(cast(Any, source))) as found:
+            yield found
     else:
         yield _frame_source(source)
 
