@@ -102,41 +102,55 @@ def improve(
     restarts: int = 4,
     patience: int = 60,
     progress: Progress | None = None,
+    resume: dict[str, np.ndarray] | None = None,
 ) -> Result:
     """Minimize a score by recutting columns: from each start, then with kicks until ``patience`` of them gain nothing.
 
     ``starts`` are genomes (n, genes), such as ``lattice_starts(problem, space)``; ``restarts`` random ones are added.
-    Every step depends on the seed alone, so a run can be repeated bit by bit.
+    Every step depends on the seed alone, so a run can be repeated bit by bit. ``resume`` is the state of a run that
+    ``progress`` stopped, with the same score and settings; the result is then that of a run never stopped.
     """
     rng = np.random.default_rng(seed)
     space, cutter = score.space, Recutter(score)
-    fresh = first_genomes(space, max(restarts, 1), rng, "spread")
+    if resume is None:
+        walk = _begin(cutter, rng, starts, restarts)
+    else:
+        walk = _Walk(cutter, rng, resume["champion"])
+        walk.restore(resume)
+    while walk.idle < patience:
+        if walk.idle and walk.idle % 25 == 0:  # a while without gain: go on from the best, or from another good one
+            other = rng.random() < 0.5
+            walk.current = walk.champion if other else walk.runners[int(rng.integers(len(walk.runners)))]
+            walk.cost = float("inf")
+        bits, kicked = kick(space, walk.current, rng)
+        before = walk.best
+        found = walk.settle(bits, kicked)
+        # A little worse is taken now and then: that leaves narrow valleys.
+        if found <= walk.cost or rng.random() < np.exp((walk.cost - found) / (0.004 * abs(found) + 1e-300)):
+            walk.current, walk.cost = bits, found
+        walk.idle = 0 if walk.best < before else walk.idle + 1
+        if progress is not None and not progress(walk.steps, walk.value):
+            break
+    genome = walk.champion.astype(np.int64)
+    trace = np.array(walk.trace)
+    return Result(
+        genome, walk.value, walk.steps, len(trace), trace, genome[None, :], np.array([walk.value]), walk.state(),
+        walk.idle >= patience,
+    )  # fmt: skip
+
+
+def _begin(cutter: Recutter, rng: np.random.Generator, starts: np.ndarray | None, restarts: int) -> _Walk:
+    """Settle every start; the walk goes on from the best, and the best few are kept for later."""
+    fresh = first_genomes(cutter.score.space, max(restarts, 1), rng, "spread")
     given = fresh if starts is None else np.concatenate((np.asarray(starts, dtype=np.int64), fresh[:restarts]))
     walk = _Walk(cutter, rng, given[0].astype(np.uint8))
     settled = []
     for start in given:
         bits = start.astype(np.uint8)
         settled.append((walk.settle(bits), bits))
-    runners = [bits for _, bits in sorted(settled, key=lambda pair: pair[0])[: max(restarts, 1)]]
-    current, cost, idle = walk.champion.copy(), float("inf"), 0
-    while idle < patience:
-        if idle and idle % 25 == 0:  # a while without gain: go on from the best, or from another good one
-            current = walk.champion if rng.random() < 0.5 else runners[int(rng.integers(len(runners)))]
-            cost = float("inf")
-        bits, kicked = kick(space, current, rng)
-        before = walk.best
-        found = walk.settle(bits, kicked)
-        # A little worse is taken now and then: that leaves narrow valleys.
-        if found <= cost or rng.random() < np.exp((cost - found) / (0.004 * abs(found) + 1e-300)):
-            current, cost = bits, found
-        idle = 0 if walk.best < before else idle + 1
-        if progress is not None and not progress(walk.steps, walk.value):
-            break
-    genome = walk.champion.astype(np.int64)
-    trace = np.array(walk.trace)
-    return Result(
-        genome, walk.value, walk.steps, len(trace), trace, genome[None, :], np.array([walk.value]), {}, idle >= patience
-    )
+    walk.runners = np.array([bits for _, bits in sorted(settled, key=lambda pair: pair[0])[: max(restarts, 1)]])
+    walk.current = walk.champion.copy()
+    return walk
 
 
 class _Walk:
@@ -155,6 +169,34 @@ class _Walk:
         self.fine = 0.0 if self.score.allowed >= self.score.table.rows else dear
         self.best, self.steps = float("inf"), 0
         self.trace: list[tuple[float, float, float]] = []
+        self.current, self.cost, self.idle = champion, float("inf"), 0  # where it stands, and kicks without gain
+        self.runners = champion[None, :]  # (n, genes) uint8, other good genomes to go on from
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything the next step depends on, as arrays."""
+        chance = self.rng.bit_generator.state
+        whole = [chance["state"]["state"], chance["state"]["inc"]]  # of 128 bits each
+        words = [word for number in whole for word in (number & (2**64 - 1), number >> 64)]
+        return {
+            "champion": self.champion,
+            "current": self.current,
+            "runners": self.runners,
+            "trace": np.array(self.trace),
+            "numbers": np.array([self.fine, self.best, self.cost]),
+            "tallies": np.array([self.steps, self.idle], dtype=np.int64),
+            "chance": np.array([*words, chance["has_uint32"], chance["uinteger"]], dtype=np.uint64),
+        }
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Stand where a state was taken."""
+        self.champion, self.current, self.runners = (state[name].copy() for name in ("champion", "current", "runners"))
+        self.trace = [(row[0], row[1], row[2]) for row in state["trace"].tolist()]
+        self.fine, self.best, self.cost = state["numbers"].tolist()
+        self.steps, self.idle = state["tallies"].tolist()
+        low, high, low_step, high_step, half, kept = state["chance"].tolist()
+        chance = dict(self.rng.bit_generator.state)
+        chance["state"] = {"state": low + (high << 64), "inc": low_step + (high_step << 64)}
+        self.rng.bit_generator.state = chance | {"has_uint32": half, "uinteger": kept}
 
     @property
     def value(self) -> float:
