@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser java lint format types pytest venv bench constraints clean
+.PHONY: help demo test browser java postgresql lint format types pytest venv bench constraints clean
 
 help:
 	@echo "make demo         the main job on the embedded Adult table, from a fresh clone"
@@ -39,7 +39,7 @@ venv: $(VENV)/.dev-stamp
 demo: $(VENV)/.demo-stamp
 	$(BIN)/kpareto demo
 
-test: browser java lint types pytest
+test: browser java postgresql lint types pytest
 
 # The tests of the page drive Debian's Chromium; where it is missing and cannot be installed they are skipped.
 browser:
@@ -51,6 +51,13 @@ java:
 	@command -v java >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 	  { apt-get update -qq && { apt-get install -y -qq openjdk-17-jre-headless >/dev/null 2>&1 || \
 	    apt-get install -y -qq default-jre-headless >/dev/null; }; } || echo "No Java: tests of Spark are skipped."
+
+# The tests of databases start a PostgreSQL of their own; where it cannot be installed they are skipped.
+postgresql:
+	@command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
+	  [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+	  { apt-get update -qq && apt-get install -y -qq postgresql >/dev/null; } || \
+	  echo "No PostgreSQL: tests of databases are skipped."
 
 lint: $(VENV)/.dev-stamp
 	$(BIN)/ruff check .

@@ -27,6 +27,7 @@ ROOMS = [
     "delimited",
     "files",
     "spark",
+    "postgres",
     "sources",
     "frames",
     "queries",
@@ -105,7 +106,7 @@ ONLY = {"verify": {"errors"}, "__init__": {"_version"}}
 VAGUE = {"utils", "util", "helpers", "helper", "core", "base", "common", "manager", "misc", "tools"}
 LONGEST = 450  # lines of a file
 LONGER = {"kernels.py"}  # numba's disk cache does not notice edits in other files, so all kernels live in one
-HEAVY = {"numba", "pandas", "polars", "duckdb", "pyarrow", "matplotlib", "sklearn", "pyspark"}
+HEAVY = {"numba", "pandas", "polars", "duckdb", "pyarrow", "matplotlib", "sklearn", "pyspark", "psycopg"}
 
 FILES = sorted(HOUSE.rglob("*.py"))
 

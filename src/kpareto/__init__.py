@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compare
     from kpareto.partition import Partition as Partition
     from kpareto.partition import Suppression as Suppression
     from kpareto.plots import save_picture as save_picture
+    from kpareto.postgres import Postgres as Postgres
     from kpareto.problem import Problem as Problem
     from kpareto.problem import constrained as constrained
     from kpareto.problem import problem as problem
@@ -65,6 +66,7 @@ _ROOM_OF = {
     "Table": "table",
     "Recoding": "recoding",
     "Csv": "delimited",
+    "Postgres": "postgres",
     "read": "frames",
     "fingerprint": "frames",
     "Suppression": "partition",

@@ -17,6 +17,7 @@ from kpareto.frames import Missing, read
 from kpareto.hierarchy import Hierarchy
 from kpareto.measure import MAKERS, read_spec
 from kpareto.partition import RULES, Rule, Suppression
+from kpareto.postgres import Postgres, is_address
 from kpareto.problem import Problem, constrained, problem
 from kpareto.schema import ROLES, Schema
 from kpareto.searches import METHODS
@@ -70,6 +71,11 @@ class Job:
         """Whether the rows are the embedded Adult table."""
         return self.source == "adult"
 
+    @property
+    def in_database(self) -> bool:
+        """Whether the rows are in a PostgreSQL database."""
+        return is_address(self.source)
+
     def schema(self) -> Schema:
         """The role of each column."""
         by_role: dict[str, list[str]] = {role: [] for role in ROLES}
@@ -99,11 +105,15 @@ class Job:
         return (target[0] if target else None, sensitive[0] if sensitive else None)
 
     def rows_source(self) -> Any:
-        """What kpareto.read takes: a path, or the embedded rows."""
+        """What kpareto.read takes: a path, a table in a database, or the embedded rows."""
         if self.embedded:
             from kpareto.datasets import adult
 
             return adult("train")
+        if self.in_database:
+            if self.table_name is None:
+                raise BadJob('data.source is a database, and no table is named. Add table = "people" under [data].')
+            return Postgres(self.source, self.table_name)
         return self.path(self.source)
 
     def table(self) -> Table:

@@ -43,7 +43,7 @@ def write_json(answer: object, target: str | None) -> None:
 def protect(job: Job, path: str, *outputs: str | None) -> None:
     """Raise where an output would overwrite the job or the rows it reads."""
     inputs = [] if path == "adult" else [Path(path)]
-    inputs += [] if job.embedded else [job.path(job.source)]
+    inputs += [] if job.embedded or job.in_database else [job.path(job.source)]
     refuse_overwriting(inputs, *outputs)
 
 

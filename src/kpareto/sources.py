@@ -1,4 +1,4 @@
-"""What can hold rows: files, pyarrow tables, DuckDB relations, pandas and Spark frames, and whatever narwhals knows.
+"""What can hold rows: files, PostgreSQL, pyarrow tables, DuckDB relations, pandas and Spark frames, all of narwhals.
 
 Each is asked for the same thing, one GROUP BY over some columns, and answers in the same form.
 """
@@ -17,6 +17,7 @@ import numpy as np
 from kpareto.delimited import Csv
 from kpareto.errors import BadTable, shorten
 from kpareto.files import Engine, Scan, engine, roll_up, roll_up_file, rolled, scan
+from kpareto.postgres import Postgres, hidden, is_address, opened_postgres
 from kpareto.spark import SparkSource, SparkTable, is_frame, opened_table
 from kpareto.texts import Rolled, arrow_places, encode, object_texts, refused, texts
 
@@ -41,13 +42,21 @@ class Source(Protocol):
 @contextmanager
 def opened(source: object, encoding: str = "utf-8") -> Iterator[Source]:
     """The source as something that can roll up its rows."""
+    if is_address(source):
+        raise BadTable(f"{hidden(str(source))!r} is a database. Say which table: kpareto.Postgres(address, 'people').")
     if isinstance(source, str) and "://" in source:
-        raise BadTable(f"{source!r} is an address, and only files are read here. Copy the table to a file first.")
+        raise BadTable(
+            f"{hidden(source)!r} is an address, and only files and PostgreSQL are read here. Copy the table to a file."
+        )
     if isinstance(source, str | PathLike):
         source = Csv(Path(fspath(source)), encoding) if encoding != "utf-8" else Path(fspath(source))
     if isinstance(source, Csv | Path):
         with engine() as started:
             yield FileSource(started, scan(source, started))
+        return
+    if isinstance(source, Postgres):
+        with opened_postgres(source) as database:
+            yield database
         return
     if isinstance(source, SparkTable):
         with opened_table(source) as frame, closing(SparkSource(frame)) as found:

@@ -1,0 +1,120 @@
+"""A real PostgreSQL for tests: a server of our own in a temporary folder, reached by a socket there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import psycopg
+import pytest
+
+CI = os.environ.get("CI") == "true"
+PASSWORD = "not-to-be-seen-3141"
+_NUMBER = count(1)
+
+
+def missing(reason: str) -> None:
+    """Skip, or fail where continuous integration promised to bring everything."""
+    if CI:
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def binary(name: str) -> str:
+    """One of PostgreSQL's programs; Debian keeps them out of the way."""
+    found = shutil.which(name) or next(
+        (str(place / name) for place in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)), None
+    )
+    if found is None:
+        missing("There is no PostgreSQL server. Install it with: apt-get install -y postgresql")
+    return str(found)
+
+
+@dataclass
+class Server:
+    """A running server; ``kill`` and ``start`` are for tests that pull the plug."""
+
+    folder: Path
+
+    @property
+    def data(self) -> Path:
+        """Where its databases lie."""
+        return self.folder / "data"
+
+    def run(self, *command: str) -> None:
+        """Run one of its programs; PostgreSQL refuses to be run by root."""
+        own = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
+        done = subprocess.run([*own, *command], capture_output=True, text=True, cwd=self.folder, check=False)
+        assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}"
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        options = f"-c listen_addresses='' -k {self.folder} -F -c shared_buffers=32MB -c max_connections=20"
+        self.run(binary("pg_ctl"), "-D", str(self.data), "-l", str(self.folder / "log"), "-o", options, "-w", "start")
+
+    def stop(self) -> None:
+        """Stop it at once."""
+        self.run(binary("pg_ctl"), "-D", str(self.data), "-m", "immediate", "-w", "stop")
+
+    def kill(self) -> None:
+        """Kill every process of it, as a power cut would."""
+        head = int((self.data / "postmaster.pid").read_text().split()[0])
+        listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(head)], capture_output=True, text=True, check=True)
+        for process in (head, *map(int, listed.stdout.split())):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        while Path(f"/proc/{head}").exists():
+            time.sleep(0.02)
+        (self.data / "postmaster.pid").unlink()
+
+    def url(self, database: str = "postgres", user: str = "postgres", password: str = "") -> str:
+        """The address of a database."""
+        who = f"{user}:{quote(password)}" if password else user
+        return f"postgresql://{who}@/{database}?host={quote(str(self.folder), safe='')}"
+
+    def ask(self, url: str, query: str, given: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of an answer, in a transaction of its own; no rows for a command."""
+        with psycopg.connect(url, autocommit=True) as link:
+            done = link.execute(query, given)
+            return list(done.fetchall()) if done.description else []
+
+    @contextmanager
+    def database(self) -> Iterator[str]:
+        """The address of a fresh database, dropped afterwards."""
+        name = f"made_{next(_NUMBER)}"
+        self.ask(self.url(), f"CREATE DATABASE {name} ENCODING 'UTF8' LOCALE 'C.UTF-8' TEMPLATE template0")
+        yield self.url(name)
+        self.ask(self.url(), f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@contextmanager
+def running() -> Iterator[Server]:
+    """A server until the block ends; the folder's path is short, as paths of sockets must be."""
+    with tempfile.TemporaryDirectory(prefix="kp-pg-") as folder:
+        server = Server(Path(folder))
+        if os.getuid() == 0:
+            if shutil.which("runuser") is None:
+                missing("PostgreSQL refuses to be run by root, and there is no runuser.")
+            shutil.chown(folder, "postgres")
+        server.run(binary("initdb"), "-D", str(server.data), "-A", "trust", "-U", "postgres", "--no-sync", "-E", "UTF8",
+                   "--locale=C.UTF-8")  # fmt: skip
+        # One user who must give a password; everybody else is trusted.
+        gate = server.data / "pg_hba.conf"
+        gate.write_text(f"local all careful scram-sha-256\n{gate.read_text()}")
+        server.start()
+        server.ask(server.url(), f"CREATE ROLE careful LOGIN PASSWORD '{PASSWORD}'")
+        try:
+            yield server
+        finally:
+            server.stop()
