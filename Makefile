@@ -71,7 +71,7 @@ types: $(VENV)/.dev-stamp
 	$(BIN)/mypy --strict
 
 pytest: $(VENV)/.dev-stamp
-	$(BIN)/pytest -n $(WORKERS) $(ARGS)
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 bench: $(VENV)/.dev-stamp
 	$(BIN)/kpareto bench $(ARGS)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
@@ -9,6 +12,10 @@ from hypothesis import HealthCheck, settings
 from kpareto.hierarchy import flat, from_levels
 from kpareto.schema import Schema
 from kpareto.table import Table, make_table
+from tests.sparks import java, local_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # No deadline: the first call of a compiled loop takes seconds, and test machines are shared.
 settings.register_profile("house", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
@@ -26,3 +33,12 @@ def tiny() -> Table:
     codes = np.array([[0, 0], [0, 0], [1, 0], [2, 1], [3, 1], [3, 1]], dtype=np.int32)
     disease = (("flu", "hepatitis"), np.array([0, 1, 0, 1, 1, 0]), None)
     return make_table(schema, (zips, sexes), codes, np.ones(6, dtype=np.int64), {"disease": disease})
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A local Spark, one for all tests of a process."""
+    java()
+    session = local_session(str(tmp_path_factory.mktemp("warehouse")))
+    yield session
+    session.stop()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SCHEME = "spark://"
 # Only these hold one value that has a text; nested and binary values, intervals and variants have none.
 PLAIN = re.compile(
-    r"^(boolean|tinyint|smallint|int|bigint|float|double|decimal|date|timestamp|time|string|char|varchar)"
+    r"^(boolean|tinyint|smallint|int|bigint|float|double|decimal|date|timestamp|time|string|char|varchar)(?![a-z])"
 )
 MASTERS = re.compile(r"^(local(\[.*\])?|local-cluster\[.*\]|yarn|k8s://.*)$")
 

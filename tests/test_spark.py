@@ -1,0 +1,156 @@
+"""Rows that Spark holds: the same Table and the same front as from any other place, and sentences for what goes wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from kpareto.datasets import adult, adult_hierarchies, adult_schema
+from kpareto.errors import BadJob, BadTable
+from kpareto.frames import fingerprint, read
+from kpareto.problem import problem
+from kpareto.run import run_exact
+from kpareto.schema import Schema
+from kpareto.sources import opened
+from kpareto.spark import SparkTable, first_line, why
+from tests.doors import bits
+from tests.sparks import made, to_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# One Spark for all tests of this kind, also where pytest runs in several processes.
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+def test_a_made_table_is_the_same_through_spark_bit_for_bit(spark: SparkSession) -> None:
+    """Unicode, gaps, decimals, dates, moments with and without a zone, floats: one Table, whatever the session's zone."""
+    rows = made()
+    frame = to_spark(spark, rows)
+    for few in (("text", "float", "day"), ("moment", "clock", "decimal")):
+        schema = Schema(quasi=few, sensitive=("flag",))
+        assert bits(read(frame, schema)) == bits(read(rows, schema))
+    schema = Schema(quasi=tuple(rows.column_names))
+    assert bits(read(frame, schema, "category")) == bits(read(rows, schema, "category"))
+    assert fingerprint(frame) == fingerprint(rows)
+
+
+def test_adult_has_the_same_front_through_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """The front of Adult out of Spark is that of Adult out of DuckDB, to the last bit."""
+    schema = adult_schema("default", target="salary-class", sensitive="occupation")
+    ways = {name: hierarchy for name, hierarchy in adult_hierarchies("default").items() if name in schema.quasi}
+    fronts = []
+    to_spark(spark, adult()).write.parquet(str(tmp_path / "adult"))
+    for source in (adult(), spark.read.parquet(str(tmp_path / "adult")), tmp_path / "adult"):
+        table = read(source, schema, hierarchies=ways)
+        found = run_exact(problem(table, ["k", "l", "glm"], 0.01))
+        told = found.to_dict()
+        fronts.append((bits(table), found.numbers.keys.tobytes(), told["points"]))
+    assert fronts[0] == fronts[1] == fronts[2]
+
+
+def test_distinct_rows_are_counted_before_they_are_fetched(spark: SparkSession) -> None:
+    """The count is exact, the table is read once for count and roll-up, and nothing stays cached."""
+    from pyspark.sql.functions import udf
+
+    looked = spark.sparkContext.accumulator(0)
+
+    @udf("bigint", useArrow=False)
+    def watched(value: int) -> int:
+        looked.add(1)
+        return value
+
+    frame = spark.range(100, numPartitions=2).selectExpr("id % 7 AS a", "id % 2 AS b")
+    frame = frame.withColumn("a", watched.asNondeterministic()("a"))
+    with opened(frame) as source:
+        assert source.distinct(["a", "b"]) == 14  # type: ignore[attr-defined]
+        rolled = source.roll_up(["a", "b"])
+        assert (len(rolled.weights), int(rolled.weights.sum())) == (14, 100)
+        assert looked.value == 100
+    assert not source.kept  # type: ignore[attr-defined]
+    assert spark._jsparkSession.sharedState().cacheManager().isEmpty()
+
+
+def test_equal_texts_are_equal_letter_by_letter(spark: SparkSession) -> None:
+    """A collation that ignores case merges nothing here, and a column without a type has no value."""
+    frame = spark.sql("SELECT x COLLATE UTF8_LCASE AS x, NULL AS gap FROM VALUES ('a'), ('A'), ('b') AS t(x)")
+    table = read(frame, Schema(quasi=("x", "gap")), "category")
+    assert table.hierarchies[0].leaves == ("A", "a", "b")
+    assert table.hierarchies[1].leaves == ("(missing)",)
+
+
+def test_columns_go_by_position(spark: SparkSession) -> None:
+    """Names with dots, backticks and spaces are read like any other."""
+    rows = pa.table({"a.b": ["x", "y"], "c`d": [1, 2], "": ["p", "q"], "a": ["m", "n"]})
+    table = read(to_spark(spark, rows), Schema(quasi=("a.b", "c`d", "a")))
+    assert [h.leaves for h in table.hierarchies] == [("x", "y"), ("1", "2"), ("m", "n")]
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ("array(1)", "array<int>"),
+        ("named_struct('a', 1)", "struct<a:int>"),
+        ("map('a', 1)", "map<string,int>"),
+        ("X'00'", "binary"),
+        ("INTERVAL '1' DAY", "interval day"),
+        ("parse_json('1')", "variant"),
+    ],
+)
+def test_values_without_a_text_are_refused(spark: SparkSession, value: str, kind: str) -> None:
+    """Nested and binary values cannot be generalized, and the sentence names the column and its type."""
+    with pytest.raises(BadTable, match=rf"^Column 'x' holds values of type {kind}.*, which cannot be generalized"):
+        read(spark.sql(f"SELECT {value} AS x"), Schema(quasi=("x",)))
+
+
+def test_a_table_by_its_name(spark: SparkSession, tmp_path: Path) -> None:
+    """A table of the session and a folder of Parquet are read by what stands after FROM in Spark."""
+    frame = to_spark(spark, pa.table({"age": [1, 2, 2]}))
+    frame.createOrReplaceTempView("people")
+    frame.write.parquet(str(tmp_path / "people"))
+    for name in ("people", f"parquet.`{tmp_path / 'people'}`"):
+        for address in ("spark://local[2]", "spark://"):
+            assert read(SparkTable(address, name), Schema(quasi=("age",))).weights.tolist() == [1, 2]
+    assert spark.range(3).count() == 3  # the session of the program goes on
+    spark.catalog.dropTempView("people")
+    with pytest.raises(BadTable, match=r"^The table 'people' cannot be read by Spark: \[TABLE_OR_VIEW_NOT_FOUND\]"):
+        read(SparkTable("spark://", "people"), Schema(quasi=("age",)))
+    with pytest.raises(BadJob, match=r"A Spark session on 'local\[2\]' runs in this program, not on 'spark://a:7077'"):
+        read(SparkTable("spark://a:7077", "people"), Schema(quasi=("age",)))
+
+
+@pytest.mark.parametrize(
+    ("address", "master"),
+    [
+        ("spark://", None),
+        ("spark://local", "local"),
+        ("spark://local[*]", "local[*]"),
+        ("spark://yarn", "yarn"),
+        ("spark://k8s://https://host:443", "k8s://https://host:443"),
+        ("spark://a:7077,b:7077", "spark://a:7077,b:7077"),
+    ],
+)
+def test_addresses(address: str, master: str | None) -> None:
+    """What stands behind spark:// is the cluster."""
+    assert SparkTable(address, "t").master == master
+
+
+def test_a_wrong_address_is_a_sentence() -> None:
+    """A host without a port is none."""
+    with pytest.raises(BadJob, match=r"'spark://host' is no Spark cluster. Write spark://HOST:7077"):
+        assert SparkTable("spark://host", "t").master
+
+
+def test_failures_of_spark_say_what_to_do(spark: SparkSession) -> None:
+    """Errors of the query name it; errors of the cluster say what to look after."""
+    wrong = spark.sql("SELECT raise_error('the tape is torn') AS x FROM range(3)")
+    with pytest.raises(BadTable, match=r"^The rows cannot be rolled up by Spark: .*the tape is torn"):
+        read(wrong, Schema(quasi=("x",)))
+    assert "Raise spark.executor.memory" in why(RuntimeError("x\njava.lang.OutOfMemoryError: Java heap space"))
+    assert "fewer columns" in why(RuntimeError("... is bigger than spark.driver.maxResultSize 1024.0 MiB"))
+    assert first_line(RuntimeError("An error occurred while calling o1.x\n: java.io.IOException: torn.\n\tat")) == (
+        ": java.io.IOException: torn"
+    )
