@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from kpareto.hierarchy import flat, from_levels
 from kpareto.schema import Schema
 from kpareto.table import Table, make_table
+from tests.postgres_server import Server, running
 from tests.sparks import java, local_session
 
 if TYPE_CHECKING:
@@ -42,3 +43,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session = local_session(str(tmp_path_factory.mktemp("warehouse")))
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """A PostgreSQL of our own, one for all tests of a process."""
+    with running() as started:
+        yield started

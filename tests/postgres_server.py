@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import psycopg
 import pytest
 
 CI = os.environ.get("CI") == "true"
@@ -85,6 +84,8 @@ class Server:
 
     def ask(self, url: str, query: str, given: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows of an answer, in a transaction of its own; no rows for a command."""
+        import psycopg  # here, as every test loads this file through conftest
+
         with psycopg.connect(url, autocommit=True) as link:
             done = link.execute(query, given)
             return list(done.fetchall()) if done.description else []

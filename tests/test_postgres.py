@@ -24,21 +24,15 @@ from kpareto.datasets import adult
 from kpareto.errors import BadInput, BadJob, BadTable, MissingExtra
 from kpareto.frames import POLICIES, Missing, fingerprint, read
 from kpareto.job import parse_job
-from kpareto.postgres import Postgres, hidden, opened_postgres
+from kpareto.postgres import Postgres, hidden
+from kpareto.postgres_in import opened_postgres
 from kpareto.schema import Schema
 from tests.doors import Sheet, arrow, bits, sheets
-from tests.postgres_server import PASSWORD, Server, running
+from tests.postgres_server import PASSWORD, Server
 
 pytestmark = pytest.mark.xdist_group("postgres")  # one server serves them all
 
 TYPES = {str: "text", int: "bigint", float: "float8", bool: "boolean", dt.date: "date", dt.datetime: "timestamp"}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    """A PostgreSQL of our own."""
-    with running() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +170,7 @@ def test_distinct_rows_are_counted_before_they_are_fetched(base: str) -> None:
 
 def test_long_answers_come_in_pieces(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces end between rows, wherever line ends stand inside values."""
-    monkeypatch.setattr("kpareto.postgres.PIECE", 40)
+    monkeypatch.setattr("kpareto.postgres_in.PIECE", 40)
     values = [f'a\n{n}\r\n"b' for n in range(50)]
     database = put(base, "long", {"a": "text"}, [[value] for value in values])
     assert bits(read(database, Schema(("a",)))) == bits(read(pa.table({"a": values}), Schema(("a",))))

@@ -28,6 +28,7 @@ ROOMS = [
     "files",
     "spark",
     "postgres",
+    "postgres_in",
     "sources",
     "frames",
     "queries",

@@ -17,8 +17,9 @@ import numpy as np
 from kpareto.delimited import Csv
 from kpareto.errors import BadTable, shorten
 from kpareto.files import Engine, Scan, engine, roll_up, roll_up_file, rolled, scan
-from kpareto.postgres import Postgres, hidden, is_address, opened_postgres
-from kpareto.spark import SparkSource, SparkTable, is_frame, opened_table
+from kpareto.postgres import Postgres, hidden, is_address
+from kpareto.postgres_in import opened_postgres
+from kpareto.spark import SCHEME, SparkSource, SparkTable, is_frame, opened_table
 from kpareto.texts import Rolled, arrow_places, encode, object_texts, refused, texts
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def opened(source: object, encoding: str = "utf-8") -> Iterator[Source]:
     """The source as something that can roll up its rows."""
     if is_address(source):
         raise BadTable(f"{hidden(str(source))!r} is a database. Say which table: kpareto.Postgres(address, 'people').")
+    if isinstance(source, str) and source.startswith(SCHEME):
+        raise BadTable(f"{source!r} is a Spark cluster. Say which table: kpareto.SparkTable(address, 'people').")
     if isinstance(source, str) and "://" in source:
         raise BadTable(
             f"{hidden(source)!r} is an address, and only files and PostgreSQL are read here. Copy the table to a file."

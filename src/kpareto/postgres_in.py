@@ -1,0 +1,234 @@
+"""The way in from PostgreSQL: one GROUP BY inside the database, of which only the distinct rows come over the line.
+
+Every value is fetched as the text PostgreSQL writes for it, under settings that depend on no server, and then written
+as the door writes it (``texts``), so that equal rows give equal tables here and in every other program.
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from kpareto.errors import BadTable, did_you_mean, shorten
+from kpareto.postgres import Postgres, connected
+from kpareto.texts import Rolled, arrow_texts, decimal_text, encode, numpy_of, refused, texts
+
+if TYPE_CHECKING:
+    import psycopg
+    import pyarrow as pa
+    from psycopg import sql
+
+PIECE = 16 << 20  # bytes of CSV that are parsed at a time
+# PostgreSQL's types whose values have a text, by what they are here. Domains count as the type below them.
+KINDS = {
+    **dict.fromkeys(("int2", "int4", "int8", "oid"), "integer"),
+    **dict.fromkeys(("text", "varchar", "bpchar", "name", "char", "citext", "enum"), "text"),
+    **dict.fromkeys(("uuid", "inet", "cidr", "macaddr", "macaddr8", "bit", "varbit"), "text"),
+    **dict.fromkeys(("time", "timetz"), "text"),  # already 12:30:00.5, without zeros at the end
+    "numeric": "numeric",
+    "float4": "float4",
+    "float8": "float8",
+    "bool": "bool",
+    "date": "date",
+    "timestamp": "timestamp",
+    "timestamptz": "timestamptz",
+}
+READABLE = "rpvmf"  # tables, partitioned ones, views, materialised views, foreign tables
+
+_TABLE = """
+SELECT c.oid, c.relkind::text, n.nspname, c.relname
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid = pg_catalog.to_regclass(%s)
+"""
+_TABLES = """
+SELECT n.nspname, c.relname, pg_catalog.pg_table_is_visible(c.oid)
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind::text = ANY(%s) AND n.nspname !~ '^(pg_|information_schema$)' ORDER BY 1, 2
+"""
+_COLUMNS = """
+WITH RECURSIVE below AS (
+  SELECT a.attnum, a.attname, a.atttypid AS shown, a.atttypmod AS length, t.oid, t.typtype, t.typbasetype
+  FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+  WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped
+  UNION ALL
+  SELECT b.attnum, b.attname, b.shown, b.length, t.oid, t.typtype, t.typbasetype
+  FROM below b JOIN pg_catalog.pg_type t ON t.oid = b.typbasetype WHERE b.typtype = 'd'
+)
+SELECT b.attname, CASE WHEN b.typtype = 'e' THEN 'enum' ELSE t.typname END,
+  pg_catalog.format_type(b.shown, b.length)
+FROM below b JOIN pg_catalog.pg_type t ON t.oid = b.oid WHERE b.typtype <> 'd' ORDER BY b.attnum
+"""
+
+
+@contextmanager
+def opened_postgres(database: Postgres) -> Iterator[PostgresSource]:
+    """The table as something that can roll up its rows."""
+    with connected(database) as link:
+        yield found_table(link, database)
+
+
+def found_table(link: psycopg.Connection[Any], database: Postgres) -> PostgresSource:
+    """Look the table up; a name that is none is a sentence with the nearest one."""
+    from psycopg import sql
+
+    found = link.execute(_TABLE, (sql.Identifier(*database.path).as_string(link),)).fetchone()
+    if found is None:
+        rows = link.execute(_TABLES, (list(READABLE),)).fetchall()
+        known = [name for _, name, visible in rows if visible] + [f"{schema}.{name}" for schema, name, _ in rows]
+        near = did_you_mean(database.table, known)
+        raise BadTable(
+            f"The database has no table {database.table!r}. "
+            f"{near or (f'It has: {shorten(known)}. ' if known else 'It has no tables. ')}".strip()
+        )
+    number, form, schema, name = found
+    if form not in READABLE:
+        raise BadTable(f"{database.table!r} is no table or view of the database. Give one that holds rows.")
+    columns = link.execute(_COLUMNS, (number,)).fetchall()
+    fields = tuple(Field(each, KINDS.get(kind), shown) for each, kind, shown in columns)
+    return PostgresSource(link, database, sql.Identifier(schema, name), fields)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column: its name, what its values are here (None where they have no text), and its type in sentences."""
+
+    name: str
+    kind: str | None
+    shown: str
+
+
+@dataclass(frozen=True, eq=False)
+class PostgresSource:
+    """A table or view, rolled up by the database that holds it."""
+
+    link: psycopg.Connection[Any]
+    database: Postgres
+    table: sql.Identifier
+    fields: tuple[Field, ...]
+    kept: dict[tuple[str, ...], sql.Identifier] = field(default_factory=dict)  # rolled up and counted already
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return tuple(each.name for each in self.fields)
+
+    def distinct(self, wanted: Sequence[str]) -> int:
+        """How many distinct rows there are over the wanted columns; they wait in the database for ``roll_up``.
+
+        Where the database lets nobody keep temporary tables (a standby, say), they are only counted.
+        """
+        from psycopg import errors, sql
+
+        query, name = self._query(wanted), sql.Identifier("pg_temp", f"kpareto_rolled_{len(self.kept)}")
+        try:
+            with self.link.transaction():
+                self.link.execute(sql.SQL("CREATE TEMPORARY TABLE {} ON COMMIT DROP AS {}").format(name, query))
+            self.kept[tuple(wanted)] = name
+        except (errors.InsufficientPrivilege, errors.ReadOnlySqlTransaction):
+            return self._number(sql.SQL("SELECT count(*) FROM ({}) AS r").format(query))
+        return self._number(sql.SQL("SELECT count(*) FROM {}").format(name))
+
+    def roll_up(self, wanted: Sequence[str]) -> Rolled:
+        """The distinct rows of the table over the wanted columns."""
+        from psycopg import sql
+
+        kept = self.kept.pop(tuple(wanted), None)
+        query = self._query(wanted) if kept is None else sql.SQL("SELECT * FROM {}").format(kept)
+        answer = fetched(self.link, query, len(wanted) + 1)
+        if kept is not None:
+            self.link.execute(sql.SQL("DROP TABLE {}").format(kept))
+        columns = []
+        for place, name in enumerate(wanted):
+            coded = encode(answer.column(place), name)
+            columns.append(replace(coded, texts=spelled(coded.texts, self._field(name))))
+        import pyarrow as pa
+
+        return Rolled(tuple(columns), numpy_of(answer.column(len(wanted)).cast(pa.int64()).combine_chunks()))
+
+    def _field(self, name: str) -> Field:
+        return self.fields[self.columns.index(name)]
+
+    def _query(self, wanted: Sequence[str]) -> sql.Composed:
+        """One GROUP BY over the texts of some columns, equal only where every byte is."""
+        from psycopg import sql
+
+        cells = []
+        for name in wanted:
+            if self._field(name).kind is None:
+                raise refused(name, self._field(name).shown)
+            cells.append(sql.SQL('{}::text COLLATE "C"').format(sql.Identifier(name)))
+        listed = [sql.SQL("{} AS {}").format(cell, sql.Identifier(f"v{at}")) for at, cell in enumerate(cells)]
+        places = sql.SQL(", ").join(sql.SQL(str(at + 1)) for at in range(len(cells)))
+        return sql.SQL("SELECT {}, count(*) AS weight FROM {} GROUP BY {}").format(
+            sql.SQL(", ").join(listed), self.table, places
+        )
+
+    def _number(self, query: sql.Composed) -> int:
+        row = self.link.execute(query).fetchone()
+        return int(row[0]) if row else 0
+
+
+def fetched(link: psycopg.Connection[Any], query: sql.Composable, columns: int) -> pa.Table:
+    """The answer to a query, every value as text; an empty text and no value differ."""
+    import pyarrow as pa
+    from psycopg import sql
+    from pyarrow import csv
+
+    names = [f"v{place}" for place in range(columns)]
+    convert = csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    parse = csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
+
+    def parsed(rows: list[bytes]) -> pa.Table:
+        data = b"".join(rows)
+        read = csv.ReadOptions(column_names=names, block_size=len(data) + 1)
+        try:
+            return csv.read_csv(pa.BufferReader(data), read, parse, convert)
+        except pa.ArrowInvalid as error:
+            raise BadTable(
+                f"The table holds text that is not Unicode ({error}). Correct it in the database."
+            ) from error
+
+    pieces = [pa.table({name: pa.array([], pa.string()) for name in names})]
+    waiting: list[bytes] = []
+    size = 0
+    with link.cursor() as cursor, cursor.copy(sql.SQL("COPY ({}) TO STDOUT (FORMAT csv)").format(query)) as answer:
+        for row in answer:  # libpq hands over whole rows, never a part of one
+            waiting.append(bytes(row))
+            size += len(row)
+            if size > PIECE:
+                pieces.append(parsed(waiting))
+                waiting, size = [], 0
+    return pa.concat_tables([*pieces, *([parsed(waiting)] if waiting else [])])
+
+
+def spelled(values: pa.Array, column: Field) -> pa.Array:
+    """PostgreSQL's texts of a column's values, as the door writes these values."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if column.kind in ("integer", "text", "bool"):
+        return values
+    if column.kind == "numeric":
+        return arrow_texts(None if v is None else decimal_text(decimal.Decimal(v)) for v in values.to_pylist())
+    if column.kind in ("float4", "float8"):
+        return texts(pc.cast(values, pa.float32() if column.kind == "float4" else pa.float64()), column.name)
+    odd = pc.filter(values, pc.invert(pc.match_substring_regex(values, r"^\d{4}-\d\d-\d\d[^a-zA-Z]*$")))
+    odd = [value for value in odd.to_pylist() if value is not None]
+    if odd:
+        raise BadTable(
+            f"Column {column.name!r} holds {odd[0]!r}, which is no day of the years 1 to 9999. "
+            "Replace it with a date or with no value, or leave the column out of the schema."
+        )
+    if column.kind == "date":
+        return texts(pc.cast(values, pa.date32()), column.name)
+    zone = column.kind == "timestamptz"
+    bare = pc.utf8_replace_slice(values, -3, 2**31 - 1, "") if zone else values  # +00, as the session is in UTC
+    return texts(pc.cast(pc.cast(bare, pa.timestamp("us")), pa.timestamp("us", "UTC" if zone else None)), column.name)
