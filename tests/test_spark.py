@@ -11,9 +11,13 @@ import pytest
 from kpareto.datasets import adult, adult_hierarchies, adult_schema
 from kpareto.errors import BadJob, BadTable
 from kpareto.frames import fingerprint, read
+from kpareto.inspect import inspect
+from kpareto.job import parse_job
 from kpareto.problem import problem
+from kpareto.queries import unique_rows
 from kpareto.run import run_exact
 from kpareto.schema import Schema
+from kpareto.shell import protect
 from kpareto.sources import opened
 from kpareto.spark import SparkTable, first_line, why
 from tests.doors import bits
@@ -120,6 +124,36 @@ def test_a_table_by_its_name(spark: SparkSession, tmp_path: Path) -> None:
         read(SparkTable("spark://", "people"), Schema(quasi=("age",)))
     with pytest.raises(BadJob, match=r"A Spark session on 'local\[2\]' runs in this program, not on 'spark://a:7077'"):
         read(SparkTable("spark://a:7077", "people"), Schema(quasi=("age",)))
+
+
+def test_a_job_names_a_table_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """A job file reads a folder of Parquet through Spark, and asks for the table where none is named."""
+    to_spark(spark, pa.table({"age": ["1", "2", "2"], "sex": ["f", "m", "m"]})).write.parquet(str(tmp_path / "p"))
+    text = """
+[data]
+source = "spark://local[2]"
+table = "parquet.`{folder}`"
+[columns.age]
+role = "quasi-identifier"
+[columns.sex]
+role = "quasi-identifier"
+"""
+    job = parse_job(text.format(folder=tmp_path / "p"), tmp_path)
+    assert job.table().weights.tolist() == [1, 2]
+    protect(job, "adult", str(tmp_path / "out.json"))
+    with pytest.raises(BadJob, match=r'no table is named. Add table = "people" under \[data\]'):
+        parse_job('[data]\nsource = "spark://"', tmp_path).rows_source()
+    with pytest.raises(BadTable, match=r"'spark://a:1' is a Spark cluster. Say which table: kpareto.SparkTable"):
+        read("spark://a:1", Schema(quasi=("age",)))
+
+
+def test_unique_rows_are_counted_by_spark(spark: SparkSession) -> None:
+    """Rows that are alone, as DuckDB counts them: blanks around texts and kinds of not-a-number make no difference."""
+    rows = pa.table({"t": ["a", " a\t", "b", None, None], "x": [1.0, 1.0, float("nan"), None, float("nan")]})
+    frame = to_spark(spark, rows)
+    for names in (None, ["t"], ["x"]):
+        assert unique_rows(frame, names) == unique_rows(rows, names)
+    assert inspect(frame).to_dict() == inspect(rows).to_dict()
 
 
 @pytest.mark.parametrize(

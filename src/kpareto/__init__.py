@@ -51,6 +51,7 @@ if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compare
     from kpareto.run import front as front
     from kpareto.run import run as run
     from kpareto.schema import Schema as Schema
+    from kpareto.spark import SparkTable as SparkTable
     from kpareto.stored import store as store
     from kpareto.table import Table as Table
     from kpareto.verify import verify as verify
@@ -67,6 +68,7 @@ _ROOM_OF = {
     "Recoding": "recoding",
     "Csv": "delimited",
     "Postgres": "postgres",
+    "SparkTable": "spark",
     "read": "frames",
     "fingerprint": "frames",
     "Suppression": "partition",

@@ -22,6 +22,7 @@ from kpareto.problem import Problem, constrained, problem
 from kpareto.schema import ROLES, Schema
 from kpareto.searches import METHODS
 from kpareto.space import Kind
+from kpareto.spark import SCHEME, SparkTable
 from kpareto.table import Domain, Table
 
 
@@ -73,8 +74,8 @@ class Job:
 
     @property
     def in_database(self) -> bool:
-        """Whether the rows are in a PostgreSQL database."""
-        return is_address(self.source)
+        """Whether the rows are in a PostgreSQL database or read by a Spark cluster, not by ourselves from a file."""
+        return is_address(self.source) or self.source.startswith(SCHEME)
 
     def schema(self) -> Schema:
         """The role of each column."""
@@ -113,6 +114,8 @@ class Job:
         if self.in_database:
             if self.table_name is None:
                 raise BadJob('data.source is a database, and no table is named. Add table = "people" under [data].')
+            if self.source.startswith(SCHEME):
+                return SparkTable(self.source, self.table_name)
             return Postgres(self.source, self.table_name)
         return self.path(self.source)
 

@@ -17,6 +17,7 @@ from kpareto.errors import BadTable
 from kpareto.files import Ask, Engine, engine
 from kpareto.schema import Schema
 from kpareto.sources import ArrowSource, FileSource, FrameSource, PandasSource, RelationSource, opened
+from kpareto.spark import SparkSource, SparkTable, is_frame
 from kpareto.table import distinct_rows
 from kpareto.texts import Rolled, arrow_places, arrow_texts, encode, numpy_of, object_text
 
@@ -149,6 +150,8 @@ def _frame(rows: object) -> pa.Table:
                 # Objects of several types: no engine knows them, so they go by their texts.
                 columns.append(arrow_texts(object_text(value, name) for value in column.tolist()))
         return pa.table(columns, names=list(rows.columns))
+    if isinstance(rows, SparkSource):
+        return rows.fetched()
     if not isinstance(rows, FrameSource):
         raise BadTable(f"Rows of {type(rows).__name__} cannot be counted. Save the table to a file first.")
     frame = rows.frame
@@ -218,6 +221,11 @@ def coded_rows(rows: Rows, columns: Sequence[int]) -> CodedRows:
 
 def unique_rows(source: object, columns: Sequence[str] | None = None, encoding: str = "utf-8") -> UniqueRows:
     """Rows of any source that are alone with their values of all columns, or of those given (warning W1)."""
+    if isinstance(source, SparkTable) or is_frame(source):
+        with opened(source) as held:
+            given = tuple(held.columns if columns is None else columns)
+            Schema(quasi=given).check(held.columns)
+            return UniqueRows(given, *cast(SparkSource, held).unique(given))
     with asked(source, encoding) as rows:
         wanted = tuple(rows.columns if columns is None else columns)
         Schema(quasi=wanted).check(rows.columns)

@@ -17,6 +17,7 @@ from kpareto.files import rolled
 from kpareto.texts import Rolled, refused
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import DataType
 
@@ -148,6 +149,18 @@ class SparkSource:
             answer = (self._groups(wanted) if groups is None else groups).toArrow()
         return rolled(answer, wanted)
 
+    def unique(self, wanted: Sequence[str]) -> tuple[int, int, int]:
+        """All rows, those that no other row equals over the wanted columns, and the distinct ones."""
+        with spelled_out("The unique rows cannot be counted by Spark"):
+            groups = self._groups(wanted, cleaned=True).selectExpr("sum(count)", "count_if(count = 1)", "count(*)")
+            total, unique, distinct = groups.collect()[0]
+        return int(total or 0), int(unique), int(distinct)
+
+    def fetched(self) -> pa.Table:
+        """All rows, for questions that Spark is not asked."""
+        with spelled_out("The rows cannot be fetched from Spark"):
+            return self.frame.toArrow()
+
     def close(self) -> None:
         """Let the cluster forget the groups."""
         while self.kept:
@@ -155,13 +168,14 @@ class SparkSource:
             with suppress(Exception):  # a cluster that is gone has forgotten them
                 groups.unpersist()
 
-    def _groups(self, wanted: Sequence[str]) -> DataFrame:
+    def _groups(self, wanted: Sequence[str], cleaned: bool = False) -> DataFrame:
         own = [f"c{place}" for place in range(len(self.columns))]
         kinds = [entry.dataType for entry in self.frame.schema.fields]
         chosen = []
         for place, name in enumerate(wanted):
             position = self.columns.index(name)
-            chosen.append(f"{legible(f'c{position}', kinds[position], name)} AS v{place}")
+            value = legible(f"c{position}", kinds[position], name)
+            chosen.append(f"{clean(value, kinds[position]) if cleaned else value} AS v{place}")
         # By position, as names may repeat or hold dots; names of our own never need quotes.
         narrow = self.frame.toDF(*own).selectExpr(*chosen)
         return narrow.groupBy(*(f"v{place}" for place in range(len(wanted)))).count()
@@ -176,6 +190,14 @@ def legible(value: str, kind: DataType, column: str) -> str:
         raise refused(column, spelled)
     # A collation may call a and A equal; here a text is equal to itself alone.
     return f"{value} COLLATE UTF8_BINARY" if " collate " in spelled else value
+
+
+def clean(value: str, kind: DataType) -> str:
+    """A value without blanks around it; what is not a number is no value."""
+    spelled = kind.simpleString()
+    if spelled.startswith(("string", "char", "varchar")):
+        return f"trim(BOTH ' \\t\\r\\n' FROM {value})"
+    return f"nanvl({value}, NULL)" if spelled in ("float", "double") else value
 
 
 @contextmanager
