@@ -24,10 +24,11 @@ from kpareto.hierarchy import Hierarchy, flat
 from kpareto.schema import Schema
 from kpareto.sources import opened
 from kpareto.table import Domain, Table, distinct_rows, make_table
-from kpareto.texts import Coded, Dictionary, Rolled, arrange, arrow_places, arrow_texts, numpy_of, object_text
+from kpareto.texts import Coded, Dictionary, Rolled, Spelled, arrange, arrow_places, arrow_texts, numpy_of, object_text
 
 Missing = Literal["drop", "category", "error"]
 POLICIES: tuple[Missing, ...] = ("drop", "category", "error")
+MOST_SPELLED = 1_000_000  # values of a column that are kept in memory for the way out
 MISSING = "(missing)"  # the leaf of missing values under the policy category
 
 
@@ -60,10 +61,15 @@ def read(
     if not len(found.weights):
         raise BadTable(f"The table has no rows, only the columns {shorten(rows.columns)}. Give at least one row.")
     columns = dict(zip(wanted, _blanked(found, missing, missing_values), strict=True))
-    table = _table(schema, columns, found.weights, missing)
+    table = replace(_table(schema, columns, found.weights, missing), spelled=_spelled(columns))
     if hierarchies is None:
         return replace(table, domain=domain)
     return table.bind(_loaded(table, hierarchies), domain)
+
+
+def _spelled(columns: Mapping[str, Coded]) -> dict[str, Spelled]:
+    """The engine's own values of each column, for the way out; a column with a value per row is asked for again."""
+    return {n: c.spelled for n, c in columns.items() if c.spelled is not None and len(c.spelled.raw) <= MOST_SPELLED}
 
 
 def _loaded(table: Table, given: Mapping[str, object] | Sequence[Hierarchy]) -> dict[str, Hierarchy]:

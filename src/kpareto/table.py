@@ -7,9 +7,9 @@ a table that has just been read has flat hierarchies, and ``bind`` gives it bett
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -59,6 +59,8 @@ class Table:
     dropped: int = 0  # rows left out for a missing value
     missing: str = "error"  # the policy that was used
     domain: Domain = "observed"  # which leaves the loss denominators count (SPEC A.0.2)
+    # Column -> its values as the program that holds the rows has them (texts.Spelled): the way out joins by these.
+    spelled: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.hierarchies) != len(self.schema.quasi) or self.codes.shape[1:] != (len(self.schema.quasi),):

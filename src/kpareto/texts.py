@@ -56,6 +56,15 @@ class Coded:
 
     texts: pa.Array  # (values,) large_string, may repeat; null where there is no value
     codes: np.ndarray  # (rows,) int64, into texts; -1 where there is no value
+    spelled: Spelled | None = None  # the same values as the engine has them, for the way out
+
+
+@dataclass(frozen=True, eq=False)
+class Spelled:
+    """The values of a column as the program that holds the rows has them, and the text of each."""
+
+    raw: pa.Array  # (values,) of any type, none of them null
+    texts: pa.Array  # (values,) large_string
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +87,8 @@ def encode(values: pa.ChunkedArray, column: str) -> Coded:
     if is_.is_null(values.type):
         return Coded(pa.nulls(0, pa.large_string()), np.full(len(values), -1, dtype=np.int64))
     encoded = values.dictionary_encode().unify_dictionaries().combine_chunks()
-    return Coded(texts(encoded.dictionary, column), _indices(encoded))
+    words = texts(encoded.dictionary, column)
+    return Coded(words, _indices(encoded), Spelled(encoded.dictionary, words))
 
 
 # pyarrow loads all of pandas before it turns numpy's arrays or Python's lists into its own, or back; a table read from
