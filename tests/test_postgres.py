@@ -23,9 +23,11 @@ from kpareto import cli
 from kpareto.datasets import adult
 from kpareto.errors import BadInput, BadJob, BadTable, MissingExtra
 from kpareto.frames import POLICIES, Missing, fingerprint, read
+from kpareto.inspect import inspect
 from kpareto.job import parse_job
 from kpareto.postgres import Postgres, hidden
 from kpareto.postgres_in import opened_postgres
+from kpareto.queries import unique_rows
 from kpareto.schema import Schema
 from tests.doors import Sheet, arrow, bits, sheets
 from tests.postgres_server import PASSWORD, Server
@@ -95,12 +97,13 @@ MADE: dict[str, tuple[str, pa.DataType, list[object]]] = {
     "huge": ("numeric(30,0)", pa.decimal128(30, 0), [decimal.Decimal(10) ** 25, None, *[decimal.Decimal(3)] * 6]),
     "odd \"name\" %s": ("varchar(9)", pa.string(), ["x", "y", None, "x", "x", "x", "x", "😀"]),
 }  # fmt: skip
+MADE_ROWS = list(zip(*(values for _, _, values in MADE.values()), strict=True))
 
 
 @pytest.mark.parametrize("missing", POLICIES[:2])
 def test_every_type_gives_the_same_bits(base: str, missing: Missing) -> None:
     """Unicode, nulls, empty texts, decimals, dates, moments with and without zone, booleans and floats."""
-    database = put(base, "made", {n: kind for n, (kind, _, _) in MADE.items()}, list(zip(*(v for _, _, v in MADE.values()), strict=True)))  # fmt: skip
+    database = put(base, "made", {n: kind for n, (kind, _, _) in MADE.items()}, MADE_ROWS)
     table = pa.table({name: pa.array(values, kind) for name, (_, kind, values) in MADE.items()})
     names = list(MADE)
     schema = Schema(tuple(names[:8]), sensitive=tuple(names[8:10]), target=tuple(names[10:12]), person=names[12])
@@ -153,6 +156,21 @@ def test_adult_through_the_database(base: str) -> None:
     schema = Schema(("age", "workclass", "education", "sex", "native-country"), sensitive=("occupation",))
     assert bits(read(database, schema)) == bits(read(rows, schema))
     assert fingerprint(database) == fingerprint(rows)
+
+
+def test_unique_rows_and_profiles(base: str) -> None:
+    """Rows alone with their values are counted in the database; a profile finds what it finds in a frame."""
+    database = put(base, "made", {n: kind for n, (kind, _, _) in MADE.items()}, MADE_ROWS)
+    table = pa.table({name: pa.array(values, kind) for name, (_, kind, values) in MADE.items()})
+    for names in (["single"], ["double"], ["word", "flag"], ["price", "day"], list(MADE)):
+        assert unique_rows(database, names) == unique_rows(table, names)
+    few = ["word", "price", "flag", "day", "small"]
+    put(base, "few", {name: MADE[name][0] for name in few} | {"raw": "bytea"}, [(*(r[list(MADE).index(n)] for n in few), b"x") for r in MADE_ROWS])  # fmt: skip
+    told = [each.to_dict() for each in inspect(Postgres(base, "few")).columns]
+    assert [each["kind"] for each in told[:5]] == [
+        each.to_dict()["kind"] for each in inspect(table.select(few)).columns
+    ]
+    assert told[5]["role"] == "identifier"  # what nobody can read is not released
 
 
 def test_distinct_rows_are_counted_before_they_are_fetched(base: str) -> None:

@@ -148,6 +148,30 @@ class PostgresSource:
 
         return Rolled(tuple(columns), numpy_of(answer.column(len(wanted)).cast(pa.int64()).combine_chunks()))
 
+    def unique(self, wanted: Sequence[str]) -> tuple[int, int, int]:
+        """All rows, those that no other row equals over the wanted columns, and the distinct ones."""
+        from psycopg import sql
+
+        cells = [cleaned(sql.Identifier(name), self._field(name).kind) for name in wanted]
+        groups = sql.SQL("SELECT count(*) AS n FROM {} GROUP BY {}").format(self.table, sql.SQL(", ").join(cells))
+        ask = sql.SQL("SELECT coalesce(sum(n), 0), count(*) FILTER (WHERE n = 1), count(*) FROM ({}) AS r")
+        total, unique, distinct = self.link.execute(ask.format(groups)).fetchall()[0]
+        return int(total), int(unique), int(distinct)
+
+    def fetched(self) -> pa.Table:
+        """All rows, for questions that the database is not asked; a column without text is one of empty bytes."""
+        import pyarrow as pa
+        from psycopg import sql
+
+        cells = [sql.SQL("{}::text").format(sql.Identifier(name)) for name in self.columns]
+        query = sql.SQL("SELECT {}, 1 FROM {}").format(sql.SQL(", ").join(cells), self.table)
+        answer = fetched(self.link, query, len(cells) + 1)
+        arrays = []
+        for place, each in enumerate(self.fields):
+            values = answer.column(place).combine_chunks().cast(pa.large_string())
+            arrays.append(pa.nulls(len(values), pa.binary()) if each.kind is None else spelled(values, each))
+        return pa.table(arrays, names=list(self.columns))
+
     def _field(self, name: str) -> Field:
         return self.fields[self.columns.index(name)]
 
@@ -169,6 +193,15 @@ class PostgresSource:
     def _number(self, query: sql.Composed) -> int:
         row = self.link.execute(query).fetchone()
         return int(row[0]) if row else 0
+
+
+def cleaned(column: sql.Identifier, kind: str | None) -> sql.Composed:
+    """A value that equals another where the door reads both as the same; what is not a number is no value."""
+    from psycopg import sql
+
+    if kind in (None, "text"):
+        return sql.SQL("btrim({}::text, E' \\t\\r\\n') COLLATE \"C\"").format(column)
+    return sql.SQL("nullif({}, 'NaN')" if kind in ("float4", "float8", "numeric") else "{}").format(column)
 
 
 def fetched(link: psycopg.Connection[Any], query: sql.Composable, columns: int) -> pa.Table:

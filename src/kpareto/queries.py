@@ -15,6 +15,8 @@ import numpy as np
 
 from kpareto.errors import BadTable
 from kpareto.files import Ask, Engine, engine
+from kpareto.postgres import Postgres
+from kpareto.postgres_in import PostgresSource
 from kpareto.schema import Schema
 from kpareto.sources import ArrowSource, FileSource, FrameSource, PandasSource, RelationSource, opened
 from kpareto.spark import SparkSource, SparkTable, is_frame
@@ -150,7 +152,7 @@ def _frame(rows: object) -> pa.Table:
                 # Objects of several types: no engine knows them, so they go by their texts.
                 columns.append(arrow_texts(object_text(value, name) for value in column.tolist()))
         return pa.table(columns, names=list(rows.columns))
-    if isinstance(rows, SparkSource):
+    if isinstance(rows, SparkSource | PostgresSource):
         return rows.fetched()
     if not isinstance(rows, FrameSource):
         raise BadTable(f"Rows of {type(rows).__name__} cannot be counted. Save the table to a file first.")
@@ -221,11 +223,11 @@ def coded_rows(rows: Rows, columns: Sequence[int]) -> CodedRows:
 
 def unique_rows(source: object, columns: Sequence[str] | None = None, encoding: str = "utf-8") -> UniqueRows:
     """Rows of any source that are alone with their values of all columns, or of those given (warning W1)."""
-    if isinstance(source, SparkTable) or is_frame(source):
+    if isinstance(source, SparkTable | Postgres) or is_frame(source):
         with opened(source) as held:
             given = tuple(held.columns if columns is None else columns)
             Schema(quasi=given).check(held.columns)
-            return UniqueRows(given, *cast(SparkSource, held).unique(given))
+            return UniqueRows(given, *cast(SparkSource | PostgresSource, held).unique(given))
     with asked(source, encoding) as rows:
         wanted = tuple(rows.columns if columns is None else columns)
         Schema(quasi=wanted).check(rows.columns)
