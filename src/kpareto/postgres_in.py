@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kpareto.errors import BadTable, did_you_mean, shorten
 from kpareto.postgres import Postgres, connected
-from kpareto.texts import Rolled, arrow_texts, decimal_text, encode, numpy_of, refused, texts
+from kpareto.texts import Rolled, Spelled, arrow_texts, decimal_text, encode, numpy_of, refused, texts
 
 if TYPE_CHECKING:
     import psycopg
@@ -143,7 +143,9 @@ class PostgresSource:
         columns = []
         for place, name in enumerate(wanted):
             coded = encode(answer.column(place), name)
-            columns.append(replace(coded, texts=spelled(coded.texts, self._field(name))))
+            words = spelled(coded.texts, self._field(name))
+            raw = None if coded.spelled is None else Spelled(coded.spelled.raw, words)
+            columns.append(replace(coded, texts=words, spelled=raw))
         import pyarrow as pa
 
         return Rolled(tuple(columns), numpy_of(answer.column(len(wanted)).cast(pa.int64()).combine_chunks()))
