@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kpareto import batch, kernels
 from kpareto.batch import CutCounter, count_cuts, fits_batch
 from kpareto.loss import dcn
-from kpareto.partition import Rule, partition
+from kpareto.partition import Rule, Suppression, partition
 from kpareto.privacy import k
 from kpareto.recoding import Recoding
 from kpareto.rollup import Wanted
@@ -51,19 +51,42 @@ def test_cuts_equal_partitions(case: Case, data: st.DataObject) -> None:
             assert np.allclose(counted.reals[at], expected_reals(made), rtol=1e-9, atol=1e-12)
 
 
-@settings(max_examples=20)
-@given(case=cases(most_columns=3), data=st.data())
-def test_parts_and_threads_change_nothing(case: Case, data: st.DataObject) -> None:
-    """Columns in one part or each in its own, one thread or two: the same numbers."""
+@settings(max_examples=30)
+@given(case=cases(most_columns=3), data=st.data(), run_cost=st.sampled_from([-(10**6), 0, 10**6]))
+def test_parts_and_threads_and_company_change_nothing(case: Case, data: st.DataObject, run_cost: int) -> None:
+    """Columns in one part or the other, one thread or two, rows rolled up for many or not: the same numbers."""
     suppression, limits = drawn_suppression(data, case.table, RULES_BY_CUTS)
-    wanted = Wanted(suppression, LOSSES, hist_numbers(case.table), limits, sizes=True, risky_below=3)
-    cuts = np.stack([_side_by_side(data.draw(recodings(case.table))) for _ in range(3)] * 20)
+    few = data.draw(st.booleans())  # the target alone has room for the rows beside it
+    numbers = hist_numbers(case.table)[-1:] if few and suppression.rule != "constraint" else hist_numbers(case.table)
+    wanted = Wanted(suppression, LOSSES, numbers, limits, sizes=True, risky_below=3)
+    cuts = np.stack([_side_by_side(data.draw(recodings(case.table))) for _ in range(3)])
     first = CutCounter(case.table, wanted).count(cuts, threads=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batch, "MOST_COMBINATIONS", 1)
-        apart = CutCounter(case.table, wanted).count(cuts, threads=2)
-    assert first.ints.tobytes() == apart.ints.tobytes()
-    assert first.reals.tobytes() == apart.reals.tobytes()
+        patch.setattr(batch, "RUN_COST", run_cost)
+        many = CutCounter(case.table, wanted).count(np.concatenate([cuts] * 20), threads=2)
+    assert np.concatenate([first.ints] * 20).tobytes() == many.ints.tobytes()
+    assert np.concatenate([first.reals] * 20).tobytes() == many.reals.tobytes()
+
+
+@settings(max_examples=40)
+@given(case=cases(persons=False), data=st.data(), places=st.sampled_from([1, 10**6]))
+def test_classes_by_runs_are_the_classes(case: Case, data: st.DataObject, places: int) -> None:
+    """Groups addressed by themselves or numbered: the classes of the recoded rows, and the room left empty."""
+    table = case.table
+    counter = CutCounter(table, Wanted(Suppression("none")))
+    columns, view, _ = counter.rows_in_runs
+    room = kernels.run_room(counter.leaf_at, columns, view, places)
+    for _ in range(2):
+        recoding = data.draw(recodings(table))
+        size, _ = kernels.run_classes(_side_by_side(recoding), counter.leaf_at, columns, view, room, True)
+        recoded = np.stack([cut[table.codes[counter.order, c]] for c, cut in enumerate(recoding.cuts)], axis=1)
+        _, twin = np.unique(recoded, axis=0, return_inverse=True)
+        firsts, members, counts = room[3][:size], room[4], room[7][:size]
+        assert len(set(zip(members.tolist(), twin.ravel().tolist(), strict=True))) == size == twin.max() + 1
+        assert members[firsts].tolist() == list(range(size))
+        assert counts.tolist() == np.bincount(members, weights=table.weights[counter.order]).tolist()
+        for used, empty in zip(room[:3], (0, -1, -1), strict=True):
+            assert (used == empty).all()
 
 
 @given(

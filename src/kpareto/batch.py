@@ -1,7 +1,7 @@
 """Count many recodings by cuts at once: the evaluation inside genetic searches.
 
-Each recoding goes once over the distinct rows; nothing is rolled up, because two cuts of a population rarely refine
-each other.
+Each recoding goes once over the distinct rows, after they were merged as far as its neighbours in the population allow:
+leaves that none of them separates are one.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from kpareto.rollup import Counted, Histograms, Wanted, histogram_columns
 from kpareto.table import Table
 
 MOST_LEAVES = 2_000  # a column's losses are looked up per run of leaves: leaves squared
+RUN_COST = 8  # what beginning a run of rows costs, in look-ups
 MOST_COMBINATIONS = 2_048  # of the columns in one part: what still fits into the first cache
 
 
@@ -48,11 +50,16 @@ class CutCounter:
     def count(self, cuts: np.ndarray, threads: int | None = None) -> Counted:
         """The statistics of many recodings, in their order; any number of threads gives the same."""
         workers = max(1, min(threads or os.cpu_count() or 1, len(cuts) // 16))
+        prepared = self._prepared  # once, before threads ask for it
+
+        def run(some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return kernels.evaluate_cuts(np.ascontiguousarray(some, dtype=np.int32), *prepared)
+
         if workers == 1:
-            pieces = [self._run(cuts)]
+            pieces = [run(cuts)]
         else:
             with ThreadPoolExecutor(workers) as pool:
-                pieces = list(pool.map(self._run, np.array_split(cuts, workers)))
+                pieces = list(pool.map(run, np.array_split(cuts, workers)))
         numbers = np.arange(len(cuts))
         ints = np.concatenate([ints for ints, _ in pieces])
         rule = self.wanted.suppression
@@ -61,17 +68,14 @@ class CutCounter:
             thresholds = ints[:, kernels.K].copy()
         return Counted(numbers, thresholds, ints, np.concatenate([reals for _, reals in pieces]))
 
-    def _run(self, cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    @cached_property
+    def _prepared(self) -> tuple[Any, ...]:
+        """Everything that kernels.evaluate_cuts takes besides the cuts."""
         wanted, table, hists = self.wanted, self.table, self.histograms
-        persons = table.persons
-        none = np.zeros(1, dtype=np.int64)
-        return kernels.evaluate_cuts(
-            np.ascontiguousarray(cuts, dtype=np.int32), self.leaf_at, *self.parts, table.weights, hists.packed,
-            hists.lane_bits, table.codes, *self.losses, *hists.borders, *hists.numbers,
-            none if persons is None else persons.start, none if persons is None else persons.code.astype(np.int64),
-            0 if persons is None else len(persons.values),
-            RULES.index(wanted.suppression.rule), wanted.suppression.k or 0, wanted.suppression.allowed(table.rows),
-            table.rows, wanted.risky_below, *hists.limits,
+        return (
+            self.leaf_at, *self.rows_in_runs, hists.lane_bits, *self.losses, *hists.borders, *hists.numbers,
+            *self.persons, RULES.index(wanted.suppression.rule), wanted.suppression.k or 0,
+            wanted.suppression.allowed(table.rows), table.rows, wanted.risky_below, *hists.limits,
         )  # fmt: skip
 
     @cached_property
@@ -85,8 +89,68 @@ class CutCounter:
         return Histograms(self.table, self.wanted)
 
     @cached_property
+    def halves(self) -> tuple[_Part, _Part]:
+        """Columns in an outer and an inner part; rows of one outer combination will lie together.
+
+        Each column goes where it makes fewer look-ups, the ones with many leaves first.
+        """
+        codes = self.table.codes
+        nothing = _Part((), np.zeros(self.table.distinct, dtype=np.int64), 1)
+        outer, inner = nothing, nothing
+        for column in sorted(range(codes.shape[1]), key=lambda c: -len(self.table.hierarchies[c].leaves)):
+            wider, longer = (_joined(part, column, codes[:, column]) for part in (outer, inner))
+            if _look_ups(wider, inner) < _look_ups(outer, longer):
+                outer = wider
+            else:
+                inner = longer
+        return outer, inner
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The distinct rows by outer combination: (distinct,) int64."""
+        return np.argsort(self.halves[0].ids, kind="stable")
+
+    @cached_property
+    def rows_in_runs(self) -> tuple[np.ndarray, tuple[np.ndarray, ...], int]:
+        """The columns, the rows as kernels.evaluate_cuts takes them, and where their number stands in a lead.
+
+        A lead is a row's number of rows, with the histogram below it where both fit into one word.
+        """
+        table, words, order = self.table, self.histograms.packed, self.order
+        combos = []
+        for half in self.halves:
+            some = np.zeros(half.count, dtype=np.int64)
+            some[half.ids] = np.arange(table.distinct)
+            combos.append(np.ascontiguousarray(table.codes[some][:, list(half.columns)].T.astype(np.int32)))
+        outer, inner = (half.ids[order].astype(np.int32) for half in self.halves)
+        starts = np.searchsorted(outer, np.arange(self.halves[0].count + 1)).astype(np.int64)
+        lead_bits = 64 - self.histograms.lane_bits
+        leads = table.weights[order]
+        if len(words) == 1 and int(self.histograms.borders[0][-1]) * self.histograms.lane_bits <= lead_bits:
+            leads, words = (leads << lead_bits) + words[0, order], words[:0]
+        else:
+            lead_bits = 0
+        columns = np.array([column for half in self.halves for column in half.columns], dtype=np.int64)
+        view = (*combos, starts, outer, inner, leads, np.ascontiguousarray(words[:, order]))
+        return columns, view, lead_bits
+
+    @cached_property
+    def persons(self) -> tuple[np.ndarray, np.ndarray, int]:
+        """Where the persons of each row in ``order`` start, the persons, and how many there are."""
+        persons = self.table.persons
+        if persons is None:
+            return np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), 0
+        held = np.diff(persons.start)[self.order]
+        starts = np.concatenate(([0], np.cumsum(held))).astype(np.int64)
+        places = np.arange(starts[-1]) + np.repeat(persons.start[self.order] - starts[:-1], held)
+        return starts, persons.code[places].astype(np.int64), len(persons.values)
+
+    @cached_property
     def parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Columns in parts of few distinct combinations: order, borders, combinations, their number, and by row."""
+        """Columns in parts of few distinct combinations: order, borders, combinations, their number, and by row.
+
+        For kernels.cut_classes, which the compiled searches count one recoding after the other with.
+        """
         codes = self.table.codes
         parts: list[_Part] = []
         for column in sorted(range(codes.shape[1]), key=lambda c: -len(self.table.hierarchies[c].leaves)):
@@ -131,6 +195,11 @@ class _Part:
     columns: tuple[int, ...]
     ids: np.ndarray  # (distinct,) int64, the combination of each distinct row, in lexicographic order
     count: int
+
+
+def _look_ups(outer: _Part, inner: _Part) -> int:
+    """What the combinations of two parts cost per recoding: a look-up per column, and more where a run begins."""
+    return outer.count * (len(outer.columns) + RUN_COST) + inner.count * len(inner.columns)
 
 
 def _joined(part: _Part, column: int, codes: np.ndarray) -> _Part:

@@ -696,11 +696,15 @@ def dense_ids(keys, size, radix, table, firsts, ids):
 
 
 @njit(cache=True, nogil=True)
-def part_ids(groups, leaf_at, columns, combos, table, firsts, keys, ids):
-    """Number the distinct group combinations of one part's columns; returns how many (ids: (combinations,) int32)."""
+def part_keys(groups, leaf_at, columns, combos, table, firsts, keys, ids):
+    """A key for the group combination of each combination of leaves in one part; returns what they are below.
+
+    keys: (combinations,) int64, filled; table, firsts and ids: room for numbering keys that grow too long.
+    """
     size = combos.shape[1]
     radix = np.int64(1)
-    keys[:size] = 0
+    for i in range(size):
+        keys[i] = 0
     for j in range(columns.shape[0]):
         column = columns[j]
         first = leaf_at[column]
@@ -713,7 +717,14 @@ def part_ids(groups, leaf_at, columns, combos, table, firsts, keys, ids):
         for i in range(np.uint64(size)):
             keys[i] = keys[i] * span + groups[np.uint64(first + leaf[i])]
         radix *= span
-    return dense_ids(keys, size, radix, table, firsts, ids)
+    return radix
+
+
+@njit(cache=True, nogil=True)
+def part_ids(groups, leaf_at, columns, combos, table, firsts, keys, ids):
+    """Number the distinct group combinations of one part's columns; returns how many (ids: (combinations,) int32)."""
+    radix = part_keys(groups, leaf_at, columns, combos, table, firsts, keys, ids)
+    return dense_ids(keys, combos.shape[1], radix, table, firsts, ids)
 
 
 @njit(cache=True, nogil=True)
@@ -827,9 +838,10 @@ def count_persons(members, n, person_at, persons, stamps, stamp, starts, order, 
 
 
 @njit(cache=True, nogil=True)
-def cut_cells(groups, leaf_at, run_at, runs, leaf_rows, cells, sums):
-    """Cell losses of a recoding by cuts: cells (losses, all leaves) int64 per leaf, sums (losses,) over all rows.
+def cut_cells(groups, leaf_at, run_at, runs, lost_units, leaf_rows, extra, sums):
+    """Cell losses of a recoding by cuts: their sums (losses,) over all rows, and what a suppressed cell loses more.
 
+    extra: (losses, all leaves) int64, filled; lost_units: (losses, columns) int64, the loss of a suppressed cell.
     runs: (losses, …) int64; the loss of the run first … last of a column with m leaves stands at
     run_at[column] + first * m + last.
     """
@@ -850,7 +862,7 @@ def cut_cells(groups, leaf_at, run_at, runs, leaf_rows, cells, sums):
                 loss = runs[b, place]
                 sums[b] += loss * rows
                 for i in range(first, leaf):
-                    cells[b, i] = loss
+                    extra[b, i] = lost_units[b, column] - loss
 
 
 @njit(cache=True, nogil=True)
@@ -884,9 +896,250 @@ def cap_threshold(sizes, counts, n, allowed):
 
 
 @njit(cache=True, nogil=True)
+def run_classes(groups, leaf_at, columns, view, room, members_wanted):
+    """Count the classes of a recoding by cuts, run by run; returns how many classes and outer groups there are.
+
+    The columns are in two parts, and the rows lie in runs: one run per combination of the outer part. Rows of one class
+    lie in runs whose combinations have the same groups. So these runs are counted together, in slots addressed by the
+    groups of the inner part; no table is searched, and the slots are empty again before the next runs come.
+    """
+    outer_combos, inner_combos, starts, _outer, inner, leads, _words = view
+    slots, heads, table, firsts, members, begins, chosen, counts, outer_keys, inner_keys, after, ids, numbers = room
+    one, zero = np.uint64(1), np.uint64(0)
+    outer_size, inner_size = outer_combos.shape[1], inner_combos.shape[1]
+    outer_columns, inner_columns = columns[: outer_combos.shape[0]], columns[outer_combos.shape[0] :]
+    radix = part_keys(groups, leaf_at, inner_columns, inner_combos, table, numbers, inner_keys, ids)
+    if radix > slots.shape[0]:
+        dense_ids(inner_keys, inner_size, radix, table, numbers, ids)
+        for i in range(inner_size):
+            inner_keys[i] = ids[i]
+    radix = part_keys(groups, leaf_at, outer_columns, outer_combos, table, numbers, outer_keys, ids)
+    if radix > heads.shape[0]:
+        dense_ids(outer_keys, outer_size, radix, table, numbers, ids)
+        for i in range(outer_size):
+            outer_keys[i] = ids[i]
+    # Combinations with the same groups, as lists: each knows the next, and the first is known by its key.
+    for i in range(outer_size - 1, -1, -1):
+        key = np.uint64(outer_keys[i])
+        after[i] = heads[key]
+        heads[key] = i
+    n, outer_groups = zero, 0
+    for i in range(outer_size):
+        key = np.uint64(outer_keys[i])
+        if heads[key] != i:
+            continue
+        heads[key] = -1
+        begins[outer_groups] = n
+        chosen[outer_groups] = i
+        outer_groups += 1
+        begin = n
+        at = np.int64(i)
+        while at >= 0:
+            for r in range(np.uint64(starts[at]), np.uint64(starts[at + 1])):
+                slot = np.uint64(inner_keys[np.uint64(inner[r])])
+                before = slots[slot]
+                slots[slot] = before + leads[r]
+                firsts[n] = r  # overwritten by the next row unless this one began a class
+                n += one if before == 0 else zero
+            at = np.int64(after[at])
+        if members_wanted:
+            for c in range(begin, n):
+                slot = np.uint64(inner_keys[np.uint64(inner[firsts[c]])])
+                counts[c] = slots[slot]
+                slots[slot] = c
+            at = np.int64(i)
+            while at >= 0:
+                for r in range(np.uint64(starts[at]), np.uint64(starts[at + 1])):
+                    members[r] = slots[np.uint64(inner_keys[np.uint64(inner[r])])]
+                at = np.int64(after[at])
+            for c in range(begin, n):
+                slots[np.uint64(inner_keys[np.uint64(inner[firsts[c]])])] = 0
+        else:
+            for c in range(begin, n):
+                slot = np.uint64(inner_keys[np.uint64(inner[firsts[c]])])
+                counts[c] = slots[slot]
+                slots[slot] = 0
+    begins[outer_groups] = n
+    return np.int64(n), outer_groups
+
+
+@njit(cache=True, nogil=True)
+def key_places(leaf_at, columns, size, most):
+    """How many places keys over these columns need: one each, or where that is too many, one per combination."""
+    radix = 1
+    for c in columns:
+        radix *= leaf_at[c + 1] - leaf_at[c]
+        if radix > most:
+            return size
+    return max(radix, size)
+
+
+@njit(cache=True, nogil=True)
+def run_room(leaf_at, columns, view, most):
+    """Room for run_classes, used again and again; keys below ``most`` are places by themselves."""
+    outer_columns, outer_size = view[0].shape
+    inner_size, rows = view[1].shape[1], view[4].shape[0]
+    largest = max(outer_size, inner_size)
+    hashed_places = 1024
+    while hashed_places < 2 * largest:
+        hashed_places *= 2
+    return (
+        np.zeros(key_places(leaf_at, columns[outer_columns:], inner_size, most), dtype=np.int64),  # slots, left all 0
+        np.full(key_places(leaf_at, columns[:outer_columns], outer_size, most), -1, dtype=np.int32),  # heads, left -1
+        np.full(hashed_places, -1, dtype=np.int32),  # table, left all -1
+        np.zeros(rows + 1, dtype=np.uint32),  # firsts, filled: a row of each class
+        np.zeros(rows, dtype=np.int32),  # members, filled if wanted: the class of each row
+        np.zeros(outer_size + 1, dtype=np.int64),  # begins, filled: the first class of each outer group
+        np.zeros(outer_size, dtype=np.int32),  # chosen, filled: an outer combination of each outer group
+        np.zeros(rows, dtype=np.int64),  # counts, filled: the leads of each class, added up
+        np.zeros(outer_size, dtype=np.int64),  # outer_keys
+        np.zeros(inner_size, dtype=np.int64),  # inner_keys
+        np.zeros(outer_size, dtype=np.int32),  # after
+        np.zeros(largest, dtype=np.int32),  # ids
+        np.zeros(largest, dtype=np.int64),  # numbers
+    )
+
+
+@njit(cache=True, nogil=True)
+def roll_up_runs(groups, leaf_at, columns, view, room):
+    """The rows of a view merged as far as a cut allows: again a view, for recodings that are no finer than the cut."""
+    outer_combos, inner_combos, _starts, _outer, inner, _leads, words = view
+    _slots, _heads, table, firsts, members, begins, chosen, counts, _outer, inner_keys, _after, ids, numbers = room
+    several = words.shape[0] > 0
+    n, outer_groups = run_classes(groups, leaf_at, columns, view, room, several)
+    inner_groups = dense_ids(inner_keys, inner_combos.shape[1], np.int64(1) << 62, table, numbers, ids)
+    new_outer = np.zeros((outer_combos.shape[0], outer_groups), dtype=np.int32)
+    for c in range(outer_combos.shape[0]):
+        for g in range(outer_groups):
+            new_outer[c, g] = outer_combos[c, chosen[g]]
+    new_inner = np.zeros((inner_combos.shape[0], inner_groups), dtype=np.int32)
+    for c in range(inner_combos.shape[0]):
+        for g in range(inner_groups):
+            new_inner[c, g] = inner_combos[c, numbers[g]]
+    starts = np.zeros(outer_groups + 1, dtype=np.int64)
+    for g in range(outer_groups + 1):
+        starts[g] = begins[g]
+    row_outer = np.zeros(n, dtype=np.int32)
+    row_inner = np.zeros(n, dtype=np.int32)
+    leads = np.zeros(n, dtype=np.int64)
+    for g in range(outer_groups):
+        for i in range(starts[g], starts[g + 1]):
+            row_outer[i] = g
+            row_inner[i] = ids[inner[firsts[i]]]
+            leads[i] = counts[i]
+    new_words = np.zeros((words.shape[0], n), dtype=np.int64)
+    add_words(words, members, n, new_words)
+    return new_outer, new_inner, starts, row_outer, row_inner, leads, new_words
+
+
+@njit(cache=True, nogil=True)
+def add_words(words, members, n, out):
+    """Add the packed words of the rows up by class: out (words, at least n)."""
+    for w in range(words.shape[0]):
+        word, total = words[w], out[w]
+        for i in range(n):
+            total[i] = 0
+        for r in range(np.uint64(word.shape[0])):
+            total[np.uint64(members[r])] += word[r]
+
+
+@njit(cache=True, nogil=True)
+def union_cut(genomes, leaf_at, groups):
+    """The coarsest cut that is no coarser than any of these: groups (all leaves,) int32."""
+    for c in range(leaf_at.shape[0] - 1):
+        group = 0
+        groups[leaf_at[c]] = 0
+        for leaf in range(leaf_at[c] + 1, leaf_at[c + 1]):
+            for g in range(genomes.shape[0]):
+                if genomes[g, leaf] != genomes[g, leaf - 1]:
+                    group += 1
+                    break
+            groups[leaf] = group
+
+
+@njit(cache=True, nogil=True)
+def split_classes(sizes, counts, hists, n, threshold, failing, marked, hidden, shown):
+    """Move the visible classes to the front; returns how many they are, and the rows in the others.
+
+    hidden: filled with the number and the rows of each of the others; shown: room. The first loop does not branch,
+    because whether a class is visible can rarely be guessed.
+    """
+    left, gone = np.uint64(0), np.uint64(0)
+    one, zero = np.uint64(1), np.uint64(0)
+    for i in range(np.uint64(n)):
+        away = (marked and failing[i]) or sizes[i] < threshold
+        hidden[0, gone] = i
+        shown[left] = i
+        gone += one if away else zero
+        left += zero if away else one
+    lost = np.int64(0)
+    for j in range(gone):
+        rows = counts[np.uint64(hidden[0, j])]
+        hidden[1, j] = rows
+        lost += rows
+    if gone > 0:
+        for j in range(left):
+            i = np.uint64(shown[j])
+            rows, size = counts[i], sizes[i]  # sizes and counts are one array where persons are not told apart
+            counts[j] = rows
+            sizes[j] = size
+        for w in range(hists.shape[0]):
+            hist = hists[w]
+            for j in range(left):
+                hist[j] = hist[np.uint64(shown[j])]
+    return np.int64(left), lost
+
+
+@njit(cache=True, nogil=True)
+def suppressed_loss(view, columns, leaf_at, extra, hidden, gone, firsts, outer_more, inner_more):
+    """What suppressing the classes and rows in hidden[:, :gone] adds to a loss; extra: (all leaves,) int64 per cell.
+
+    Summed over the columns for each combination beforehand, unless the classes are fewer.
+    """
+    outer_combos, inner_combos, _starts, outer, inner, _leads, _words = view
+    outer_count, outer_size = outer_combos.shape
+    inner_count, inner_size = inner_combos.shape
+    total = np.int64(0)
+    if gone * (outer_count + inner_count) < outer_count * outer_size + inner_count * inner_size:
+        for h in range(gone):
+            r = firsts[hidden[0, h]]
+            more = np.int64(0)
+            for j in range(outer_count):
+                more += extra[leaf_at[columns[j]] + outer_combos[j, outer[r]]]
+            for j in range(inner_count):
+                more += extra[leaf_at[columns[outer_count + j]] + inner_combos[j, inner[r]]]
+            total += hidden[1, h] * more
+        return total
+    add_cells(outer_combos, columns[:outer_count], leaf_at, extra, outer_more)
+    add_cells(inner_combos, columns[outer_count:], leaf_at, extra, inner_more)
+    for h in range(np.uint64(gone)):
+        r = firsts[np.uint64(hidden[0, h])]
+        total += hidden[1, h] * (outer_more[np.uint64(outer[r])] + inner_more[np.uint64(inner[r])])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def add_cells(combos, columns, leaf_at, extra, out):
+    """The sum over a part's columns for each of its combinations."""
+    for i in range(combos.shape[1]):
+        out[i] = 0
+    for j in range(combos.shape[0]):
+        leaf, at = combos[j], leaf_at[columns[j]]
+        for i in range(np.uint64(combos.shape[1])):
+            out[i] += extra[np.uint64(at + leaf[i])]
+
+
+CHUNK = 64  # recodings for which the rows are rolled up together; a roll-up costs as much as one recoding
+
+
+@njit(cache=True, nogil=True)
 def evaluate_cuts(
     genomes,  # (n, all leaves) int32, cuts
-    leaf_at, part_columns, part_at, combos, combo_counts, row_combos, weights, row_hists, lane_bits, codes,
+    leaf_at,  # (columns + 1,) int64, where each column's leaves start
+    columns,  # (columns,) int64, those of the outer part first
+    view,  # the rows in runs: outer and inner combinations, starts of runs, inner combination and leads by row, words
+    lead_bits,  # where the rows stand in a lead: 0, or above the histogram word that it carries
+    lane_bits,
     run_at, runs, lost_units, leaf_rows,
     segments, first_words, totals, kinds, which, parameters, stops,
     person_at, persons, person_count,
@@ -897,68 +1150,74 @@ def evaluate_cuts(
     Rules none, below-k, cap-max-k and constraint; suppressed rows are dropped.
     """
     n = genomes.shape[0]
-    distinct = row_combos.shape[1]
-    columns = leaf_at.shape[0] - 1
+    distinct = view[4].shape[0]
+    words = view[6].shape[0]
     losses = runs.shape[0]
-    places = 65536
-    while places < 2 * distinct or (places < 16 * distinct and places < 1 << 20):
-        places *= 2
-    table = np.full(places, -1, dtype=np.int32)
-    slots = 2 * distinct + 1024
-    firsts = np.zeros(slots, dtype=np.int64)
-    keys = np.zeros(distinct, dtype=np.int64)
-    shares = np.zeros((part_at.shape[0] - 1, combos.shape[1]), dtype=np.int64)
-    members = np.zeros(distinct, dtype=np.int32)
-    counts = np.zeros(slots, dtype=np.int64)
-    hists = np.zeros((row_hists.shape[0], slots), dtype=np.int64)
-    cells = np.zeros((losses, genomes.shape[1]), dtype=np.int64)
+    room = run_room(leaf_at, columns, view, 1 << 18)
+    firsts, members, counts = room[3], room[4], room[7]
+    hists = np.zeros((1 if lead_bits > 0 else words, distinct), dtype=np.int64)
+    extra = np.zeros((losses, genomes.shape[1]), dtype=np.int64)
     sums = np.zeros(losses, dtype=np.int64)
+    outer_more = np.zeros(view[0].shape[1], dtype=np.int64)
+    inner_more = np.zeros(view[1].shape[1], dtype=np.int64)
+    hidden = np.zeros((2, distinct + 1), dtype=np.int64)
+    shown = np.zeros(distinct + 1, dtype=np.int64)
     failing = np.zeros(distinct if rule == CONSTRAINT else 1, dtype=np.bool_)
-    room = np.zeros(max(totals.shape[0], 1), dtype=np.int64)
+    values = np.zeros(max(totals.shape[0], 1), dtype=np.int64)
+    union = np.zeros(genomes.shape[1], dtype=np.int32)
     ints = np.zeros((n, INTS + losses), dtype=np.int64)
     reals = np.zeros((n, kinds.shape[0]), dtype=np.float64)
     stamps = np.zeros(person_count, dtype=np.int64)
-    starts = np.zeros(distinct + 1 if person_count else 1, dtype=np.int64)
+    person_starts = np.zeros(distinct + 1 if person_count else 1, dtype=np.int64)
     order = np.zeros(distinct if person_count else 1, dtype=np.int64)
     sizes = np.zeros(distinct, dtype=np.int64) if person_count else counts
     stamp = 0
+    here = view
+    lead_mask = (np.int64(1) << lead_bits) - 1
+    lane_mask = (np.int64(1) << lane_bits) - 1 if lane_bits < 64 else np.int64(-1)
+    marked = rule == CONSTRAINT
     for g in range(n):
-        size = cut_classes(
-            genomes[g], leaf_at, part_columns, part_at, combos, combo_counts, row_combos, weights, row_hists, table,
-            firsts, keys, shares, members, counts, hists, person_count > 0,
-        )  # fmt: skip
+        groups = genomes[g]
+        if g % CHUNK == 0:
+            here = view
+            if person_count == 0 and n - g >= CHUNK // 8:
+                union_cut(genomes[g : g + CHUNK], leaf_at, union)
+                here = roll_up_runs(union, leaf_at, columns, view, room)
+        size, _ = run_classes(groups, leaf_at, columns, here, room, person_count > 0 or words > 0)
+        if lead_bits > 0:
+            hist = hists[0]
+            for i in range(size):
+                lead = counts[i]
+                hist[i] = lead & lead_mask
+                counts[i] = (lead >> lead_bits) & lane_mask
+        else:
+            add_words(here[6], members, size, hists)
         if person_count:
-            stamp = count_persons(members, size, person_at, persons, stamps, stamp, starts, order, sizes)
+            stamp = count_persons(members, size, person_at, persons, stamps, stamp, person_starts, order, sizes)
         row = ints[g]
         z = np.int64(0)
         if rule == BELOW_K:
             z = threshold_given
         elif rule == CAP_MAX_K:
             z = cap_threshold(sizes, counts, size, allowed)
-        marked = rule == CONSTRAINT
-        if marked:
+        elif marked:
             mark_failing(
                 sizes, counts, hists, size, lane_bits, limit_kinds, limit_segments, limits, segments, first_words,
-                totals, rows, failing, room,
+                totals, rows, failing, values,
             )  # fmt: skip
-        size_numbers(sizes, counts, size, z, failing, marked, risky_below, row)
-        cut_cells(genomes[g], leaf_at, run_at, runs, leaf_rows, cells, sums)
-        lost = np.int64(0)
-        for i in range(size):
-            if (marked and failing[i]) or sizes[i] < z:
-                lost += counts[i]
-                for b in range(losses):
-                    more = np.int64(0)
-                    for c in range(columns):
-                        more += lost_units[b, c] - cells[b, leaf_at[c] + codes[firsts[i], c]]
-                    sums[b] += counts[i] * more
-        row[SUPPRESSED] = lost
+        left, row[SUPPRESSED] = split_classes(sizes, counts, hists, size, z, failing, marked, hidden, shown)
+        size_numbers(sizes, counts, left, 0, failing, False, risky_below, row)
+        cut_cells(groups, leaf_at, run_at, runs, lost_units, leaf_rows, extra, sums)
         for b in range(losses):
             row[INTS + b] = sums[b]
+            if left < size:
+                row[INTS + b] += suppressed_loss(
+                    here, columns, leaf_at, extra[b], hidden, size - left, firsts, outer_more, inner_more
+                )
         if kinds.shape[0] > 0:
             hist_numbers(
-                sizes, counts, hists, size, z, failing, marked, lost, lane_bits, kinds, which, parameters, stops,
-                segments, first_words, totals, rows, room, reals[g],
+                sizes, counts, hists, left, 0, failing, False, 0, lane_bits, kinds, which, parameters, stops,
+                segments, first_words, totals, rows, values, reals[g],
             )  # fmt: skip
     return ints, reals
 
