@@ -17,9 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kpareto.counting import file_digest
 from kpareto.errors import BadInput, KparetoError, Unsafe
 from kpareto.release import release
-from kpareto.verify import VALUES, Look, digest_of, file_digest, verify
+from kpareto.verify import VALUES, Look, digest_of, verify
 from tests.releases import chosen, people
 
 LIMITS = {"k": 15, "l": 3, "t": 0.2, "t(distance=ordered)": 0.2, "alpha": 0.4, "entropy-l": 2, "beta": 1, "delta": 1}

@@ -14,18 +14,18 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kpareto._version import __version__
+from kpareto.counting import Class, Counted, Labels
 from kpareto.diversity import distinct_l
 from kpareto.measure import Model
 from kpareto.measures import make
 from kpareto.partition import Partition
 from kpareto.stored import Choice, hierarchy_digest, legible
-from kpareto.verify import RELATIVE, SIZES, VALUES, Class, Labels, by_class, count, digest_of, file_digest
+from kpareto.verify import RELATIVE, SIZES, VALUES, by_class, content_digest, digest_of
 from kpareto.whole import write_whole
 
 FORMAT = 1
@@ -63,7 +63,7 @@ class Facts:
     roles: Mapping[str, str]  # released column -> role, in the order of the columns
     labels: Mapping[str, Sequence[str]]  # quasi-identifier -> label of each group as written
     handling: Mapping[str, object]  # order, seed, identifiers, representatives: how the rows were written
-    engine: str  # which program counted and recoded the rows
+    engine: str  # which program holds and recoded the rows
     input_digest: str
     missing_values: Sequence[str]
     format: str  # csv, parquet, or frame where there is no file
@@ -71,12 +71,13 @@ class Facts:
     remarks: Sequence[str] = ()
 
 
-def certify(written: Path, choice: Choice, partition: Partition, facts: Facts) -> Certificate:
-    """The certificate of a written file."""
+def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts) -> Certificate:
+    """The certificate of what was written and counted again."""
     said = {"columns": list(facts.roles), "roles": dict(facts.roles)}
-    classes, rows = count(written, said)
+    classes, rows = counted.classes, counted.rows
     table = partition.table
-    digest = None if facts.format == "frame" else file_digest(written)
+    # A frame or a table has no bytes of its own; its classes are what can be recognised.
+    content = {} if counted.digest is not None else {"content_sha256": content_digest(classes)}
     masked = int(partition.rows[partition.suppressed & partition.visible].sum())
     lost = partition.suppressed_rows
     k = int(partition.sizes[partition.visible].min())
@@ -86,7 +87,7 @@ def certify(written: Path, choice: Choice, partition: Partition, facts: Facts) -
     public = {
         "kpareto certificate": FORMAT,
         "version": __version__,
-        "release": {"format": facts.format, "sha256": digest, "rows": rows, **said},
+        "release": {"format": facts.format, "sha256": counted.digest, **content, "rows": rows, **said},
         "recoding": {name: {**_level(choice, name), "labels": seen[name]} for name in quasi},
         "suppression": {
             "rule": choice.suppression.rule,
@@ -99,6 +100,7 @@ def certify(written: Path, choice: Choice, partition: Partition, facts: Facts) -
         "claims": open_claims,
         "handling": dict(facts.handling),
         "engine": facts.engine,
+        "counted_by": counted.by,
         "missing": table.missing,
         "warnings": [number for number, _ in facts.warnings],
     }

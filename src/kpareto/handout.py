@@ -17,7 +17,7 @@ from kpareto.front import Front, Point
 from kpareto.inspect import inspect, job_text
 from kpareto.job import Job, load_job
 from kpareto.measure import make
-from kpareto.queries import UniqueRows, unique_rows
+from kpareto.queries import UniqueRows
 from kpareto.recoded import Handling
 from kpareto.release import Release, release
 from kpareto.remarks import Context, FrontFacts, Remark, SearchFacts, remarks
@@ -122,28 +122,19 @@ def release_job(
             f"The chosen point has k = {limits['k']:g}: rows would leave as they are. Choose another with "
             "--choose k=5, or say --set limits.k=1 if that is meant."
         )
-    unseen = _unique_after(job, point, how)
-    warned = warnings_for(point, how, limits, unseen)
-    done = release(
-        point,
-        job.rows_source(),
-        place,
-        limits=limits,
-        handling=how,
-        warnings=[(each.id, each.text) for each in warned],
-        encoding=job.encoding,
-    )
+    warned: list[Remark] = []
+
+    def warn(unique: UniqueRows) -> list[tuple[str, str]]:
+        """The warnings, once it is known which rows are alone in what was written (W1)."""
+        warned.extend(warnings_for(point, how, limits, unique))
+        return [(each.id, each.text) for each in warned]
+
+    done = release(point, job.rows_source(), place, limits=limits, handling=how, warnings=warn, encoding=job.encoding)
     files = write_papers(done, point, place, limits)
     if json_file != "-":
         print_release(done, point, place, files, warned)
     write_json(release_data(done, point, files, warned) if json_file else None, json_file)
     return done, point
-
-
-def _unique_after(job: Job, point: Point, how: Handling) -> UniqueRows | None:
-    """Rows unique on all released columns together (W1), counted on the released rows before they leave."""
-    trial = release(point, job.rows_source(), None, handling=how, encoding=job.encoding)
-    return unique_rows(trial.data)
 
 
 def write_papers(done: Release, point: Point, place: Path, limits: Mapping[str, float]) -> dict[str, Path]:

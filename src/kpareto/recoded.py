@@ -1,40 +1,29 @@
-"""The way out: the rows of a source, recoded by the engine that holds them.
+"""The way out: the rows of a source as a chosen recoding shows them, as one query for the engine that holds them.
 
-Files and pyarrow tables are recoded by DuckDB where they lie; dataframes are handed to it through Arrow, and their
-untouched columns are taken from the frame itself, so that they keep their types. Each column with a role is joined
-with a small table *value -> text and group*, and the groups with a small table *class -> kept or suppressed*. No row
-passes through Python.
+Each column with a role is joined with a small table *value -> text and group*, and the groups with a small table
+*class -> kept or suppressed*; rows of suppressed classes find no partner there. No row passes through Python.
 """
 
 from __future__ import annotations
 
+import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from os import PathLike, fspath
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Literal
 
 import numpy as np
 
-from kpareto import sources
-from kpareto.delimited import Csv
+from kpareto.dialect import FORMULA_STARTS, NUMBER
 from kpareto.errors import BadJob, BadSchema, BadTable
-from kpareto.files import Engine, asked, engine, literal, scan
 from kpareto.frames import MISSING
+from kpareto.held import Rows
 from kpareto.partition import Partition, classes
 from kpareto.stored import Choice
-from kpareto.texts import arrow_places, arrow_texts, object_text, texts
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from kpareto.texts import arrow_places, arrow_texts, object_text
 
 Shown = Literal["label", "midpoint", "median"]
 STAR = "*"
-FORMULA = r"^[=+\-@\t\r]"  # what a spreadsheet would run
-NUMBER = r"^[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?\s?%?$"  # a negative number is none
-NATIVE = ("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "DATE")
 
 
 @dataclass(frozen=True)
@@ -72,105 +61,6 @@ class Handling:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """A source as DuckDB sees it."""
-
-    engine: Engine
-    table: str  # what stands after FROM and gives c0, c1, …
-    columns: tuple[str, ...]
-    kinds: tuple[str, ...]  # DuckDB's types
-    count: int
-    program: str  # which program holds the rows
-    frame: Any = None  # the dataframe itself, where the source is one
-
-    def ask(self, query: str) -> pa.Table:
-        """The answer to a query."""
-        return self.engine.connection.sql(query).to_arrow_table()
-
-
-@contextmanager
-def opened_rows(source: object, encoding: str = "utf-8") -> Iterator[Rows]:
-    """The rows of any source that ``read`` takes."""
-    with engine() as started:
-        started.connection.execute("SET preserve_insertion_order = true")
-        # The small tables are joined one after the other; left to itself the engine multiplies them with each other.
-        started.connection.execute("SET disabled_optimizers = 'join_order'")
-        if isinstance(source, str | PathLike):
-            source = Csv(Path(fspath(source)), encoding) if encoding != "utf-8" else Path(fspath(source))
-        if isinstance(source, Csv | Path):
-            file = scan(source, started)
-
-            def probe(rows: str) -> Rows:
-                return _rows(started, rows, file.columns, "DuckDB")
-
-            yield asked(file, started, probe)
-            return
-        home = type(source).__module__.partition(".")[0]
-        frame = None
-        if home in ("duckdb", "_duckdb"):
-            source = cast(Any, source).to_arrow_table()
-        elif home != "pyarrow":
-            frame, source = _arrow_of(source)
-        with sources.opened(source) as arrow:
-            table = cast(Any, arrow).table
-            # Arrow's own names may repeat or differ in case only, which SQL does not tell apart.
-            own = table.rename_columns([f"c{place}" for place in range(table.num_columns)])
-            started.connection.register("kpareto_rows", _legible(own))
-            program = "DuckDB" if frame is None else type(frame).__module__.partition(".")[0]
-            found = _rows(started, "kpareto_rows", tuple(table.column_names), program)
-            yield Rows(**{**vars(found), "frame": frame})
-
-
-def _rows(started: Engine, rows: str, columns: tuple[str, ...], program: str) -> Rows:
-    """Look at all cells once, so that a damaged file is a sentence before anything is written."""
-    own = [f"c{place}" for place in range(len(columns))]
-    table = f"{rows} AS t({', '.join(own)})"
-    kinds = tuple(str(kind) for kind in started.connection.sql(f"SELECT * FROM {table}").types)
-    counted = started.connection.sql(f"SELECT count(*), {', '.join(f'count({c})' for c in own)} FROM {table}")
-    return Rows(started, table, columns, kinds, int(counted.fetchall()[0][0]), program)
-
-
-def _legible(table: pa.Table) -> pa.Table:
-    """The table in types DuckDB knows."""
-    import pyarrow as pa
-    import pyarrow.types as is_
-
-    for place, kind in enumerate(table.schema.types):
-        if is_.is_float16(kind) or is_.is_decimal256(kind) or is_.is_null(kind):
-            other = pa.float32() if is_.is_float16(kind) else pa.string()
-            table = table.set_column(place, table.schema.names[place], table.column(place).cast(other))
-    return table
-
-
-def _arrow_of(source: object) -> tuple[Any, pa.Table]:
-    """A dataframe in memory, and its columns as Arrow has them; columns of Python objects become text."""
-    import narwhals.stable.v2 as nw
-    import pyarrow as pa
-
-    with sources.opened(source) as found:
-        frame = cast(Any, found).frame
-    if isinstance(found, sources.PandasSource):
-        arrays = [_pandas_column(frame.iloc[:, place], name) for place, name in enumerate(found.columns)]
-        return frame, pa.table(arrays, names=list(found.columns))
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    return nw.to_native(frame), frame.to_arrow()
-
-
-def _pandas_column(column: Any, name: str) -> pa.ChunkedArray:
-    import pandas as pd
-    import pyarrow as pa
-
-    bare = column.dtype == object or getattr(column.dtype, "storage", "") == "python"
-    if bare or isinstance(column.dtype, pd.CategoricalDtype):
-        codes, words = sources._numbered(column.reset_index(drop=True), name)
-        whole = pa.concat_arrays([words, pa.nulls(1, words.type)])
-        return pa.chunked_array([whole.take(arrow_places(codes % len(whole)))])
-    found = pa.array(column, from_pandas=True)
-    return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
-
-
-@dataclass(frozen=True, eq=False)
 class Out:
     """One released column."""
 
@@ -179,6 +69,12 @@ class Out:
     value: str  # SQL over the joined tables
     text: bool  # the value is text
     touched: bool  # it differs from what the source has
+    suspect: bool = False  # a spreadsheet may run some of its cells
+
+    @property
+    def named(self) -> bool:
+        """Whether its values are the texts of a small table."""
+        return self.value.endswith(".w")
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +83,8 @@ class Recoded:
 
     rows: Rows
     outs: tuple[Out, ...]
-    inner: str  # SELECT o0, o1, …, rid: the released rows without order and tokens
+    tables: str  # FROM …: the rows joined with the small tables, those that stay
+    numbered: str  # the same, with the place of each row in the source as rid
     labels: Mapping[str, tuple[str, ...]]
     handling: Handling
 
@@ -196,45 +93,58 @@ class Recoded:
         """Released column -> role, in order."""
         return {out.name: out.role for out in self.outs}
 
-    def survey(self) -> tuple[int, dict[str, int]]:
-        """How many rows are released, and per column the cells that a spreadsheet would run."""
-        texts_at = [place for place, out in enumerate(self.outs) if out.text and out.role != "identifier"]
-        counts = [f"count(*) FILTER (WHERE {_runs(f'o{place}')})" for place in texts_at]
-        found = self.rows.ask(f"SELECT {', '.join(['count(*)', *counts])} FROM ({self.inner})").to_pylist()[0].values()
-        rows, *cells = (int(number) for number in found)
-        return rows, {self.outs[place].name: n for place, n in zip(texts_at, cells, strict=True) if n}
+    @property
+    def own(self) -> list[int]:
+        """Places of the released columns that hold what the rows have; tokens are made last."""
+        return [place for place, out in enumerate(self.outs) if out.role != "identifier"]
+
+    def inner(self, numbered: bool = False) -> str:
+        """The released rows without order and tokens, as o0, o1, …"""
+        listed = ", ".join(f"{self.outs[place].value} AS o{place}" for place in self.own)
+        return f"SELECT {listed}, t.rid {self.numbered}" if numbered else f"SELECT {listed} {self.tables}"
+
+    def formulas(self) -> dict[str, int]:
+        """Per column the cells that a spreadsheet would run; only columns that may have any are looked at."""
+        suspects = [place for place in self.own if self.outs[place].suspect]
+        if not suspects:
+            return {}
+        runs = self.rows.dialect.runs
+        counts = ", ".join(f"count(CASE WHEN {runs(f'o{place}')} THEN 1 END) AS n{place}" for place in suspects)
+        found = self.rows.ask(f"SELECT {counts} FROM ({self.inner()}) AS i").to_pylist()[0].values()
+        return {self.outs[place].name: int(n) for place, n in zip(suspects, found, strict=True) if n}
 
     def query(self, with_positions: bool = False) -> str:
         """The released rows in their order, under their names."""
-        own = [f"o{place}" for place, out in enumerate(self.outs) if out.role != "identifier"]
-        order = "rid"
-        if self.handling.order == "shuffled":
-            cells = ", ".join(f"coalesce({name}::VARCHAR, chr(1))" for name in own)
-            order = f"md5(concat_ws(chr(31), {literal(str(self.handling.seed))}, {cells})), {', '.join(own)}"
-        key = secrets.token_hex(32) if self.handling.token_seed is None else f"seed {self.handling.token_seed}"
+        dialect, how = self.rows.dialect, self.handling
+        cells = [f"o{place}" for place in self.own]
+        if how.order == "kept":
+            ordered = f"SELECT {', '.join([*cells, 'rid'])} FROM ({self.inner(numbered=True)}) AS i ORDER BY rid"
+        else:
+            key = [f"o{p}" if self.outs[p].named else dialect.text(f"o{p}") for p in self.own]
+            few = all(self.outs[place].role != "plain" for place in self.own) and not with_positions
+            taken = [*cells, "rid"] if with_positions else cells
+            ordered = dialect.shuffled(self.inner(with_positions), taken, key, how.seed, few)
+        secret = secrets.token_hex(32) if how.token_seed is None else f"seed {how.token_seed}"
         shown = []
         for place, out in enumerate(self.outs):
             value = self._neutral(f"o{place}", out)
             if out.role == "identifier":
-                salt = literal(f"{key} {place} ")
-                value = f"substr(sha256({salt} || row_number() OVER (ORDER BY {order})), 1, 32)"
-            shown.append(f"{value} AS {quoted(out.name)}")
-        positions = [f"rid - 1 AS {quoted(chr(0) + 'rid')}"] if with_positions else []
-        return f"SELECT {', '.join([*shown, *positions])} FROM ({self.inner}) ORDER BY {order}"
+                value = dialect.token(f"{secret} {place} ")
+            shown.append(f"{value} AS {dialect.quoted(out.name)}")
+        positions = [f"rid - 1 AS {dialect.quoted(chr(0) + 'rid')}"] if with_positions else []
+        return f"SELECT {', '.join([*shown, *positions])} FROM ({ordered}) AS i"
 
     def _neutral(self, value: str, out: Out) -> str:
-        if self.handling.formulas == "report" or not out.text:
+        if self.handling.formulas == "report" or not out.suspect:
             return value
-        return f"CASE WHEN {_runs(value)} THEN '''' || {value} ELSE {value} END"
+        dialect = self.rows.dialect
+        text = dialect.text(value)
+        return f"CASE WHEN {dialect.runs(text)} THEN concat({dialect.literal(chr(39))}, {text}) ELSE {text} END"
 
 
-def _runs(value: str) -> str:
-    return f"(regexp_matches({value}, {literal(FORMULA)}) AND NOT regexp_matches({value}, {literal(NUMBER)}))"
-
-
-def quoted(name: str) -> str:
-    """A name as SQL writes it."""
-    return '"' + name.replace('"', '""') + '"'
+def runs(word: str) -> bool:
+    """Whether a spreadsheet would run this text."""
+    return word.startswith(FORMULA_STARTS) and not re.search(NUMBER, word)
 
 
 def recode(rows: Rows, choice: Choice, partition: Partition, handling: Handling, plain: bool) -> Recoded:
@@ -246,12 +156,11 @@ def recode(rows: Rows, choice: Choice, partition: Partition, handling: Handling,
     person = () if schema.person is None else (schema.person,)
     used = dict.fromkeys((*schema.quasi, *schema.sensitive, *schema.target, *person))
     joins, kept = [], []
-    same: set[str] = set()
+    told: dict[str, _Told] = {}
     for name in used:
         place = rows.columns.index(name)
-        if _mapped(rows, choice, name, labels.get(name), handling):
-            same.add(name)
-        joins.append(f"LEFT JOIN m{place} ON {_raw(rows, place)} IS NOT DISTINCT FROM m{place}.v")
+        told[name] = _mapped(rows, choice, name, labels.get(name), handling)
+        joins.append(f"LEFT JOIN m{place} ON {rows.dialect.same(rows.keys[place], f'm{place}.v')}")
         if table.missing != "category":
             kept.append(f"m{place}.w IS NOT NULL")
     joins.append(_class_join(rows, choice, partition))
@@ -264,11 +173,11 @@ def recode(rows: Rows, choice: Choice, partition: Partition, handling: Handling,
             continue
         if role == "plain" and name in handling.left_out:
             continue
-        outs.append(_out(rows, place, role, (name in same, masked, plain, handling.shown.get(name, "label"))))
-    listed = ", ".join(f"{out.value} AS o{place}" for place, out in enumerate(outs))
-    numbered = f"(SELECT *, row_number() OVER () AS rid FROM {rows.table}) AS t"
-    inner = f"SELECT {listed}, t.rid FROM {numbered} {' '.join(joins)} WHERE {' AND '.join(kept)}"
-    return Recoded(rows, tuple(outs), inner, labels, handling)
+        shown = handling.shown.get(name, "label")
+        outs.append(_out(rows, place, role, (told.get(name, _Told()), masked, plain, shown)))
+    joined = f"{' '.join(joins)} WHERE {' AND '.join(kept)}"
+    numbered = f"FROM (SELECT *, {rows.dialect.number} AS rid FROM {rows.table}) AS t {joined}"
+    return Recoded(rows, tuple(outs), f"FROM {rows.table} {joined}", numbered, labels, handling)
 
 
 def _check_names(columns: Sequence[str]) -> None:
@@ -281,47 +190,49 @@ def _check_names(columns: Sequence[str]) -> None:
             raise BadSchema(f"Columns {other!r} and {name!r} differ in case only. Rename one of them.")
 
 
-def _out(rows: Rows, place: int, role: str, told: tuple[bool, bool, bool, Shown]) -> Out:
-    same, masked, plain, shown = told
-    name, kind = rows.columns[place], rows.kinds[place]
-    text = kind == "VARCHAR"
+@dataclass(frozen=True)
+class _Told:
+    """What the small table of a column says of its texts."""
+
+    same: bool = False  # every text is the value itself
+    suspect: bool = False  # a spreadsheet would run some of them
+
+
+def _out(rows: Rows, place: int, role: str, told: tuple[_Told, bool, bool, Shown]) -> Out:
+    (found, masked, plain, shown), name = told, rows.columns[place]
+    text = rows.textual[place]
     if role == "identifier":
         return Out(name, role, "''", True, True)
     if role == "plain":
-        return Out(name, role, f"t.c{place}", text, False)
+        return Out(name, role, f"t.c{place}", text, False, text)
     if role != "quasi-identifier":
         # A kind that our verifier spells as we do keeps its type; a column of text gets its blanks trimmed.
-        native = not plain and (kind in NATIVE or kind == "DOUBLE")
-        return Out(name, role, f"t.c{place}" if native else f"m{place}.w", not native, text)
+        if not plain and rows.native[place]:
+            return Out(name, role, f"t.c{place}", False, text)
+        return Out(name, role, f"m{place}.w", True, text, found.suspect)
     if masked:
-        return Out(name, role, f"CASE WHEN x.lost THEN '{STAR}' ELSE m{place}.w END", True, True)
-    if same and not plain and shown == "label" and kind in NATIVE:
+        starred = f"CASE WHEN x.lost THEN '{STAR}' ELSE {rows.dialect.text(f'm{place}.w')} END"
+        return Out(name, role, starred, True, True, found.suspect)
+    if found.same and not plain and shown == "label" and rows.discrete[place]:
         return Out(name, role, f"t.c{place}", False, False)
     if shown != "label" and not plain:
-        return Out(name, role, f"m{place}.w::DOUBLE", False, True)
-    return Out(name, role, f"m{place}.w", True, True)
+        return Out(name, role, rows.dialect.real(rows.dialect.text(f"m{place}.w")), False, True)
+    return Out(name, role, f"m{place}.w", True, True, found.suspect)
 
 
-def _raw(rows: Rows, place: int) -> str:
-    kind = rows.kinds[place]
-    odd = kind.startswith("ENUM") or kind in ("HUGEINT", "UHUGEINT", "BIGNUM", "VARINT", "UUID", "BIT")
-    return f"t.c{place}::VARCHAR" if odd or kind == "TIME WITH TIME ZONE" else f"t.c{place}"
-
-
-def _mapped(rows: Rows, choice: Choice, name: str, labels: tuple[str, ...] | None, handling: Handling) -> bool:
-    """Register the table value -> text (and group) of one column; whether every text is the value itself."""
+def _mapped(rows: Rows, choice: Choice, name: str, labels: tuple[str, ...] | None, handling: Handling) -> _Told:
+    """Register the table value -> text (and group) of one column."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     place = rows.columns.index(name)
-    answer = rows.ask(f"SELECT DISTINCT {_raw(rows, place)} AS v FROM (SELECT * FROM {rows.table}) AS t").column(0)
-    values = pa.concat_arrays(answer.chunks) if answer.num_chunks else pa.array([], answer.type)
-    words = texts(values, name)
+    found = rows.spelled(place)
     marks = [object_text(value, "missing_values") for value in handling.missing_values]
-    words = pc.if_else(pc.is_in(words, value_set=arrow_texts(marks)), pa.nulls(len(words), words.type), words)
+    gone = pc.is_in(found.texts, value_set=arrow_texts(marks))
+    words = pc.if_else(gone, pa.nulls(len(found.texts), found.texts.type), found.texts)
     if choice.table.missing == "category":
         words = pc.fill_null(words, MISSING)
-    columns = {"v": values, "w": words}
+    columns = {"v": found.raw, "w": words}
     same = False
     if labels is not None:
         column = choice.table.column(name)
@@ -329,8 +240,9 @@ def _mapped(rows: Rows, choice: Choice, name: str, labels: tuple[str, ...] | Non
         columns["w"] = arrow_texts([None if group < 0 else labels[group] for group in groups.tolist()])
         columns["g"] = arrow_places(groups)
         same = bool(pc.all(pc.equal(columns["w"], words)).as_py())
-    rows.engine.connection.register(f"m{place}", pa.table(columns))
-    return same
+    rows.register(f"m{place}", pa.table(columns))
+    suspect = any(word is not None and runs(word) for word in pc.unique(columns["w"]).to_pylist())
+    return _Told(same, suspect)
 
 
 def _groups(choice: Choice, column: int, words: list[str | None]) -> np.ndarray:
@@ -357,7 +269,7 @@ def _class_join(rows: Rows, choice: Choice, partition: Partition) -> str:
     lost = np.zeros(len(whole.rows), dtype=np.bool_)
     lost[whole.members] = partition.suppressed[partition.members]
     columns = {f"g{column}": arrow_places(whole.groups[:, column]) for column in range(whole.groups.shape[1])}
-    rows.engine.connection.register("x", pa.table({**columns, "lost": pa.array(lost.tolist())}))
+    rows.register("x", pa.table({**columns, "lost": pa.array(lost.tolist())}))
     places = [rows.columns.index(name) for name in choice.table.schema.quasi]
     return "LEFT JOIN x ON " + " AND ".join(f"x.g{column} = m{place}.g" for column, place in enumerate(places))
 

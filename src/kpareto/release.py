@@ -5,32 +5,29 @@ Nothing is moved into place before the independent verifier has read the written
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 
 from kpareto.certificate import Certificate, Facts, Warned, certify
 from kpareto.delimited import Csv
-from kpareto.errors import BadInput, BadJob, BadTable, Unsafe
-from kpareto.files import literal
+from kpareto.errors import BadInput, BadTable, Unsafe
 from kpareto.frames import fingerprint
+from kpareto.held import opened_rows
 from kpareto.measure import Measure, Model
 from kpareto.measures import make
 from kpareto.partition import Partition
-from kpareto.recoded import STAR, Handling, Recoded, opened_rows, recode, shown_labels
+from kpareto.places import Place, format_of
+from kpareto.queries import UniqueRows
+from kpareto.recoded import STAR, Handling, Recoded, recode, shown_labels
 from kpareto.stored import Choice, Origin, as_choice
-from kpareto.verify import Verified, verify
-from kpareto.whole import checked, reason, whole
+from kpareto.verify import Verified, check
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-Format = Literal["csv", "parquet"]
-FORMATS: dict[str, Format] = {".csv": "csv", ".parquet": "parquet", ".parq": "parquet", ".pq": "parquet"}
+Warn = Callable[[UniqueRows], Sequence[Warned]]  # from the rows that are alone in what was written
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,54 +62,40 @@ def release(
     *,
     limits: Mapping[str, float] | None = None,
     handling: Handling | None = None,
-    warnings: Sequence[Warned] = (),
+    warnings: Sequence[Warned] | Warn = (),
     encoding: str = "utf-8",
 ) -> Release:
-    """Recode the rows of a source as chosen, and write them to a CSV or Parquet file (or return them).
+    """Recode the rows of a source as chosen, and write them to the target (or return them).
 
-    ``choice`` is a Choice or a point of a front. ``limits`` are measures with the least (k, l) or most (t, alpha)
-    they may be; if the rows as written do not meet them, Unsafe is raised and nothing is written.
+    ``choice`` is a Choice or a point of a front. The target is a CSV or Parquet file, a folder of Parquet parts (with
+    a slash at its end), or a table where the source is one. ``limits`` are measures with the least (k, l) or most
+    (t, alpha) they may be; if the rows as written do not meet them, Unsafe is raised and nothing is left.
     """
     chosen, how = as_choice(choice, limits), handling or Handling()
-    place = None if target is None else checked(target)
-    if place is not None:
-        _check_target(place, source)
+    _check_target(target, source)
     found, remarks = settled(chosen)
-    warned = [*warnings, *_own_warnings(how)]
-    kind = None if place is None else format_of(place)
-    with opened_rows(source, encoding) as rows:
-        _check_rows(chosen, rows.count)
-        recoded = recode(rows, chosen, found, how, plain=kind == "csv")
-        released, formulas = recoded.survey()
-        expected = chosen.table.rows - int(found.rows[~found.visible].sum())
-        if released != expected:
-            raise BadTable(
-                f"The source gives {released:,} rows to release where the chosen table gives {expected:,}. "
-                "Give the very table that the recoding was chosen for, and the same missing values."
-            )
-        remarks += [*_formula_remarks(formulas, how), *_plain_remarks(recoded)]
-        origin = Origin({n: chosen.table.schema.role(n) for n in rows.columns}, encoding, _digest(source, chosen))
-        facts = Facts(
-            recoded.roles,
-            recoded.labels,
-            {"order": how.order, "seed": how.seed, "identifiers": how.identifiers, "shown": dict(how.shown),
-             "formulas": how.formulas},
-            rows.program,
-            str(origin.sha256),
-            [str(value) for value in how.missing_values],
-            "frame" if kind is None else kind,
-            warned,
-            remarks,
-        )  # fmt: skip
-        work = _Work(chosen, found, recoded, facts)
-        if place is None:
-            certificate, verified = work.tried(rows.engine.folder / "release.parquet")
-            data = _frame(recoded)
-        else:
-            with whole(place) as part:
-                certificate, verified = work.tried(part)
-            data = None
-    return Release(certificate, found, verified, place, data, formulas, tuple(remarks), tuple(warned), origin)
+    with opened_rows(source, encoding, chosen.table.spelled) as rows:
+        _check_rows(chosen, rows.count())
+        with rows.place(target) as place:
+            recoded = recode(rows, chosen, found, how, plain=place.plain)
+            formulas = recoded.formulas()
+            remarks += [*_formula_remarks(formulas, how), *_plain_remarks(recoded)]
+            origin = Origin({n: chosen.table.schema.role(n) for n in rows.columns}, encoding, _digest(source, chosen))
+            facts = Facts(
+                recoded.roles,
+                recoded.labels,
+                {"order": how.order, "seed": how.seed, "identifiers": how.identifiers, "shown": dict(how.shown),
+                 "formulas": how.formulas},
+                rows.program,
+                str(origin.sha256),
+                [str(value) for value in how.missing_values],
+                place.format,
+                (),
+                remarks,
+            )  # fmt: skip
+            certificate, verified, warned = _Work(chosen, found, recoded, facts).tried(place, warnings)
+            data = place.data(recoded)
+    return Release(certificate, found, verified, place.path, data, formulas, tuple(remarks), tuple(warned), origin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,22 +107,22 @@ class _Work:
     recoded: Recoded
     facts: Facts
 
-    def tried(self, part: Path) -> tuple[Certificate, Verified]:
+    def tried(self, place: Place, warnings: Sequence[Warned] | Warn) -> tuple[Certificate, Verified, list[Warned]]:
         """Write to a place where nobody looks yet, count what was written there, and certify it."""
-        self._write(part)
-        certificate = certify(part, self.choice, self.partition, self.facts)
-        return certificate, verify(part, certificate)
-
-    def _write(self, part: Path) -> None:
-        import duckdb
-
-        form = "csv, HEADER true" if self.facts.format == "csv" else "parquet"
-        query = f"COPY ({self.recoded.query()}) TO {literal(str(part))} (FORMAT {form}, USE_TMP_FILE false)"
-        try:
-            self.recoded.rows.engine.connection.execute(query)
-        except duckdb.Error as error:
-            why = "no space is left" if "No space left" in str(error) else reason(error)
-            raise BadInput(f"The release could not be written: {why}. Nothing was released.") from error
+        place.write(self.recoded)
+        counted = place.count({"columns": list(self.facts.roles), "roles": dict(self.facts.roles)})
+        expected = self.choice.table.rows - int(self.partition.rows[~self.partition.visible].sum())
+        if counted.rows != expected:
+            raise BadTable(
+                f"The source gives {counted.rows:,} rows to release where the chosen table gives {expected:,}. "
+                "Give the very table that the recoding was chosen for, and the same missing values."
+            )
+        if callable(warnings):
+            shown = [out.name for out in self.recoded.outs if out.role != "identifier"]
+            warnings = warnings(place.unique(shown))
+        warned = [*warnings, *_own_warnings(self.recoded.handling)]
+        certificate = certify(counted, self.choice, self.partition, replace(self.facts, warnings=warned))
+        return certificate, check(counted, certificate, place.shown), warned
 
 
 def settled(choice: Choice) -> tuple[Partition, list[str]]:
@@ -244,49 +227,14 @@ def _check_rows(choice: Choice, count: int) -> None:
         )
 
 
-def format_of(target: Path) -> Format:
-    """CSV or Parquet, by the name of the file."""
-    if target.suffix.lower() not in FORMATS:
-        raise BadJob(f"A release is written as .csv or .parquet, not as {target.name!r}. Give such a name.")
-    return FORMATS[target.suffix.lower()]
-
-
-def _check_target(target: Path, source: object) -> None:
+def _check_target(target: str | PathLike[str] | None, source: object) -> None:
     if isinstance(source, Csv):
         source = source.path
-    if not isinstance(source, str | PathLike):
+    if target is None or not isinstance(source, str | PathLike) or "://" in str(source):
         return
-    given = Path(source).resolve()
-    if given == target or given in target.parents or (target.exists() and given.exists() and given.samefile(target)):
+    given, place = Path(source).resolve(), Path(target).resolve()
+    if given == place or given in place.parents or (place.exists() and given.exists() and given.samefile(place)):
         raise BadInput(f"The release would overwrite its own input {str(source)!r}. Give another target.")
-
-
-def _frame(recoded: Recoded) -> Any:
-    """The released rows in the kind of frame they came in; the untouched columns are the frame's own."""
-    rows = recoded.rows
-    if rows.frame is None:
-        return rows.ask(recoded.query())
-    answer = rows.ask(recoded.query(with_positions=True))
-    positions = answer.column(answer.num_columns - 1).to_numpy()
-    frame = rows.frame
-    places = [rows.columns.index(out.name) for out in recoded.outs]
-    if rows.program == "pandas":
-        result = frame.iloc[positions, places].reset_index(drop=True)
-        for at, out in enumerate(recoded.outs):
-            if out.touched:
-                result.isetitem(at, _pandas(answer.column(at)))
-        return result
-    import narwhals.stable.v2 as nw
-
-    narrow = nw.from_native(frame, eager_only=True)
-    taken = narrow.select([recoded.outs[at].name for at in range(len(places))])[positions.tolist()]
-    fresh = nw.from_arrow(answer, backend=narrow.implementation)
-    touched = [fresh[out.name] for out in recoded.outs if out.touched]
-    return nw.to_native(taken.with_columns(*touched) if touched else taken)
-
-
-def _pandas(column: pa.ChunkedArray) -> Any:
-    return column.to_pandas()
 
 
 __all__ = ["Choice", "Handling", "Release", "format_of", "release", "settled", "shown_labels"]

@@ -1,41 +1,29 @@
 """Check a released file against its certificate, sharing no code with what made either.
 
-The file is read cell by cell with Python's csv module (pyarrow for Parquet) and counted into plain dicts:
-``classes[labels] = Class(rows, {sensitive column: {value: rows}})``. Every claim is then worked out again from these
-counts, in the words of its definition. With the public part alone, the distances t, beta and delta are to the
-distribution in the release itself; the confidential part also holds that of the whole table, checked as well.
+What the file holds is counted by the room next door, which shares no code with the rest either. Every claim is worked
+out again from these counts, in the words of its definition. With the public part alone, the distances t, beta and
+delta are to the distribution in the release itself; the confidential part also holds that of the whole table, checked
+as well.
 Claims that need the input (persons, for example) stand there as ``"recomputed": false`` and are not checked here.
 """
 
 from __future__ import annotations
 
-import csv
-import datetime as dt
-import decimal
 import hashlib
 import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from kpareto.counting import QUASI, Class, Counted, Labels, count
 from kpareto.errors import BadInput, Unsafe
 
-QUASI = "quasi-identifier"
 STAR = "*"  # every quasi-identifier of a masked row
-Labels = tuple[str, ...]
-
-
-@dataclass
-class Class:
-    """The rows of a release that look alike on all quasi-identifiers."""
-
-    rows: int = 0
-    values: dict[str, Counter[str]] = field(default_factory=dict)  # sensitive column -> value -> rows
 
 
 @dataclass(frozen=True)
@@ -45,7 +33,7 @@ class Verified:
     rows: int
     classes: int
     numbers: dict[str, float]  # each claim that was recomputed
-    unchecked: tuple[str, ...]  # each claim that cannot be, and the hash where there is no file it belongs to
+    unchecked: tuple[str, ...]  # each claim that cannot be
 
 
 def verify(release: str | PathLike[str], certificate: object) -> Verified:
@@ -53,11 +41,23 @@ def verify(release: str | PathLike[str], certificate: object) -> Verified:
 
     ``certificate`` is the path of its JSON, the parsed JSON, or an object with ``public`` and ``confidential``.
     """
-    public, confidential = parts(certificate)
+    public, _ = parts(certificate)
     if not Path(release).exists():
         raise BadInput(f"There is no release {str(release)!r}. Give the file that the certificate belongs to.")
+    with _whole():
+        return check(count(Path(release), public["release"]), certificate, str(release))
+
+
+def check(found: Counted, certificate: object, shown: str) -> Verified:
+    """Raise Unsafe, naming the first bad class, unless what was counted is what the certificate claims."""
+    with _whole():
+        return _checked(found, *parts(certificate), shown)
+
+
+@contextmanager
+def _whole() -> Iterator[None]:
     try:
-        return _verified(Path(release), public, confidential)
+        yield
     except (KeyError, TypeError, AttributeError) as error:
         raise BadInput(f"The certificate is not whole: {error} is missing or of a wrong kind.") from error
 
@@ -80,18 +80,18 @@ def parts(certificate: object) -> tuple[dict[str, Any], dict[str, Any]]:
     return public, confidential
 
 
-def _verified(path: Path, public: dict[str, Any], confidential: dict[str, Any]) -> Verified:
+def _checked(found: Counted, public: dict[str, Any], confidential: dict[str, Any], shown: str) -> Verified:
     said = public["release"]
     if confidential and confidential["public_sha256"] != digest_of(public):
         raise Unsafe("The two parts of the certificate do not belong together: the public part was changed.")
-    classes, rows = count(path, said)
+    classes, rows = found.classes, found.rows
     if rows != said["rows"]:
         raise Unsafe(f"The release has {rows:,} rows, and the certificate says {said['rows']:,}.")
     _check_labels(classes, [name for name in said["columns"] if said["roles"][name] == QUASI], public["recoding"])
     masked = public["suppression"]["masked"]
-    found = classes.get((STAR,) * len(next(iter(classes))), Class()).rows
-    if masked and found != masked:
-        raise Unsafe(f"{found:,} rows are masked, and the certificate says {masked:,}.")
+    hidden = classes.get((STAR,) * len(next(iter(classes))), Class()).rows
+    if masked and hidden != masked:
+        raise Unsafe(f"{hidden:,} rows are masked, and the certificate says {masked:,}.")
     numbers, unchecked = {}, []
     for part, tables in ((public, {}), (confidential, confidential.get("distributions", {}))):
         for claim in part.get("claims", ()):
@@ -106,85 +106,26 @@ def _verified(path: Path, public: dict[str, Any], confidential: dict[str, Any]) 
                 f"The certificate does not add up: {given['rows']:,} rows less {given['missing_rows']:,} with missing "
                 f"values and {lost['dropped']:,} suppressed are not {rows:,}."
             )
-    if said["sha256"] is None:
+    if said["sha256"] is not None and said["sha256"] != found.digest:
+        raise Unsafe(f"The file {shown!r} is not the one that was certified: its SHA-256 is {found.digest}.")
+    content = said.get("content_sha256")
+    if content is not None and content != content_digest(classes):
+        raise Unsafe(f"{shown!r} is not what was certified: its classes are others than those counted then.")
+    if said["sha256"] is None and content is None:
         unchecked.append("sha256")
-    elif said["sha256"] != file_digest(path):
-        raise Unsafe(f"The file {str(path)!r} is not the one that was certified: its SHA-256 is {file_digest(path)}.")
     return Verified(rows, len(classes), numbers, tuple(unchecked))
+
+
+def content_digest(classes: dict[Labels, Class]) -> str:
+    """SHA-256 of the classes and their sensitive values, whichever program holds them and in whatever order."""
+    listed = [[list(k), each.rows, {n: dict(v) for n, v in each.values.items()}] for k, each in sorted(classes.items())]
+    return digest_of({"classes": listed})
 
 
 def digest_of(part: dict[str, Any]) -> str:
     """SHA-256 of one part of a certificate in its canonical spelling."""
     plain = json.dumps(part, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return hashlib.sha256(plain.encode()).hexdigest()
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def count(path: Path, said: dict[str, Any]) -> tuple[dict[Labels, Class], int]:
-    """The classes of a released file, and its rows; ``said`` has the columns and their roles."""
-    columns, roles = list(said["columns"]), said["roles"]
-    cells = _rows(path)
-    names = next(cells, [])
-    if names != columns:
-        raise Unsafe(f"The release has the columns {', '.join(names)}; the certificate says {', '.join(columns)}.")
-    quasi = [place for place, name in enumerate(columns) if roles[name] == QUASI]
-    sensitive = [(name, place) for place, name in enumerate(columns) if roles[name] == "sensitive"]
-    classes: dict[Labels, Class] = {}
-    rows = 0
-    for row in cells:
-        rows += 1
-        if len(row) != len(columns):
-            raise Unsafe(f"Row {rows:,} of the release has {len(row)} cells where there are {len(columns)} columns.")
-        labels = tuple([row[place] for place in quasi])
-        if labels not in classes:
-            classes[labels] = Class(values={name: Counter() for name, _ in sensitive})
-        found = classes[labels]
-        found.rows += 1
-        for name, place in sensitive:
-            found.values[name][row[place]] += 1
-    if not rows:
-        raise Unsafe("The release has no rows.")
-    return classes, rows
-
-
-def _rows(path: Path) -> Iterator[list[str]]:
-    """The names of the columns, then each row, all as text."""
-    try:
-        with path.open("rb") as stream:
-            parquet = stream.read(4) == b"PAR1"
-        if parquet:
-            import pyarrow.parquet as pq
-
-            with pq.ParquetFile(path) as file:
-                yield list(file.schema_arrow.names)
-                for batch in file.iter_batches():
-                    texts = [[text(value) for value in column.to_pylist()] for column in batch.columns]
-                    yield from map(list, zip(*texts, strict=True))
-        else:
-            with path.open(encoding="utf-8", newline="") as lines, ExitStack() as after:
-                after.callback(csv.field_size_limit, csv.field_size_limit(2**31 - 1))  # the setting is everybody's
-                yield from csv.reader(lines, strict=True)
-    except (OSError, ValueError, csv.Error) as error:
-        raise Unsafe(f"The release {str(path)!r} cannot be read ({str(error).partition(chr(10))[0]}).") from error
-
-
-def text(value: object) -> str:
-    """A typed cell as the CSV form of the release writes it."""
-    if value is None or value != value:
-        return "(missing)"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e16:
-        return str(int(value))
-    if isinstance(value, decimal.Decimal):
-        plain = format(value, "f")
-        return plain.rstrip("0").rstrip(".") if "." in plain else plain
-    return value.isoformat() if isinstance(value, dt.date) else str(value)
 
 
 def _check_labels(classes: dict[Labels, Class], quasi: list[str], recoding: dict[str, Any]) -> None:
