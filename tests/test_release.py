@@ -27,10 +27,11 @@ from kpareto.frames import read
 from kpareto.hierarchy import from_levels
 from kpareto.measures import make
 from kpareto.partition import Suppression
+from kpareto.places import FilePlace
 from kpareto.problem import Problem
 from kpareto.recoded import Handling
 from kpareto.recoding import Recoding, node
-from kpareto.release import _Work, release, settled
+from kpareto.release import release, settled
 from kpareto.run import run_exact
 from kpareto.schema import Schema
 from kpareto.stored import Choice
@@ -218,10 +219,10 @@ def test_a_limit_that_is_not_met_refuses(tmp_path: Path, limits: dict[str, float
 def test_the_file_as_written_is_counted_before_it_is_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the written rows were wrong, whatever the reason, the independent count stops them."""
 
-    def shorter(self: object, part: Path) -> None:
-        part.write_text("age,sex,illness,note\n20-29,F,flu,x\n")
+    def wrong(self: FilePlace, recoded: object) -> None:
+        self.part.write_text("age,sex,illness,note\n20-29,F,flu,x\n" + "20-29,M,flu,x\n" * 119)
 
-    monkeypatch.setattr(_Work, "_write", shorter)
+    monkeypatch.setattr(FilePlace, "write", wrong)
     rows = people()
     with pytest.raises(Unsafe, match=r"The class \(20-29, F\) has k = 1, and the limit is 5"):
         release(chosen(rows), rows, tmp_path / "out.csv")
