@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import tempfile
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 Ask = Callable[[str], "duckdb.DuckDBPyRelation"]  # runs a query
+Report = Callable[[int, int], None]  # done, in all
+HELD = "kpareto_held"  # the engine's table of distinct rows: v0, v1, …, weight
+TICK = 0.1  # seconds between two looks at a query that runs
 
 FOLDER = "kpareto-rows-"  # temporary folders: this, the process that made it, and a random end
 PARTS = (".parquet", ".parq", ".pq")
@@ -66,8 +70,11 @@ def _alive(process: int) -> bool:
 
 
 @contextmanager
-def engine() -> Iterator[Engine]:
-    """Start an engine that loads nothing from the network and spills into its own folder."""
+def engine(memory: int | None = None) -> Iterator[Engine]:
+    """Start an engine that loads nothing from the network and spills into its own folder.
+
+    ``memory`` is the bytes it may use before it does; the engine's own choice, most of the machine, if not given.
+    """
     import duckdb
 
     sweep()
@@ -77,9 +84,41 @@ def engine() -> Iterator[Engine]:
             "autoload_known_extensions": "false",
             "preserve_insertion_order": "false",
             "temp_directory": name,
+            **({} if memory is None else {"memory_limit": f"{memory // 1000} KB"}),
         }
         with duckdb.connect(":memory:", config=settings) as connection:
+            # Without a bar there is no number to ask for; it is not drawn.
+            connection.execute("SET enable_progress_bar_print = false; SET enable_progress_bar = true")
             yield Engine(connection, Path(name))
+
+
+def carried_out(connection: duckdb.DuckDBPyConnection, query: str, report: Report | None = None) -> None:
+    """Run a query, tell how far it is in percent, and stop it at once when the user or the report says so."""
+    done = threading.Event()
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            connection.execute(query)
+        except BaseException as error:  # noqa: BLE001 (raised again by the thread that waits)
+            failed.append(error)
+        finally:
+            done.set()
+
+    # In a thread of its own: the engine looks for Ctrl-C only between its tasks, which may take ten seconds.
+    threading.Thread(target=work, name="kpareto-query", daemon=True).start()
+    try:
+        while not done.wait(TICK):
+            if report is not None:
+                report(min(max(int(connection.query_progress()), 0), 99), 100)
+    except BaseException:
+        connection.interrupt()
+        done.wait()
+        raise
+    if failed:
+        raise failed[0]
+    if report is not None:
+        report(100, 100)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +237,21 @@ def roll_up_file(file: Scan, engine: Engine, wanted: Sequence[str]) -> Rolled:
     return asked(file, engine, lambda rows: roll_up(engine.connection.sql, rows, file.columns, wanted))
 
 
+def hold_file(file: Scan, engine: Engine, wanted: Sequence[str], report: Report | None = None) -> None:
+    """The same distinct rows, left in the engine as its table HELD, which goes to its folder where memory is short."""
+    _check_parts(file, wanted)
+
+    def held(rows: str) -> None:
+        hold(engine, grouping(engine.connection.sql, rows, file.columns, wanted), report)
+
+    asked(file, engine, held)
+
+
+def hold(engine: Engine, query: str, report: Report | None = None) -> None:
+    """Keep the answer to a query in the engine as its table HELD."""
+    carried_out(engine.connection, f"CREATE OR REPLACE TEMP TABLE {HELD} AS {query}", report)
+
+
 def asked(file: Scan, engine: Engine, answer: Callable[[str], Answer]) -> Answer:
     """What the engine answers about the rows of a file (``answer`` gets what stands after FROM).
 
@@ -210,9 +264,7 @@ def asked(file: Scan, engine: Engine, answer: Callable[[str], Answer]) -> Answer
         if cells is None or not cells.skip:  # with empty lines in front it mistakes where lines end
             return answer(file.rows)
     except duckdb.OutOfMemoryException as error:
-        raise BadTable(
-            f"The distinct rows of {file.shown!r} do not fit into memory. Give fewer columns a role, or more memory."
-        ) from error
+        raise _no_room(file.shown, error) from error
     except duckdb.Error as error:
         if cells is None:
             raise _damaged(Path(file.shown), error) from error
@@ -221,13 +273,29 @@ def asked(file: Scan, engine: Engine, answer: Callable[[str], Answer]) -> Answer
         raise wrong
     try:
         return answer(_rows(plain(cells, engine.folder / "plain.csv")))
+    except duckdb.OutOfMemoryException as error:
+        raise _no_room(file.shown, error) from error
     except duckdb.Error as error:
         reason = str(error).partition("\n")[0]
         raise BadTable(f"File {file.shown!r} cannot be read ({reason}). Write it again as plain CSV.") from error
 
 
+def _no_room(shown: str, error: Exception) -> BadTable:
+    disk = "temp_directory" in str(error) or "disk" in str(error).lower()
+    where = "into memory and the folder for temporary files" if disk else "into the memory that may be used"
+    return BadTable(
+        f"The distinct rows of {shown!r} do not fit {where}. "
+        'Give more memory (memory = "4 GB"), or fewer columns a role.'
+    )
+
+
 def roll_up(ask: Ask, rows: str, columns: Sequence[str], wanted: Sequence[str]) -> Rolled:
     """One GROUP BY in DuckDB over the wanted columns of what stands after FROM."""
+    return rolled(ask(grouping(ask, rows, columns, wanted)).to_arrow_table(), wanted)
+
+
+def grouping(ask: Ask, rows: str, columns: Sequence[str], wanted: Sequence[str]) -> str:
+    """The query for it: v0, v1, …, and how many rows have these values."""
     table = f"{rows} AS t({', '.join(f'c{position}' for position in range(len(columns)))})"
     kinds = [str(kind) for kind in ask(f"SELECT * FROM {table}").types]
     chosen = []
@@ -237,8 +305,7 @@ def roll_up(ask: Ask, rows: str, columns: Sequence[str], wanted: Sequence[str]) 
             raise refused(name, kinds[position].lower())
         chosen.append(f"c{position}::VARCHAR" if _WRITTEN.search(kinds[position]) else f"c{position}")
     listed = ", ".join(f"{column} AS v{place}" for place, column in enumerate(chosen))
-    answer = ask(f"SELECT {listed}, count(*) AS weight FROM {table} GROUP BY ALL").to_arrow_table()
-    return rolled(answer, wanted)
+    return f"SELECT {listed}, count(*) AS weight FROM {table} GROUP BY ALL"
 
 
 def rolled(answer: pa.Table, wanted: Sequence[str], named: Mapping[int, pa.Array] | None = None) -> Rolled:

@@ -8,23 +8,31 @@ come into memory here. DuckDB rolls up files, pyarrow tables and its own relatio
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from kpareto.admission import WORTH_SAYING, Admission, Coarsen, Need, TooMany, need_of
 from kpareto.builders import load
+from kpareto.coarse import check_first, coarsened
 from kpareto.delimited import Csv
 from kpareto.errors import BadJob, BadTable, shorten
-from kpareto.files import file_digest
+from kpareto.files import Engine, Report, engine, file_digest
+from kpareto.grouped import Held, Numbered, held, numbered
 from kpareto.hierarchy import Hierarchy, flat
+from kpareto.memory import VALUE, allowed, size_text
 from kpareto.schema import Schema
 from kpareto.sources import opened
-from kpareto.table import Domain, Table, distinct_rows, make_table
-from kpareto.texts import Coded, Dictionary, Rolled, Spelled, arrange, arrow_places, arrow_texts, numpy_of, object_text
+from kpareto.table import Domain, Sample, Table, check_places, distinct_rows, hierarchies_by_name, make_table
+from kpareto.texts import Coded, Dictionary, Spelled, arrange, arrow_places, arrow_texts, numpy_of, object_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Missing = Literal["drop", "category", "error"]
 POLICIES: tuple[Missing, ...] = ("drop", "category", "error")
@@ -32,7 +40,7 @@ MOST_SPELLED = 1_000_000  # values of a column that are kept in memory for the w
 MISSING = "(missing)"  # the leaf of missing values under the policy category
 
 
-def read(
+def read(  # noqa: PLR0913 (each is a word of the job file too)
     source: object,
     schema: Schema,
     missing: Missing = "drop",
@@ -40,6 +48,14 @@ def read(
     hierarchies: Mapping[str, object] | Sequence[Hierarchy] | None = None,
     domain: Domain = "observed",
     encoding: str = "utf-8",
+    *,
+    memory: str | int | None = None,
+    too_many: TooMany = "error",
+    first: Mapping[str, int] | None = None,
+    coarsen: Coarsen = "needed",
+    sample: int = 200_000,
+    seed: int = 1,
+    progress: Report | None = None,
 ) -> Table:
     """Roll a table up to its distinct rows.
 
@@ -48,23 +64,106 @@ def read(
     with no value, or one of ``missing_values``, in a column that is read: ``drop`` leaves them out and counts them,
     ``category`` gives them a value of their own, ``(missing)``, the last of its column, ``error`` raises. Only the
     columns with a role are read, and of those no more than the distinct combinations come into memory.
+
+    Those are counted first. Where they need more than ``memory`` ("2 GB"; half of what is free unless given),
+    ``too_many`` decides: ``error``; ``coarsen``, which reads each column in ``first`` from that level of its hierarchy
+    on (``coarsen="always"`` does so in any case); or ``sample``, which reads so many rows drawn by ``seed``.
+    ``progress`` is called with what is done of how much; 0 of 0 where the program that counts does not say.
     """
     if missing not in POLICIES:
         raise BadJob(f"Missing values can be treated by {', '.join(POLICIES)}, not {missing!r}. Take one of these.")
     if domain not in ("observed", "declared"):
         raise BadJob(f"The domain is {domain!r}. Take 'observed' or 'declared'.")
-    with opened(source, encoding) as rows:
-        schema.check(rows.columns)
-        person = () if schema.person is None else (schema.person,)
-        wanted = list(dict.fromkeys((*schema.quasi, *schema.sensitive, *schema.target, *person)))
-        found = rows.roll_up(wanted)
-    if not len(found.weights):
-        raise BadTable(f"The table has no rows, only the columns {shorten(rows.columns)}. Give at least one row.")
-    columns = dict(zip(wanted, _blanked(found, missing, missing_values), strict=True))
-    table = replace(_table(schema, columns, found.weights, missing), spelled=_spelled(columns))
-    if hierarchies is None:
-        return replace(table, domain=domain)
-    return table.bind(_loaded(table, hierarchies), domain)
+    admission = Admission(memory, too_many, first or {}, coarsen, sample, seed)
+    admission.check(schema)
+    wish = Wish(schema, missing, missing_values, hierarchies, domain)
+    with _counted(source, wish, encoding, admission, progress) as (found, start):
+        need = need_of(found, schema, admission)
+        said = (need.words(),) if need.bytes() > WORTH_SAYING else ()
+        if admission.coarsen == "needed" and need.fits:
+            return replace(_whole(found, wish), remarks=said)
+        if admission.coarsen == "needed" and admission.too_many == "error":
+            raise need.refusal()
+        if need.values and VALUE * sum(need.values) > need.memory:
+            raise need.too_many_values()
+        return _narrowed(numbered(start(), found, wish.blank, progress), wish, admission, need)
+
+
+@dataclass(frozen=True, eq=False)
+class Wish:
+    """What a table is to be made of, and how."""
+
+    schema: Schema
+    missing: Missing
+    missing_values: Sequence[object]
+    hierarchies: Mapping[str, object] | Sequence[Hierarchy] | None
+    domain: Domain
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The columns that are read; the quasi-identifiers come first."""
+        person = () if self.schema.person is None else (self.schema.person,)
+        return tuple(dict.fromkeys((*self.schema.quasi, *self.schema.sensitive, *self.schema.target, *person)))
+
+    def blank(self, texts: pa.Array) -> pa.Array:
+        """The texts, null where they stand for no value."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        given = (self.missing_values,) if isinstance(self.missing_values, str) else self.missing_values
+        marks = [object_text(value, "missing_values") for value in given]
+        if self.missing == "category":
+            marks.append(MISSING)  # a release read again has it as text
+        return pc.if_else(pc.is_in(texts, value_set=arrow_texts(marks)), pa.nulls(len(texts), texts.type), texts)
+
+    def check_missing(self, lost: Mapping[str, int], rows: int, left: int) -> None:
+        """Raise where values are missing (rows per column) and may not be, or where no row is left."""
+        if self.missing == "error" and any(lost.values()):
+            named = [f"{name!r} ({count:,} of {rows:,} rows)" for name, count in lost.items() if count]
+            raise BadTable(
+                f"Values are missing in {shorten(named)}. Give missing='drop' to leave these rows out, or "
+                "missing='category' to keep them as a value of their own."
+            )
+        if not left:
+            worst = max(lost, key=lambda name: lost[name])
+            raise BadTable(
+                f"No row is left: each of the {rows:,} rows has a missing value, {lost[worst]:,} of them in {worst!r}. "
+                "Give missing='category' to keep them, or leave that column out of the schema."
+            )
+
+
+@contextmanager
+def _counted(
+    source: object, wish: Wish, encoding: str, admission: Admission, progress: Report | None
+) -> Iterator[tuple[Held, Callable[[], Engine]]]:
+    """The distinct rows of a source, counted, and an engine of our own that can hold them."""
+    memory = allowed(admission.memory)
+    with opened(source, encoding, memory) as rows, ExitStack() as stack:
+        wish.schema.check(rows.columns)
+        own: list[Engine] = [rows.engine] if hasattr(rows, "engine") else []
+
+        def start() -> Engine:
+            if not own:
+                own.append(stack.enter_context(engine(memory)))
+            return own[0]
+
+        found = held(rows, wish.wanted, start, progress)
+        if not found.distinct:
+            raise BadTable(f"The table has no rows, only the columns {shorten(rows.columns)}. Give at least one row.")
+        yield found, start
+
+
+def _whole(found: Held, wish: Wish) -> Table:
+    """All distinct rows as they are."""
+    rolled = found.fetch()
+    columns = {
+        name: replace(column, texts=wish.blank(column.texts))
+        for name, column in zip(wish.wanted, rolled.columns, strict=True)
+    }
+    table = replace(_table(wish, columns, rolled.weights), spelled=_spelled(columns))
+    if wish.hierarchies is None:
+        return replace(table, domain=wish.domain)
+    return table.bind(_loaded(table, wish.hierarchies), wish.domain)
 
 
 def _spelled(columns: Mapping[str, Coded]) -> dict[str, Spelled]:
@@ -86,48 +185,20 @@ def _loaded(table: Table, given: Mapping[str, object] | Sequence[Hierarchy]) -> 
     return found
 
 
-def _blanked(found: Rolled, missing: Missing, missing_values: Sequence[object]) -> list[Coded]:
-    """The columns without texts that stand for no value."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    given = (missing_values,) if isinstance(missing_values, str) else missing_values
-    marks = [object_text(value, "missing_values") for value in given]
-    if missing == "category":
-        marks.append(MISSING)  # a release read again has it as text
-    listed = arrow_texts(marks)
-
-    def blanked(texts: pa.Array) -> pa.Array:
-        return pc.if_else(pc.is_in(texts, value_set=listed), pa.nulls(len(texts), texts.type), texts)
-
-    return [replace(column, texts=blanked(column.texts)) for column in found.columns]
-
-
-def _table(schema: Schema, columns: Mapping[str, Coded], weights: np.ndarray, missing: Missing) -> Table:
+def _table(wish: Wish, columns: Mapping[str, Coded], weights: np.ndarray) -> Table:
+    schema = wish.schema
     absent = {name: _absent(column) for name, column in columns.items()}
-    lost = {name: int(weights[mask].sum()) for name, mask in absent.items()}
     rows = int(weights.sum())
-    if missing == "error" and any(lost.values()):
-        named = [f"{name!r} ({count:,} of {rows:,} rows)" for name, count in lost.items() if count]
-        raise BadTable(
-            f"Values are missing in {shorten(named)}. "
-            "Give missing='drop' to leave these rows out, or missing='category' to keep them as a value of their own."
-        )
     keep = np.ones(len(weights), dtype=np.bool_)
-    if missing == "drop":
+    if wish.missing == "drop":
         keep = ~np.logical_or.reduce(list(absent.values()))
-    if not keep.any():
-        worst = max(lost, key=lambda name: lost[name])
-        raise BadTable(
-            f"No row is left: each of the {rows:,} rows has a missing value, {lost[worst]:,} of them in {worst!r}. "
-            "Give missing='category' to keep them, or leave that column out of the schema."
-        )
+    wish.check_missing({name: int(weights[mask].sum()) for name, mask in absent.items()}, rows, int(keep.sum()))
     found = {name: _dictionary(column, keep) for name, column in columns.items()}
     hierarchies = tuple(_flat(name, found[name]) for name in schema.quasi)
     codes = np.column_stack([found[name].codes for name in schema.quasi])
     extras = {name: (each.values, each.codes, each.numbers) for name, each in found.items() if name not in schema.quasi}
     table = make_table(schema, hierarchies, codes, weights[keep], extras)
-    return replace(table, dropped=rows - table.rows, missing=missing)
+    return replace(table, dropped=rows - table.rows, missing=wish.missing)
 
 
 def _absent(column: Coded) -> np.ndarray:
@@ -157,6 +228,124 @@ def _flat(name: str, found: Dictionary) -> Hierarchy:
         return plain
     spans = None if found.sizes is None else np.column_stack((found.sizes, found.sizes))
     return replace(plain, ordered=True, spans=spans, dates=found.kind == "date")
+
+
+# -- tables larger than memory -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns of numbered rows: what their values are called, and where each value stands."""
+
+    hierarchies: tuple[Hierarchy, ...]  # of the quasi-identifiers, as declared
+    leaf_rows: tuple[np.ndarray, ...]  # per quasi-identifier (leaves,) int64
+    places: tuple[np.ndarray, ...]  # per column (values + 1,) int64: value -> leaf, or code; no value is the last
+    extras: Mapping[str, Dictionary]
+
+
+def _profiled(numbers: Numbered, wish: Wish) -> Columns:
+    """Bind the values of each column, without looking at the rows again."""
+    drop = wish.missing == "drop"
+    given = hierarchies_by_name(wish.hierarchies or {}, wish.schema)
+    hierarchies, leaf_rows, places = [], [], []
+    extras: dict[str, Dictionary] = {}
+    for place, name in enumerate(wish.wanted):
+        coded, rows = numbers.values(place, drop)
+        found = _dictionary(coded, np.ones(len(rows), dtype=np.bool_))
+        own = np.full(len(numbers.texts[place]) + 1, -1, dtype=np.int64)
+        own[coded.codes] = found.codes
+        if name in wish.schema.quasi:
+            counted = np.bincount(found.codes, weights=rows, minlength=len(found.values)).astype(np.int64)
+            form = given.get(name)
+            if form is not None and not isinstance(form, Hierarchy):
+                form = load(name, form, dict(zip(found.values, counted.tolist(), strict=True)))
+            hierarchy = _flat(name, found) if form is None else form.renamed(name)
+            leaf = hierarchy.locate(found.values).astype(np.int64)
+            check_places(hierarchy, found.values, counted, leaf)
+            own = np.where(own < 0, -1, leaf[own])
+            hierarchies.append(hierarchy)
+            leaf_rows.append(np.bincount(leaf, weights=counted, minlength=len(hierarchy.leaves)).astype(np.int64))
+        else:
+            extras[name] = found
+        places.append(own)
+    return Columns(tuple(hierarchies), tuple(leaf_rows), tuple(places), extras)
+
+
+def _narrowed(numbers: Numbered, wish: Wish, admission: Admission, need: Need) -> Table:
+    """Fewer rows than there are: coarser ones, or a sample of them."""
+    left = numbers.complete_rows() if wish.missing == "drop" else numbers.rows
+    wish.check_missing(dict(zip(wish.wanted, numbers.lost, strict=True)), numbers.rows, left)
+    columns = _profiled(numbers, wish)
+    first = {name: level for name, level in admission.first.items() if level}
+    for name, level in first.items():
+        check_first(columns.hierarchies[wish.schema.quasi.index(name)], level)
+    said = replace(need, rows=numbers.rows).words()
+    if admission.too_many == "sample" and not need.fits:
+        table, words = _sampled(numbers, wish, columns, admission, need)
+        first = first if admission.coarsen == "always" else {}
+    else:
+        cuts = [columns.hierarchies[place].groups[first.get(name, 0)] for place, name in enumerate(wish.schema.quasi)]
+        count, fetch = _merged(numbers, wish, columns, cuts)
+        coarser = replace(need, distinct=count, rows=numbers.rows)
+        if not coarser.fits:
+            levels = ", ".join(f"{name} at level {level}" for name, level in first.items())
+            raise coarser.refusal(f" even with {levels}")
+        table = fetch()
+        words = f"Read coarser: {coarser.words()}"
+    for name, level in first.items():
+        height = columns.hierarchies[wish.schema.quasi.index(name)].height
+        words += f" {name!r} begins at level {level} of {height}."
+    table = replace(table, dropped=numbers.rows - left, missing=wish.missing, domain=wish.domain, remarks=(said, words))
+    return coarsened(table, first) if first else replace(table, leaf_counts=None)
+
+
+def _merged(
+    numbers: Numbered, wish: Wish, columns: Columns, cuts: Sequence[np.ndarray]
+) -> tuple[int, Callable[[], Table]]:
+    """The rows merged by cuts of the columns, counted, and how to fetch them: each at the first leaf of its groups."""
+    groups = list(columns.places)
+    for column, cut in enumerate(cuts):
+        start = np.flatnonzero(np.diff(cut, prepend=-1))
+        groups[column] = np.where(groups[column] < 0, -1, start[cut[groups[column]]])
+    count, fetch = numbers.merged(groups, wish.missing == "drop")
+
+    def fetched() -> Table:
+        return replace(_coded_table(wish, columns, fetch()), leaf_counts=columns.leaf_rows)
+
+    return count, fetched
+
+
+def _sampled(numbers: Numbered, wish: Wish, columns: Columns, admission: Admission, need: Need) -> tuple[Table, str]:
+    """So many rows, drawn."""
+    drop = wish.missing == "drop"
+    left = numbers.complete_rows() if drop else numbers.rows
+    rows = min(admission.sample, left)
+    if need.bytes(rows) > need.memory:
+        raise BadTable(
+            f"A sample of {rows:,} rows needs up to {size_text(need.bytes(rows))}, and {size_text(need.memory)} may be "
+            f"used. Give a smaller one, such as sample = {round_down(need.most())}, or more memory."
+        )
+    *codes, weights = numbers.drawn(rows, admission.seed, drop)
+    table = _coded_table(wish, columns, (*(p[c] for p, c in zip(columns.places, codes, strict=True)), weights))
+    taken = Sample(rows, left, admission.seed)
+    words = f"Read {taken.words()} (seed {taken.seed}), {table.distinct:,} of them distinct."
+    return replace(table, sample=taken), words
+
+
+def round_down(count: int) -> int:
+    """A number with one digit that is not 0."""
+    return count // 10 ** (len(str(count)) - 1) * 10 ** (len(str(count)) - 1)
+
+
+def _coded_table(wish: Wish, columns: Columns, rows: Sequence[np.ndarray]) -> Table:
+    """A table of leaves and codes per column, and weights."""
+    *codes, weights = rows
+    quasi = len(wish.schema.quasi)
+    extras = {
+        name: (each.values, code, each.numbers)
+        for (name, each), code in zip(columns.extras.items(), codes[quasi:], strict=True)
+    }
+    return make_table(wish.schema, columns.hierarchies, np.column_stack(codes[:quasi]), weights, extras)
 
 
 def fingerprint(source: object, columns: Sequence[str] | None = None) -> str:

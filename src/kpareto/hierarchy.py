@@ -70,6 +70,15 @@ class Layout:
 
 
 @dataclass(frozen=True, eq=False)
+class Coarse:
+    """The hierarchy that was declared, where a table was read by the groups of one of its levels."""
+
+    declared: Hierarchy
+    first: int  # that level
+    rows: np.ndarray  # (declared leaves,) int64, rows with each
+
+
+@dataclass(frozen=True, eq=False)
 class Hierarchy:
     """How one column generalizes; level 0 holds the leaves, the last level one group."""
 
@@ -87,6 +96,7 @@ class Hierarchy:
     dates: bool = False  # the leaves are dates and spans count days
     layout: Layout = field(default_factory=Layout)
     rule: Mapping[str, object] | None = None  # the inline rule that made it, by which new values find their group
+    coarse: Coarse | None = None  # where its leaves are groups of another hierarchy
 
     def __post_init__(self) -> None:
         count = len(self.leaves)
@@ -105,6 +115,11 @@ class Hierarchy:
     def height(self) -> int:
         """The highest level; the lattice has height + 1 levels for this column."""
         return int(self.groups.shape[0]) - 1
+
+    @property
+    def first(self) -> int:
+        """The level of the declared hierarchy that level 0 is."""
+        return 0 if self.coarse is None else self.coarse.first
 
     @cached_property
     def index(self) -> dict[str, int]:

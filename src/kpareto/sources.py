@@ -16,7 +16,7 @@ import numpy as np
 
 from kpareto.delimited import Csv
 from kpareto.errors import BadTable, shorten
-from kpareto.files import Engine, Scan, engine, roll_up, roll_up_file, rolled, scan
+from kpareto.files import Engine, Report, Scan, engine, grouping, hold, hold_file, roll_up, roll_up_file, rolled, scan
 from kpareto.postgres import Postgres, hidden, is_address
 from kpareto.postgres_in import opened_postgres
 from kpareto.spark import SCHEME, SparkSource, SparkTable, is_frame, opened_table
@@ -41,8 +41,8 @@ class Source(Protocol):
 
 
 @contextmanager
-def opened(source: object, encoding: str = "utf-8") -> Iterator[Source]:
-    """The source as something that can roll up its rows."""
+def opened(source: object, encoding: str = "utf-8", memory: int | None = None) -> Iterator[Source]:
+    """The source as something that can roll up its rows; an engine of our own may use so many bytes of memory."""
     if is_address(source):
         raise BadTable(f"{hidden(str(source))!r} is a database. Say which table: kpareto.Postgres(address, 'people').")
     if isinstance(source, str) and source.startswith(SCHEME):
@@ -54,7 +54,7 @@ def opened(source: object, encoding: str = "utf-8") -> Iterator[Source]:
     if isinstance(source, str | PathLike):
         source = Csv(Path(fspath(source)), encoding) if encoding != "utf-8" else Path(fspath(source))
     if isinstance(source, Csv | Path):
-        with engine() as started:
+        with engine(memory) as started:
             yield FileSource(started, scan(source, started))
         return
     if isinstance(source, Postgres):
@@ -67,10 +67,11 @@ def opened(source: object, encoding: str = "utf-8") -> Iterator[Source]:
         return
     home = type(source).__module__.partition(".")[0]
     if home == "pyarrow":
-        with engine() as started:
+        with engine(memory) as started:
             yield ArrowSource(started, _arrow_table(source))
     elif home in ("duckdb", "_duckdb"):
-        yield RelationSource(_relation(source))
+        with engine(memory) as started:
+            yield RelationSource(started, _relation(source))
     elif is_frame(source):
         with closing(SparkSource(cast(Any, source))) as found:
             yield found
@@ -94,6 +95,10 @@ class FileSource:
         """The distinct rows of the file over the wanted columns."""
         return roll_up_file(self.file, self.engine, wanted)
 
+    def hold(self, wanted: Sequence[str], report: Report | None = None) -> None:
+        """Leave the same rows in the engine, counted before they are fetched."""
+        hold_file(self.file, self.engine, wanted, report)
+
 
 @dataclass(frozen=True, eq=False)
 class ArrowSource:
@@ -109,6 +114,15 @@ class ArrowSource:
 
     def roll_up(self, wanted: Sequence[str]) -> Rolled:
         """The distinct rows of the table over the wanted columns."""
+        self._register(wanted)
+        return roll_up(self.engine.connection.sql, "kpareto_rows", wanted, wanted)
+
+    def hold(self, wanted: Sequence[str], report: Report | None = None) -> None:
+        """Leave the same rows in the engine, counted before they are fetched."""
+        self._register(wanted)
+        hold(self.engine, grouping(self.engine.connection.sql, "kpareto_rows", wanted, wanted), report)
+
+    def _register(self, wanted: Sequence[str]) -> None:
         import pyarrow as pa
         import pyarrow.types as is_
 
@@ -125,7 +139,6 @@ class ArrowSource:
 
         chosen = pa.table([legible(name) for name in wanted], names=list(wanted))
         self.engine.connection.register("kpareto_rows", chosen)
-        return roll_up(self.engine.connection.sql, "kpareto_rows", wanted, wanted)
 
 
 def _arrow_table(source: object) -> pa.Table:
@@ -140,8 +153,9 @@ def _arrow_table(source: object) -> pa.Table:
 
 @dataclass(frozen=True, eq=False)
 class RelationSource:
-    """A DuckDB relation, rolled up by the connection it belongs to."""
+    """A DuckDB relation, rolled up by the connection it belongs to; an engine of our own holds the distinct rows."""
 
+    engine: Engine
     relation: duckdb.DuckDBPyRelation
 
     @property
@@ -151,11 +165,16 @@ class RelationSource:
 
     def roll_up(self, wanted: Sequence[str]) -> Rolled:
         """The distinct rows of the relation over the wanted columns."""
+        return roll_up(self._ask, "kpareto_rows", self.columns, wanted)
 
-        def ask(query: str) -> duckdb.DuckDBPyRelation:
-            return cast("duckdb.DuckDBPyRelation", self.relation.query("kpareto_rows", query))
+    def hold(self, wanted: Sequence[str], report: Report | None = None) -> None:
+        """Pass the same rows on to an engine of our own, batch by batch; nothing is made in the user's database."""
+        query = grouping(self._ask, "kpareto_rows", self.columns, wanted)
+        self.engine.connection.register("kpareto_groups", self._ask(query).to_arrow_reader())
+        hold(self.engine, "SELECT * FROM kpareto_groups", report)
 
-        return roll_up(ask, "kpareto_rows", self.columns, wanted)
+    def _ask(self, query: str) -> duckdb.DuckDBPyRelation:
+        return cast("duckdb.DuckDBPyRelation", self.relation.query("kpareto_rows", query))
 
 
 def _relation(source: object) -> duckdb.DuckDBPyRelation:
@@ -177,6 +196,26 @@ class FrameSource:
         """The distinct rows of the frame over the wanted columns."""
         import narwhals.stable.v2 as nw
 
+        counted = self._counted(wanted)
+        if isinstance(counted, nw.LazyFrame):
+            return rolled(counted.collect(backend="pyarrow").to_native(), wanted)
+        return rolled(counted.to_arrow(), wanted)
+
+    @property
+    def lazy(self) -> bool:
+        """Whether nothing has been worked out yet."""
+        import narwhals.stable.v2 as nw
+
+        return isinstance(self.frame, nw.LazyFrame)
+
+    def write(self, wanted: Sequence[str], target: Path) -> None:
+        """Write the distinct rows of a lazy frame to a Parquet file, piece by piece."""
+        cast(Any, self._counted(wanted)).sink_parquet(target)
+
+    def _counted(self, wanted: Sequence[str]) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+        """One GROUP BY in the frame's own library."""
+        import narwhals.stable.v2 as nw
+
         own = [f"c{place}" for place in range(len(wanted))]
         kinds = self.frame.collect_schema()
         for name in wanted:
@@ -188,10 +227,7 @@ class FrameSource:
             return nw.col(name).cast(nw.String) if long else nw.col(name)
 
         chosen = self.frame.select(*(legible(name).alias(new) for name, new in zip(wanted, own, strict=True)))
-        if isinstance(chosen, nw.LazyFrame):
-            counted = chosen.group_by(own, drop_null_keys=False).agg(nw.len().alias("weight"))
-            return rolled(counted.collect(backend="pyarrow").to_native(), wanted)
-        return rolled(chosen.group_by(own, drop_null_keys=False).agg(nw.len().alias("weight")).to_arrow(), wanted)
+        return chosen.group_by(own, drop_null_keys=False).agg(nw.len().alias("weight"))
 
 
 def check_kind(kind: Any, column: str) -> None:

@@ -45,6 +45,19 @@ class Counts:
         return np.bincount(self.code, weights=self.count, minlength=len(self.values)).astype(np.int64)
 
 
+@dataclass(frozen=True)
+class Sample:
+    """Rows that were drawn without replacement, by seed (SPEC IY-14)."""
+
+    rows: int
+    of: int  # rows that could have been drawn
+    seed: int
+
+    def words(self) -> str:
+        """For a sentence: ``a sample of 200,000 of 10,000,000 rows``."""
+        return f"a sample of {self.rows:,} of {self.of:,} rows"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """Distinct rows over the quasi-identifiers, weighted."""
@@ -61,6 +74,10 @@ class Table:
     domain: Domain = "observed"  # which leaves the loss denominators count (SPEC A.0.2)
     # Column -> its values as the program that holds the rows has them (texts.Spelled): the way out joins by these.
     spelled: Mapping[str, Any] = field(default_factory=dict)
+    # Per quasi-identifier, rows with each leaf: (leaves,) int64, where the codes name one leaf of each group only.
+    leaf_counts: tuple[np.ndarray, ...] | None = None
+    sample: Sample | None = None  # where not all rows of the source came in
+    remarks: tuple[str, ...] = ()  # what a person should know of how the rows came in
 
     def __post_init__(self) -> None:
         if len(self.hierarchies) != len(self.schema.quasi) or self.codes.shape[1:] != (len(self.schema.quasi),):
@@ -85,6 +102,8 @@ class Table:
     @cached_property
     def observed(self) -> tuple[np.ndarray, ...]:
         """Per quasi-identifier, which leaves occur: (leaves,) bool each."""
+        if self.leaf_counts is not None:
+            return tuple(rows > 0 for rows in self.leaf_counts)
         masks = []
         for column, hierarchy in enumerate(self.hierarchies):
             mask = np.zeros(len(hierarchy.leaves), dtype=np.bool_)
@@ -95,6 +114,8 @@ class Table:
     @cached_property
     def leaf_rows(self) -> tuple[np.ndarray, ...]:
         """Per quasi-identifier, rows with each leaf: (leaves,) int64 each."""
+        if self.leaf_counts is not None:
+            return self.leaf_counts
         return tuple(
             np.bincount(self.codes[:, c], weights=self.weights, minlength=len(h.leaves)).astype(np.int64)
             for c, h in enumerate(self.hierarchies)
@@ -127,13 +148,13 @@ class Table:
 
         A value the hierarchy does not know is an error that names it and how many rows have it (SPEC A.0.2).
         """
-        by_name = hierarchies if isinstance(hierarchies, Mapping) else {h.name: h for h in hierarchies}
-        for name in by_name:
-            if name not in self.schema.quasi:
-                raise BadHierarchy(
-                    f"A hierarchy is given for {name!r}, which is not a quasi-identifier. "
-                    f"{did_you_mean(name, self.schema.quasi)}The quasi-identifiers are: {shorten(self.schema.quasi)}."
-                )
+        by_name = hierarchies_by_name(hierarchies, self.schema)
+        late = [h.name for h in self.hierarchies if h.name in by_name and h.coarse is not None]
+        if late or self.leaf_counts is not None:
+            raise BadHierarchy(
+                f"The rows came in coarser than their values ({shorten(late or self.schema.quasi)}), so other "
+                "hierarchies cannot be given any more. Give them to read."
+            )
         chosen = tuple(
             by_name[name].renamed(name) if name in by_name else self.hierarchies[column]
             for column, name in enumerate(self.schema.quasi)
@@ -142,21 +163,8 @@ class Table:
         for column, hierarchy in enumerate(chosen):
             leaf = hierarchy.locate(self.hierarchies[column].leaves)
             codes[:, column] = leaf[self.codes[:, column]]
-            if (leaf < 0).any():
-                self._complain(column, leaf)
+            check_places(hierarchy, self.hierarchies[column].leaves, self.leaf_rows[column], leaf)
         return self._rolled(codes, chosen, self.domain if domain is None else domain)
-
-    def _complain(self, column: int, leaf: np.ndarray) -> None:
-        rows = self.leaf_rows[column]
-        lost = [i for i in np.flatnonzero(leaf < 0).tolist() if rows[i]]
-        if not lost:
-            return
-        lost.sort(key=lambda i: -int(rows[i]))
-        named = [f"{self.hierarchies[column].leaves[i]!r} ({int(rows[i]):,} rows)" for i in lost]
-        raise BadHierarchy(
-            f"The hierarchy of {self.schema.quasi[column]!r} has no place for {len(lost):,} value"
-            f"{'s' if len(lost) > 1 else ''} of the table: {shorten(named, 5)}. Add them to the hierarchy."
-        )
 
     def _rolled(self, codes: np.ndarray, hierarchies: tuple[Hierarchy, ...], domain: Domain) -> Table:
         order, start = distinct_rows(codes)
@@ -172,6 +180,31 @@ class Table:
             persons=None if self.persons is None else merge_counts(self.persons, group, len(start)),
             domain=domain,
         )
+
+
+def hierarchies_by_name(given: Mapping[str, Any] | Sequence[Hierarchy], schema: Schema) -> Mapping[str, Any]:
+    """Column -> what is given as its hierarchy; a column that is no quasi-identifier is an error."""
+    by_name = given if isinstance(given, Mapping) else {h.name: h for h in given}
+    for name in by_name:
+        if name not in schema.quasi:
+            raise BadHierarchy(
+                f"A hierarchy is given for {name!r}, which is not a quasi-identifier. "
+                f"{did_you_mean(name, schema.quasi)}The quasi-identifiers are: {shorten(schema.quasi)}."
+            )
+    return by_name
+
+
+def check_places(hierarchy: Hierarchy, values: Sequence[str], rows: np.ndarray, leaf: np.ndarray) -> None:
+    """Raise where values of a column, each in so many rows, have no leaf (-1) in its hierarchy."""
+    lost = [i for i in np.flatnonzero(leaf < 0).tolist() if rows[i]]
+    if not lost:
+        return
+    lost.sort(key=lambda i: -int(rows[i]))
+    named = [f"{values[i]!r} ({int(rows[i]):,} rows)" for i in lost]
+    raise BadHierarchy(
+        f"The hierarchy of {hierarchy.name!r} has no place for {len(lost):,} value{'s' if len(lost) > 1 else ''} "
+        f"of the table: {shorten(named, 5)}. Add them to the hierarchy."
+    )
 
 
 def distinct_rows(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
