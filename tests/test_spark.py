@@ -19,7 +19,8 @@ from kpareto.run import run_exact
 from kpareto.schema import Schema
 from kpareto.shell import protect
 from kpareto.sources import opened
-from kpareto.spark import SparkTable, first_line, why
+from kpareto.spark import SparkTable
+from kpareto.spark_work import first_line, why
 from tests.doors import bits
 from tests.sparks import made, to_spark
 

@@ -18,6 +18,8 @@ from kpareto.delimited import Csv
 from kpareto.dialect import Dialect
 from kpareto.files import Engine, Scan, asked, engine, scan
 from kpareto.places import Place, duck_place
+from kpareto.spark import SparkTable, is_frame, opened_table
+from kpareto.spark_out import spark_rows
 from kpareto.texts import Spelled, arrow_places, texts
 
 if TYPE_CHECKING:
@@ -166,6 +168,14 @@ def _odd(kind: str) -> bool:
 @contextmanager
 def opened_rows(source: object, encoding: str = "utf-8", known: Mapping[str, Spelled] | None = None) -> Iterator[Rows]:
     """The rows of any source that ``read`` takes; ``known`` are values that a roll-up of the same rows found."""
+    if isinstance(source, SparkTable):
+        with opened_table(source) as frame, spark_rows(frame, known or {}) as held:
+            yield held
+        return
+    if is_frame(source):
+        with spark_rows(cast(Any, source), known or {}) as held:
+            yield held
+        return
     with engine() as started:
         started.connection.execute("SET preserve_insertion_order = true")
         # The small tables are joined one after the other; left to itself the engine multiplies them with each other.

@@ -6,6 +6,7 @@ Nothing is moved into place before the independent verifier has read the written
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -24,6 +25,7 @@ from kpareto.partition import Partition
 from kpareto.places import Place, format_of
 from kpareto.queries import UniqueRows
 from kpareto.recoded import STAR, Handling, Recoded, recode, shown_labels
+from kpareto.spark import SparkTable, is_frame
 from kpareto.stored import Choice, Origin, as_choice
 from kpareto.verify import Verified, check
 
@@ -210,12 +212,12 @@ def _formula_remarks(formulas: Mapping[str, int], how: Handling) -> list[str]:
 
 def _digest(source: object, choice: Choice) -> str:
     """The hash of the input; of a frame with cells that have no text (lists, bytes) its columns with a role count."""
-    try:
-        return fingerprint(source)
-    except BadTable:
-        schema = choice.table.schema
-        person = () if schema.person is None else (schema.person,)
-        return fingerprint(source, list(dict.fromkeys((*schema.quasi, *schema.sensitive, *schema.target, *person))))
+    if not isinstance(source, SparkTable) and not is_frame(source):  # all columns together are all rows
+        with suppress(BadTable):
+            return fingerprint(source)
+    schema = choice.table.schema
+    person = () if schema.person is None else (schema.person,)
+    return fingerprint(source, list(dict.fromkeys((*schema.quasi, *schema.sensitive, *schema.target, *person))))
 
 
 def _check_rows(choice: Choice, count: int) -> None:
