@@ -18,6 +18,8 @@ from urllib.parse import quote
 
 import pytest
 
+from kpareto.postgres import Postgres
+
 CI = os.environ.get("CI") == "true"
 PASSWORD = "not-to-be-seen-3141"
 _NUMBER = count(1)
@@ -87,7 +89,7 @@ class Server:
         import psycopg  # here, as every test loads this file through conftest
 
         with psycopg.connect(url, autocommit=True) as link:
-            done = link.execute(query, given)
+            done = link.execute(query, given or None)
             return list(done.fetchall()) if done.description else []
 
     @contextmanager
@@ -119,3 +121,19 @@ def running() -> Iterator[Server]:
             yield server
         finally:
             server.stop()
+
+
+def put(url: str, name: str, columns: dict[str, str], rows: Sequence[Sequence[object]]) -> Postgres:
+    """A table of these columns (name -> type) and rows."""
+    import psycopg
+    from psycopg import sql
+
+    with psycopg.connect(url) as link:
+        table = sql.Identifier(name)
+        listed = sql.SQL(", ").join(sql.SQL("{} {}").format(sql.Identifier(n), sql.SQL(t)) for n, t in columns.items())
+        link.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(table))
+        link.execute(sql.SQL("CREATE TABLE {} ({})").format(table, listed))
+        with link.cursor().copy(sql.SQL("COPY {} FROM STDIN").format(table)) as door:
+            for row in rows:
+                door.write_row(row)
+    return Postgres(url, '"' + name.replace('"', '""') + '"')

@@ -6,17 +6,15 @@ import datetime as dt
 import decimal
 import sys
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pandas as pd
-import psycopg
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from psycopg import sql
 
 import kpareto
 from kpareto import cli
@@ -30,7 +28,7 @@ from kpareto.postgres_in import opened_postgres
 from kpareto.queries import unique_rows
 from kpareto.schema import Schema
 from tests.doors import Sheet, arrow, bits, sheets
-from tests.postgres_server import PASSWORD, Server
+from tests.postgres_server import PASSWORD, Server, put
 
 pytestmark = pytest.mark.xdist_group("postgres")  # one server serves them all
 
@@ -42,19 +40,6 @@ def base(server: Server) -> Iterator[str]:
     """The address of a database for all tests of this file."""
     with server.database() as url:
         yield url
-
-
-def put(url: str, name: str, columns: dict[str, str], rows: Sequence[Sequence[object]]) -> Postgres:
-    """A table of these columns (name -> type) and rows."""
-    with psycopg.connect(url) as link:
-        table = sql.Identifier(name)
-        listed = sql.SQL(", ").join(sql.SQL("{} {}").format(sql.Identifier(n), sql.SQL(t)) for n, t in columns.items())
-        link.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(table))
-        link.execute(sql.SQL("CREATE TABLE {} ({})").format(table, listed))
-        with link.cursor().copy(sql.SQL("COPY {} FROM STDIN").format(table)) as door:
-            for row in rows:
-                door.write_row(row)
-    return Postgres(url, '"' + name.replace('"', '""') + '"')
 
 
 def stored(url: str, sheet: Sheet) -> Postgres:

@@ -119,7 +119,7 @@ def inspect_(data: str, output: str | None, encoding: str, json_file: str | None
 @commands.command()
 @click.argument("job")
 @click.option("--choose", metavar="WORDS", help="Instead of the job's: k=5, knee, id=17, 'prefer: lm=0.2, cm=0.2'.")
-@click.option("--target", metavar="FILE", help="Instead of the job's: a .csv or .parquet file.")
+@click.option("--target", metavar="FILE", help="Instead of the job's: a .csv or .parquet file, or a table.")
 @set_option
 @json_option
 @quiet_option
@@ -130,21 +130,25 @@ def release(
     from pathlib import Path
 
     from kpareto.handout import release_job
+    from kpareto.places import is_file
 
     more = [f"release.choose={choose!r}"] if choose else []
-    more += [f"release.target={str(Path(target).resolve())!r}"] if target else []
+    if target:  # anything but a file is the name of a table, where the rows are in a database
+        named = str(Path(target).resolve()) + "/" * target.endswith("/") if is_file(target) else target
+        more.append(f"release.target={named!r}")
     release_job(job, (*changes, *more), json_file, quiet)
 
 
 @commands.command()
 @click.argument("release_file", metavar="RELEASE")
 @click.argument("certificate")
+@click.option("--table", metavar="NAME", help="The released table, where RELEASE is the address of a database.")
 @json_option
-def verify(release_file: str, certificate: str, json_file: str | None) -> None:
+def verify(release_file: str, certificate: str, table: str | None, json_file: str | None) -> None:
     """Check that the file RELEASE holds what CERTIFICATE claims; status 3 if it does not."""
     from kpareto.handout import verify_file
 
-    verify_file(release_file, certificate, json_file)
+    verify_file(release_file, certificate, json_file, table)
 
 
 @commands.command()

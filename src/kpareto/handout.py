@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from kpareto.front import Front, Point
 from kpareto.inspect import inspect, job_text
 from kpareto.job import Job, load_job
 from kpareto.measure import make
+from kpareto.postgres import Postgres, is_address
 from kpareto.queries import UniqueRows
 from kpareto.recoded import Handling
 from kpareto.release import Release, release
@@ -109,7 +111,7 @@ def release_job(
     job = load_job(path, changes)
     if job.target is None:
         raise BadJob("There is no file to release to. Add target under [release] in the job, or give --target FILE.")
-    place = job.path(job.target)
+    place = job.destination(job.target)
     protect(job, path, json_file)
     front = found or search_front(job, job.problem(), quiet)
     if len(front) == 0:
@@ -130,10 +132,13 @@ def release_job(
         return [(each.id, each.text) for each in warned]
 
     done = release(point, job.rows_source(), place, limits=limits, handling=how, warnings=warn, encoding=job.encoding)
-    files = write_papers(done, point, place, limits)
+    # The papers on a table lie beside the job, under the table's name.
+    table = re.sub(r"[^\w.-]", "_", str(place))
+    beside = job.path(f"{table}.table") if done.path is None else Path(place)
+    files = write_papers(done, point, beside, limits)
     if json_file != "-":
         print_release(done, point, place, files, warned)
-    write_json(release_data(done, point, files, warned) if json_file else None, json_file)
+    write_json(release_data(done, point, {"release": Path(place), **files}, warned) if json_file else None, json_file)
     return done, point
 
 
@@ -151,7 +156,7 @@ def write_papers(done: Release, point: Point, place: Path, limits: Mapping[str, 
 
 
 def print_release(
-    done: Release, point: Point, place: Path, files: Mapping[str, Path], warned: Sequence[Remark]
+    done: Release, point: Point, place: str | Path, files: Mapping[str, Path], warned: Sequence[Remark]
 ) -> None:
     """What was released, in a few lines, and every warning."""
     numbers = ", ".join(verified_numbers(done.verified, done.certificate))
@@ -209,12 +214,19 @@ def release_data(done: Release, point: Point, files: Mapping[str, Path], warned:
     }
 
 
-def verify_file(path: str, certificate: str, json_file: str | None) -> None:
-    """``kpareto verify RELEASE CERTIFICATE``: re-derive every claim from the released file."""
+def verify_file(path: str, certificate: str, json_file: str | None, table: str | None = None) -> None:
+    """``kpareto verify RELEASE CERTIFICATE``: re-derive every claim from the released file or table."""
+    held: str | Postgres = path
+    if is_address(path):
+        if table is None:
+            raise BadJob("The release is in a database, and no table is named. Say which one with --table NAME.")
+        held = Postgres(path, table)
+    elif table is not None:
+        raise BadJob(f"There is a table {table!r} in databases alone. Give the address postgresql://… before it.")
     refuse_overwriting([Path(path), Path(certificate)], json_file)
-    found = verify(path, certificate)
+    found = verify(held, certificate)
     if json_file != "-":
-        click.echo(f"{path} holds what its certificate claims: {size_of(found)}.")
+        click.echo(f"{table or path} holds what its certificate claims: {size_of(found)}.")
         for line in verified_numbers(found, certificate):
             click.echo(f"  {line}")
         for name in found.unchecked:

@@ -18,6 +18,8 @@ from kpareto.delimited import Csv
 from kpareto.dialect import Dialect
 from kpareto.files import Engine, Scan, asked, engine, scan
 from kpareto.places import Place, duck_place
+from kpareto.postgres import Postgres
+from kpareto.postgres_out import opened_postgres_rows
 from kpareto.spark import SparkTable, is_frame, opened_table
 from kpareto.spark_out import spark_rows
 from kpareto.texts import Spelled, arrow_places, texts
@@ -168,6 +170,10 @@ def _odd(kind: str) -> bool:
 @contextmanager
 def opened_rows(source: object, encoding: str = "utf-8", known: Mapping[str, Spelled] | None = None) -> Iterator[Rows]:
     """The rows of any source that ``read`` takes; ``known`` are values that a roll-up of the same rows found."""
+    if isinstance(source, Postgres):
+        with opened_postgres_rows(source, known) as found:
+            yield found
+        return
     if isinstance(source, SparkTable):
         with opened_table(source) as frame, spark_rows(frame, known or {}) as held:
             yield held

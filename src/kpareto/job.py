@@ -17,6 +17,7 @@ from kpareto.frames import Missing, read
 from kpareto.hierarchy import Hierarchy
 from kpareto.measure import MAKERS, read_spec
 from kpareto.partition import RULES, Rule, Suppression
+from kpareto.places import is_file
 from kpareto.postgres import Postgres, is_address
 from kpareto.problem import Problem, constrained, problem
 from kpareto.schema import ROLES, Schema
@@ -66,6 +67,12 @@ class Job:
     def path(self, name: str) -> Path:
         """A path of the job, from the job's folder."""
         return self.folder / name
+
+    def destination(self, target: str) -> str | Path:
+        """Where a release goes: a path from the job's folder, or a table where the rows are in a database."""
+        if self.in_database and not is_file(target):
+            return target
+        return f"{self.path(target)}/" if target.endswith("/") else self.path(target)
 
     @property
     def embedded(self) -> bool:

@@ -172,6 +172,11 @@ def format_of(target: Path) -> Format:
     return FORMATS[target.suffix.lower()]
 
 
+def is_file(target: str | PathLike[str]) -> bool:
+    """Whether a target is meant as a file or a folder of parts; where rows are in a database, all else is a table."""
+    return str(target).endswith("/") or Path(target).suffix.lower() in FORMATS
+
+
 def _frame(recoded: Any) -> Any:
     """The released rows in the kind of frame they came in; the untouched columns are the frame's own."""
     rows = recoded.rows

@@ -8,20 +8,38 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kpareto.errors import BadInput, BadTable, MissingExtra
+from kpareto.errors import BadInput, BadTable, MissingExtra, did_you_mean, shorten
 
 if TYPE_CHECKING:
     import psycopg
 
 SCHEMES = ("postgresql://", "postgres://")
 LOST = "The connection to the database was lost; nothing was written; run the same command again when it is back."
+LAST = (
+    "The connection to the database was lost while the work was made final. If a table was to be made, look whether "
+    "it is there: if so it is whole, and without certificate; drop it. Then run the same command again."
+)
 # What values look like must not depend on how the server, the database or the role is set up.
 SETTINGS = {
     "TimeZone": "UTC",
     "DateStyle": "ISO, YMD",
     "extra_float_digits": "1",
+    "standard_conforming_strings": "on",  # a backslash in a text is a backslash
     "idle_in_transaction_session_timeout": "0",  # the transaction is idle while the counted rows are looked at
 }
+
+READABLE = "rpvmf"  # tables, partitioned ones, views, materialised views, foreign tables
+
+_TABLE = """
+SELECT c.oid, c.relkind::text, n.nspname, c.relname
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid = pg_catalog.to_regclass(%s)
+"""
+_TABLES = """
+SELECT n.nspname, c.relname, pg_catalog.pg_table_is_visible(c.oid)
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind::text = ANY(%s) AND n.nspname !~ '^(pg_|information_schema$)' ORDER BY 1, 2
+"""
 
 
 @dataclass(frozen=True)
@@ -93,7 +111,10 @@ def connected(database: Postgres) -> Iterator[psycopg.Connection[Any]]:
             for name, value in SETTINGS.items():
                 link.execute("SELECT pg_catalog.set_config(%s, %s, true)", (name, value))
             yield link
-            link.commit()
+            try:
+                link.commit()
+            except pg.OperationalError as error:
+                raise BadInput(LAST) from error
         finally:
             with suppress(pg.Error):
                 link.rollback()  # does nothing after a commit
@@ -152,3 +173,22 @@ def _unreached(database: Postgres, error: Any) -> BadTable:
     return BadTable(
         f"No database answers at {where} ({last}). Check that the server runs and that the address is right."
     )
+
+
+def located(link: psycopg.Connection[Any], database: Postgres) -> tuple[int, str, str]:
+    """The number, schema and name of the table; a name that is none is a sentence with the nearest one."""
+    from psycopg import sql
+
+    found = link.execute(_TABLE, (sql.Identifier(*database.path).as_string(link),)).fetchone()
+    if found is None:
+        rows = link.execute(_TABLES, (list(READABLE),)).fetchall()
+        known = [name for _, name, visible in rows if visible] + [f"{schema}.{name}" for schema, name, _ in rows]
+        near = did_you_mean(database.table, known)
+        raise BadTable(
+            f"The database has no table {database.table!r}. "
+            f"{near or (f'It has: {shorten(known)}. ' if known else 'It has no tables. ')}".strip()
+        )
+    number, form, schema, name = found
+    if form not in READABLE:
+        raise BadTable(f"{database.table!r} is no table or view of the database. Give one that holds rows.")
+    return int(number), str(schema), str(name)

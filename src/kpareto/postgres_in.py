@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from kpareto.errors import BadTable, did_you_mean, shorten
-from kpareto.postgres import Postgres, connected
+from kpareto.errors import BadTable
+from kpareto.postgres import Postgres, connected, located
 from kpareto.texts import Rolled, Spelled, arrow_texts, decimal_text, encode, numpy_of, refused, texts
 
 if TYPE_CHECKING:
@@ -36,18 +36,6 @@ KINDS = {
     "timestamp": "timestamp",
     "timestamptz": "timestamptz",
 }
-READABLE = "rpvmf"  # tables, partitioned ones, views, materialised views, foreign tables
-
-_TABLE = """
-SELECT c.oid, c.relkind::text, n.nspname, c.relname
-FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.oid = pg_catalog.to_regclass(%s)
-"""
-_TABLES = """
-SELECT n.nspname, c.relname, pg_catalog.pg_table_is_visible(c.oid)
-FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind::text = ANY(%s) AND n.nspname !~ '^(pg_|information_schema$)' ORDER BY 1, 2
-"""
 _COLUMNS = """
 WITH RECURSIVE below AS (
   SELECT a.attnum, a.attname, a.atttypid AS shown, a.atttypmod AS length, t.oid, t.typtype, t.typbasetype
@@ -71,33 +59,23 @@ def opened_postgres(database: Postgres) -> Iterator[PostgresSource]:
 
 
 def found_table(link: psycopg.Connection[Any], database: Postgres) -> PostgresSource:
-    """Look the table up; a name that is none is a sentence with the nearest one."""
+    """The table in a transaction that has begun."""
     from psycopg import sql
 
-    found = link.execute(_TABLE, (sql.Identifier(*database.path).as_string(link),)).fetchone()
-    if found is None:
-        rows = link.execute(_TABLES, (list(READABLE),)).fetchall()
-        known = [name for _, name, visible in rows if visible] + [f"{schema}.{name}" for schema, name, _ in rows]
-        near = did_you_mean(database.table, known)
-        raise BadTable(
-            f"The database has no table {database.table!r}. "
-            f"{near or (f'It has: {shorten(known)}. ' if known else 'It has no tables. ')}".strip()
-        )
-    number, form, schema, name = found
-    if form not in READABLE:
-        raise BadTable(f"{database.table!r} is no table or view of the database. Give one that holds rows.")
+    number, *path = located(link, database)
     columns = link.execute(_COLUMNS, (number,)).fetchall()
-    fields = tuple(Field(each, KINDS.get(kind), shown) for each, kind, shown in columns)
-    return PostgresSource(link, database, sql.Identifier(schema, name), fields)
+    fields = tuple(Field(each, KINDS.get(kind), shown, kind) for each, kind, shown in columns)
+    return PostgresSource(link, database, sql.Identifier(*path), fields)
 
 
 @dataclass(frozen=True)
 class Field:
-    """A column: its name, what its values are here (None where they have no text), and its type in sentences."""
+    """A column of a table."""
 
     name: str
-    kind: str | None
-    shown: str
+    kind: str | None  # what its values are here; None where they have no text
+    shown: str  # its type, for sentences
+    base: str  # its type as the catalogue names it, below any domain
 
 
 @dataclass(frozen=True, eq=False)

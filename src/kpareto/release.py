@@ -23,6 +23,7 @@ from kpareto.measure import Measure, Model
 from kpareto.measures import make
 from kpareto.partition import Partition
 from kpareto.places import Place, format_of
+from kpareto.postgres import Postgres
 from kpareto.queries import UniqueRows
 from kpareto.recoded import STAR, Handling, Recoded, recode, shown_labels
 from kpareto.spark import SparkTable, is_frame
@@ -211,8 +212,11 @@ def _formula_remarks(formulas: Mapping[str, int], how: Handling) -> list[str]:
 
 
 def _digest(source: object, choice: Choice) -> str:
-    """The hash of the input; of a frame with cells that have no text (lists, bytes) its columns with a role count."""
-    if not isinstance(source, SparkTable) and not is_frame(source):  # all columns together are all rows
+    """The hash of the input; only columns with a role count where others have no text (lists, bytes).
+
+    And where the rows are in a database: all columns together would bring every row over the line.
+    """
+    if not isinstance(source, Postgres | SparkTable) and not is_frame(source):
         with suppress(BadTable):
             return fingerprint(source)
     schema = choice.table.schema

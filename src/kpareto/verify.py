@@ -22,6 +22,8 @@ from typing import Any
 
 from kpareto.counting import QUASI, Class, Counted, Labels, count
 from kpareto.errors import BadInput, Unsafe
+from kpareto.postgres import Postgres
+from kpareto.postgres_count import count_table
 
 STAR = "*"  # every quasi-identifier of a masked row
 
@@ -36,12 +38,15 @@ class Verified:
     unchecked: tuple[str, ...]  # each claim that cannot be
 
 
-def verify(release: str | PathLike[str], certificate: object) -> Verified:
-    """Raise Unsafe, naming the first bad class, unless the released file holds what the certificate claims.
+def verify(release: str | PathLike[str] | Postgres, certificate: object) -> Verified:
+    """Raise Unsafe, naming the first bad class, unless the released file or table holds what the certificate claims.
 
     ``certificate`` is the path of its JSON, the parsed JSON, or an object with ``public`` and ``confidential``.
     """
     public, _ = parts(certificate)
+    if isinstance(release, Postgres):
+        with _whole():
+            return check(count_table(release, public["release"]), certificate, release.table)
     if not Path(release).exists():
         raise BadInput(f"There is no release {str(release)!r}. Give the file that the certificate belongs to.")
     with _whole():

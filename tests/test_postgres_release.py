@@ -1,0 +1,444 @@
+"""Releases inside PostgreSQL: one transaction that leaves a verified table, or nothing at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kpareto import cli
+from kpareto.errors import BadInput, BadJob, BadTable, Unsafe
+from kpareto.partition import Suppression
+from kpareto.postgres import LOST, Postgres
+from kpareto.postgres_out import PostgresRows, TablePlace
+from kpareto.recoded import Handling
+from kpareto.release import Release, release, settled
+from kpareto.stored import Choice
+from kpareto.verify import verify
+from tests.postgres_server import PASSWORD, Server, put
+from tests.releases import as_rows, chosen, people, rows_of
+from tests.strategies import Case, cases, recodings, suppressions
+from tests.test_release import LOOSE, cells
+
+pytestmark = pytest.mark.xdist_group("postgres")  # one server serves them all
+
+PEOPLE = {"name": "text", "age": "integer", "sex": "text", "illness": "text", "note": "text"}
+
+
+@pytest.fixture
+def base(server: Server) -> Iterator[str]:
+    """The address of a fresh database."""
+    with server.database() as url:
+        yield url
+
+
+def rows(table: pa.Table) -> list[tuple[Any, ...]]:
+    """The rows of an Arrow table."""
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def stored(url: str, times: int = 3) -> Postgres:
+    """The people as a table."""
+    return put(url, "people", PEOPLE, rows(people(times)))
+
+
+def tables(server: Server, url: str) -> set[str]:
+    """All tables of a database, temporary ones of every session too."""
+    found = server.ask(url, "SELECT relname FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace "
+                            "WHERE relkind = 'r' AND nspname !~ '^(pg_catalog|pg_toast|information_schema)'")  # fmt: skip
+    return {name for (name,) in found}
+
+
+def test_a_table_becomes_a_table(server: Server, base: str) -> None:
+    """The same rows as a file would have, identifiers as tokens, types kept where nothing was recoded."""
+    database = stored(base)
+    choice = chosen(database)
+    found = release(choice, database, "people_anon", handling=Handling(identifiers="token"))
+    public = found.certificate.public
+    assert public["engine"] == public["counted_by"]
+    assert public["engine"].startswith("PostgreSQL 1")
+    assert (public["release"]["format"], public["release"]["sha256"]) == ("table", None)
+    assert found.path is None
+    assert found.data is None
+    written = server.ask(base, "SELECT name, age, sex, illness, note FROM people_anon")
+    with tempfile.TemporaryDirectory() as name:
+        release(chosen(people()), people(), Path(name) / "out.csv")
+        wanted = [tuple(row.values()) for row in cells(Path(name) / "out.csv")]
+    assert Counter(row[1:] for row in written) == Counter(wanted)
+    tokens = [row[0] for row in written]
+    assert len(set(tokens)) == 120
+    assert {len(token) for token in tokens} == {32}
+    assert verify(Postgres(base, "people_anon"), found.certificate) == found.verified
+    assert tables(server, base) == {"people", "people_anon"}
+    dropped = release(choice, database, 'public."odd name %s"')
+    assert list(dropped.certificate.public["release"]["columns"]) == ["age", "sex", "illness", "note"]
+    assert verify(Postgres(base, '"odd name %s"'), dropped.certificate).rows == 120
+
+
+def test_types_stay_where_nothing_was_recoded(server: Server, base: str) -> None:
+    """Columns without a role keep any type; numbers and days stay such; other sensitive values become texts."""
+    server.ask(base, "CREATE TABLE people AS SELECT 20 + n % 4 AS age, 'F' AS sex, (n % 3)::numeric(9, 2) / 2 AS illness, 'x' AS name, "
+                     "'{\"a\": 1}'::json AS note, point(1, n) AS spot, NULL::interval AS wait FROM generate_series(1, 60) n")  # fmt: skip
+    database = Postgres(base, "people")
+    found = release(chosen(database, (0, 0)), database, "people_anon")
+    kinds = server.ask(base, "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
+                             "WHERE attrelid = 'people_anon'::regclass AND attnum > 0 ORDER BY attnum")  # fmt: skip
+    assert kinds == [("age", "integer"), ("sex", "text"), ("illness", "numeric"), ("note", "json"), ("spot", "point"), ("wait", "interval")]  # fmt: skip
+    assert found.verified.numbers["l(column=illness)"] == 3
+    assert release(chosen(database, (0, 0)), database).data.num_rows == 60
+
+
+@settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+@given(case=cases(most_columns=2), data=st.data())
+def test_any_release_verifies(server: Server, case: Case, data: st.DataObject) -> None:
+    """Any recoding of any table, with any suppression, has the classes and numbers that a file has."""
+    choice = Choice(case.table, data.draw(recodings(case.table)), data.draw(suppressions()), LOOSE)
+    table = rows_of(case)
+    url = server.url()
+    database = put(url, "case", dict.fromkeys(table.column_names, "text"), rows(table))
+    server.ask(url, "DROP TABLE IF EXISTS out")
+    target = data.draw(st.sampled_from(["out", "out.csv", None]))
+    with tempfile.TemporaryDirectory() as name:
+        place = str(Path(name) / "out.csv") if target == "out.csv" else target
+        try:
+            settled(choice)
+        except Unsafe:
+            with pytest.raises(Unsafe):
+                release(choice, database, place)
+            assert server.ask(url, "SELECT to_regclass('out')") == [(None,)]
+            return
+        found, wanted = release(choice, database, place), release(choice, table)
+        assert found.verified == replace(wanted.verified, unchecked=found.verified.unchecked)
+        if target == "out.csv":
+            written = as_rows(Path(name) / "out.csv").num_rows
+            assert verify(Path(name) / "out.csv", found.certificate) == found.verified
+        elif target is None:
+            written = found.data.num_rows
+            assert Counter(rows(found.data)) == Counter(rows(wanted.data))
+        else:
+            written = int(server.ask(url, "SELECT count(*) FROM out")[0][0])
+            assert Counter(server.ask(url, "SELECT * FROM out")) == Counter(rows(wanted.data))
+            assert verify(Postgres(url, "out"), {"public": found.certificate.public}).rows == written
+    assert written == found.rows
+
+
+def test_order_depends_on_cells_and_seed_alone(server: Server, base: str, tmp_path: Path) -> None:
+    """Rows stored in another order give the same file; another seed another one."""
+    database = stored(base)
+    server.ask(base, "CREATE TABLE turned AS SELECT * FROM people ORDER BY md5(name)")
+    choice = chosen(database)
+    texts = []
+    for table, seed in (("people", 0), ("turned", 0), ("people", 1)):
+        release(choice, Postgres(base, table), tmp_path / "out.csv", handling=Handling(seed=seed))
+        texts.append((tmp_path / "out.csv").read_text())
+    assert texts[0] == texts[1] != texts[2]
+    assert Counter(texts[0].splitlines()) == Counter(texts[2].splitlines())
+
+
+def test_masked_rows_nulls_and_missing_values(server: Server, base: str) -> None:
+    """NULL finds its partner in a join by hashing; masked rows are stars; missing ones go or are a value."""
+    table = people()
+    ages = [None if place % 10 == 0 else age for place, age in enumerate(table["age"].to_pylist())]
+    table = table.set_column(1, "age", pa.array(ages, pa.int64()))
+    database = put(base, "people", PEOPLE, rows(table))
+    wanted = release(chosen(table), table)
+    found = release(chosen(database), database, "dropped")
+    assert found.verified == wanted.verified
+    assert found.rows == 108
+    lone = pa.concat_tables([people(), people(1).slice(0, 30)])
+    few = put(base, "few", PEOPLE, rows(lone))
+    limited = Suppression("below-k", 0.9, 4, "mask")
+    wanted = release(replace(chosen(lone, (0, 0), {"k": 4}), suppression=limited), lone)
+    assert (wanted.suppressed, wanted.rows) == (30, 150)
+    found = release(replace(chosen(few, (0, 0), {"k": 4}), suppression=limited), few, "masked")
+    assert found.verified == wanted.verified
+    assert Counter(server.ask(base, "SELECT * FROM masked")) == Counter(rows(wanted.data))
+
+
+@pytest.mark.parametrize(
+    ("target", "error", "says"),
+    [
+        ("people", BadInput, "would overwrite its own input"),
+        ("public.people", BadInput, "would overwrite its own input"),
+        ("taken", BadInput, "has a table 'taken' already"),
+        ("absent.people", BadInput, 'schema "absent" does not exist'),
+        ("x" * 64, BadInput, "longer than the 63 bytes"),
+        ("a.b.c", BadTable, "is no name of a table"),
+        ("out.parquet", BadJob, "into a table or a .csv file"),
+        ("parts/", BadJob, "into a table or a .csv file"),
+        ("absent/out.csv", BadInput, "there is no folder"),
+    ],
+)
+def test_targets_that_cannot_be(server: Server, base: str, target: str, error: type[Exception], says: str) -> None:
+    """A target that is there already, is the source or cannot be made is a sentence, and nothing is left."""
+    server.ask(base, "CREATE TABLE taken (a int)")
+    database = stored(base)
+    with pytest.raises(error, match=says):
+        release(chosen(database), database, target)
+    assert tables(server, base) == {"people", "taken"}
+
+
+def test_targets_named_like_our_small_tables(server: Server, base: str) -> None:
+    """The temporary tables of the release are called m1 and x; so may the source and the target be."""
+    server.ask(base, "CREATE TABLE m1 AS SELECT 1 AS a")
+    database = stored(base)
+    server.ask(base, "ALTER TABLE m1 RENAME TO m2; ALTER TABLE people RENAME TO m1")
+    choice = chosen(Postgres(base, "m1"))
+    assert release(choice, Postgres(base, "m1"), "x").rows == 120
+    assert server.ask(base, "SELECT count(*) FROM x") == [(120,)]
+    assert database.table == '"people"'
+
+
+def test_unsafe_rows_leave_nothing(server: Server, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table as the database wrote it is counted; one row too few in a class, and it never was."""
+    database = stored(base)
+    choice = chosen(database, limits={"k": 15})
+    real = TablePlace.write
+
+    def careless(place: TablePlace, recoded: Any) -> None:
+        real(place, recoded)
+        place.rows.link.execute(
+            f"UPDATE {place.target.table} SET age = '30-39' WHERE ctid = '(0,1)' AND age <> '30-39'"
+        )  # type: ignore[call-overload]
+        place.rows.link.execute(
+            f"UPDATE {place.target.table} SET age = '20-29' WHERE ctid = '(0,1)' AND age <> '20-29'"
+        )  # type: ignore[call-overload]
+
+    monkeypatch.setattr(TablePlace, "write", careless)
+    with pytest.raises(Unsafe, match="k = 14"):
+        release(choice, database, "people_anon")
+    assert tables(server, base) == {"people"}
+
+
+def test_a_changed_table_no_longer_verifies(server: Server, base: str) -> None:
+    """Somebody who changes a released table is found out by the next count."""
+    database = stored(base)
+    found = release(chosen(database), database, "people_anon")
+    server.ask(base, "DELETE FROM people_anon WHERE ctid = '(0,1)'")
+    with pytest.raises(Unsafe, match="119 rows, and the certificate says 120"):
+        verify(Postgres(base, "people_anon"), found.certificate)
+    server.ask(base, "ALTER TABLE people_anon RENAME COLUMN note TO remark")
+    with pytest.raises(Unsafe, match="has the columns"):
+        verify(Postgres(base, "people_anon"), found.certificate)
+    with pytest.raises(BadTable, match="Did you mean 'people_anon'"):
+        verify(Postgres(base, "people_anom"), found.certificate)
+
+
+def test_a_table_that_changed_since_it_was_read(server: Server, base: str) -> None:
+    """Rows that came after the table was read are noticed, and nothing is left."""
+    database = stored(base)
+    choice = chosen(database)
+    server.ask(base, "UPDATE people SET age = 77 WHERE name = 'n0-20-F'")
+    with pytest.raises(BadTable, match="119 rows to release where the chosen table gives 120"):
+        release(choice, database, "people_anon")
+    server.ask(base, "DELETE FROM people WHERE age = 77")
+    with pytest.raises(BadTable, match="The source has 119 rows"):
+        release(choice, database, "people_anon")
+    assert tables(server, base) == {"people"}
+
+
+def test_rights(server: Server, base: str) -> None:
+    """Who may not make tables is told so; who may not even make temporary ones, too; reading alone needs neither."""
+    database = stored(base)
+    choice = chosen(database)
+    careful = Postgres(base.replace("postgres@", f"careful:{PASSWORD}@", 1), "people")
+    name = base.partition("@/")[2].partition("?")[0]
+    server.ask(
+        base,
+        f"GRANT SELECT ON people TO careful; REVOKE CREATE ON SCHEMA public FROM PUBLIC; GRANT ALL ON DATABASE {name} TO careful",
+    )
+    with pytest.raises(BadInput, match="permission denied for schema public") as told:
+        release(choice, careful, "people_anon")
+    server.ask(base, f"REVOKE ALL ON DATABASE {name} FROM careful, PUBLIC; GRANT CONNECT ON DATABASE {name} TO careful")
+    with pytest.raises(BadInput, match="permission denied to create temporary tables") as again:
+        release(choice, careful, "people_anon")
+    assert chosen(careful).table.rows == 120
+    assert PASSWORD not in f"{told.value}{again.value}"
+    assert tables(server, base) == {"people"}
+    server.ask(base, "REVOKE SELECT ON people FROM careful")
+
+
+def slowed(server: Server, base: str) -> Postgres:
+    """The people as a view that takes a minute to write out, so that there is a middle to be cut off in."""
+    stored(base)
+    lag = "SELECT length(v) FROM pg_sleep(CASE WHEN current_query() LIKE 'CREATE TABLE%' THEN 0.5 ELSE 0 END)"
+    server.ask(base, f"CREATE FUNCTION public.lag(v text) RETURNS int LANGUAGE sql VOLATILE AS $${lag}$$")
+    server.ask(base, "CREATE VIEW slow AS SELECT name, age, sex, illness, lag(note) AS note FROM people")
+    return Postgres(base, "slow")
+
+
+def during(server: Server, base: str) -> int:
+    """Wait until some session makes a table; the number of its process."""
+    busy = "SELECT pid FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'CREATE TABLE%'"
+    while not (found := server.ask(base, busy)):
+        time.sleep(0.02)
+    return int(found[0][0])
+
+
+def test_a_cut_connection_leaves_nothing(server: Server, base: str) -> None:
+    """The session ended by somebody else in the middle of the release: one sentence, no table."""
+    database = slowed(server, base)
+    choice = chosen(Postgres(base, "people"))
+    cutter = threading.Thread(
+        target=lambda: server.ask(base, "SELECT pg_terminate_backend(%s)", [during(server, base)])
+    )
+    cutter.start()
+    with pytest.raises(BadInput) as told:
+        release(choice, database, "people_anon")
+    cutter.join()
+    assert str(told.value) == LOST
+    assert tables(server, base) == {"people"}
+    assert release(choice, Postgres(base, "people"), "people_anon").rows == 120
+
+
+CHILD = """
+import sys
+from kpareto import cli
+sys.exit(cli.main(sys.argv[1:]))
+"""
+JOB = """
+[data]
+source = "{url}"
+table = "{table}"
+[columns.age]
+role = "quasi-identifier"
+hierarchy = {{intervals = [10], from = 20}}
+[columns.sex]
+role = "quasi-identifier"
+[columns.illness]
+role = "sensitive"
+[columns.name]
+role = "identifier"
+[limits]
+k = 5
+[release]
+choose = "k=5"
+target = "public.people_anon"
+"""
+
+
+def job(folder: Path, url: str, table: str = "people") -> Path:
+    """A job that releases the people into a table."""
+    place = folder / "job.toml"
+    place.write_text(JOB.format(url=url, table=table))
+    return place
+
+
+def test_from_job_to_verified_table(
+    server: Server, base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The commands release and verify do all of it, and nothing they print or write has the password."""
+    stored(base)
+    server.ask(base, "GRANT ALL ON SCHEMA public TO careful; GRANT SELECT ON people TO careful")
+    url = base.replace("postgres@", f"careful:{PASSWORD}@", 1)
+    place = job(tmp_path, url)
+    assert cli.main(["release", str(place), "--json", str(tmp_path / "out.json")]) == 0
+    said = capsys.readouterr()
+    assert "Released 120 rows in" in said.out
+    assert "to public.people_anon; verified: k = " in said.out
+    paper = tmp_path / "public.people_anon.certificate.json"
+    assert json.loads(paper.read_text())["public"]["counted_by"].startswith("PostgreSQL")
+    assert json.loads((tmp_path / "out.json").read_text())["files"]["release"] == "public.people_anon"
+    assert cli.main(["verify", url, str(paper), "--table", "people_anon"]) == 0
+    again = capsys.readouterr()
+    assert again.out.startswith("people_anon holds what its certificate claims: 120 rows in")
+    assert cli.main(["release", "-q", str(place)]) == 2
+    twice = capsys.readouterr()
+    assert "has a table 'public.people_anon' already" in twice.err
+    assert cli.main(["release", "-q", str(place), "--target", "other"]) == 0
+    assert cli.main(["release", "-q", str(place), "--target", str(tmp_path / "out.csv")]) == 0
+    assert cli.main(["verify", str(tmp_path / "out.csv"), str(tmp_path / "out.certificate.json")]) == 0
+    assert cli.main(["verify", url, str(paper)]) == 2
+    assert cli.main(["verify", str(tmp_path / "out.csv"), str(paper), "--table", "x"]) == 2
+    rest = capsys.readouterr()
+    assert "Say which one with --table NAME" in rest.err
+    files = [file.read_text() for file in tmp_path.iterdir() if file != place]
+    for text in (said, again, twice, rest, *files):
+        assert PASSWORD not in str(text)
+    assert tables(server, base) == {"people", "people_anon", "other"}
+    server.ask(base, "DROP OWNED BY careful")
+
+
+def test_ctrl_c_cancels_the_query_and_leaves_nothing(server: Server, base: str, tmp_path: Path) -> None:
+    """Status 130, the query is no longer running on the server, and no table is there."""
+    slowed(server, base)
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, "release", "-q", str(job(tmp_path, base, "slow"))],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    busy = during(server, base)
+    os.kill(child.pid, signal.SIGINT)
+    _, told = child.communicate(timeout=60)
+    assert child.returncode == 130, told
+    assert "Traceback" not in told
+    left = server.ask(base, "SELECT count(*) FROM pg_stat_activity WHERE pid = %s AND state = 'active'", [busy])
+    assert left == [(0,)]
+    assert tables(server, base) == {"people"}
+    assert [file.name for file in tmp_path.iterdir()] == ["job.toml"]
+
+
+def test_a_killed_server_leaves_nothing(tmp_path: Path) -> None:
+    """Power cut in the middle of the release: one sentence, and no table when the server is back."""
+    from tests.postgres_server import running
+
+    with running() as server:
+        base = server.url()
+        slowed(server, base)
+        server.ask(base, "CHECKPOINT")  # fsync is off: what is not written may be gone after a kill
+        child = subprocess.Popen(
+            [sys.executable, "-c", CHILD, "release", "-q", str(job(tmp_path, base, "slow"))],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        during(server, base)
+        server.kill()
+        _, told = child.communicate(timeout=60)
+        assert (child.returncode, told) == (2, LOST + "\n")
+        server.start()
+        assert tables(server, base) == {"people"}
+        assert [file.name for file in tmp_path.iterdir()] == ["job.toml"]
+        done: Release = release(chosen(Postgres(base, "people")), Postgres(base, "people"), "people_anon")
+        assert done.rows == 120
+
+
+def test_joins_are_by_hashing(server: Server, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each row looks its values up in small hashed tables; anything else would never end on a large table."""
+    database = stored(base)
+    plans: list[str] = []
+    real = TablePlace.write
+
+    def explained(place: TablePlace, recoded: Any) -> None:
+        found = place.rows.link.execute(f"EXPLAIN {recoded.query()}").fetchall()
+        plans.append("\n".join(line for (line,) in found))
+        real(place, recoded)
+
+    monkeypatch.setattr(TablePlace, "write", explained)
+    release(chosen(database), database, "people_anon")
+    assert plans[0].count("Hash Join") + plans[0].count("Hash Left Join") + plans[0].count("Hash Right Join") == 4
+    assert "Nested Loop" not in plans[0]
+    assert "Merge" not in plans[0]
+
+
+def test_a_value_for_no_value_is_never_one_of_the_values() -> None:
+    """What stands for NULL in the joins is drawn anew for every release."""
+    made = [PostgresRows(None, "").nothing for _ in range(2)]  # type: ignore[arg-type]
+    assert made[0] != made[1]
+    assert min(map(len, made)) > 32
