@@ -38,11 +38,13 @@ def reduced() -> Table:
 @given(
     costs=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=24),
     enough=st.integers(1, 24),
+    objectives=st.integers(1, 3),
 )
-def test_ranks_peel_fronts(costs: list[tuple[int, int, int]], enough: int) -> None:
+def test_ranks_peel_fronts(costs: list[tuple[int, int, int]], enough: int, objectives: int) -> None:
     """Rank by rank the non-dominated rows of what is left; after enough of them the rest share one rank."""
-    rows = np.array(costs, dtype=np.int64)
+    rows = np.array(costs, dtype=np.int64)[:, :objectives]
     found = ranks(rows)
+    assert np.array_equal(ranks((rows - 2) / 7.0), found)  # reals compare as the whole numbers do, below zero too
     left, level = np.arange(len(rows)), 0
     while len(left):
         front = left[non_dominated(rows[left])]
@@ -60,6 +62,43 @@ def test_crowding_prefers_the_lonely() -> None:
     lonely = crowding(values, np.array([0, 0, 0, 0, 1]))
     assert np.isinf(lonely[[0, 3, 4]]).all()
     assert lonely[1] == lonely[2] == pytest.approx(1.5)
+
+
+@settings(max_examples=40)
+@given(
+    values=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=12),
+    levels=st.lists(st.integers(0, 2), min_size=12, max_size=12),
+)
+def test_crowding_is_what_the_paper_says(values: list[tuple[int, int]], levels: list[int]) -> None:
+    """Within each rank and objective: ends infinite, else the gap between both neighbours over the width."""
+    rows, rank = np.array(values, dtype=np.float64), np.array(levels[: len(values)], dtype=np.int64)
+    slow = np.zeros(len(rows))
+    for level in set(rank.tolist()):
+        for column in range(2):
+            inside = sorted(np.flatnonzero(rank == level).tolist(), key=lambda i: rows[i, column])
+            width = rows[inside[-1], column] - rows[inside[0], column] or 1.0
+            slow[[inside[0], inside[-1]]] = np.inf
+            for left, middle, right in zip(inside, inside[1:], inside[2:], strict=False):
+                slow[middle] += (rows[right, column] - rows[left, column]) / width
+    assert crowding(rows, rank) == pytest.approx(slow)
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 999), pairs=st.integers(1, 4), genes=st.integers(1, 7))
+def test_both_children_of_a_pair(seed: int, pairs: int, genes: int) -> None:
+    """One point per pair: the second child has what the first one lacks; then single genes flip."""
+    rng = np.random.default_rng(seed)
+    genomes = rng.integers(0, 2, size=(5, genes)).astype(np.uint8)
+    chosen = rng.integers(0, 5, size=2 * pairs)
+    crossed, flips = rng.random(pairs) < 0.5, rng.random((2 * pairs, genes)) < 0.2
+    state = kernels.seeded(seed)
+    found = kernels.one_point_pairs(genomes, chosen, crossed, flips, state.copy())
+    for i in range(pairs):
+        point = 1 + int(kernels.random_unit(state) * max(genes - 1, 1))
+        one, two = genomes[chosen[i]].tolist(), genomes[chosen[pairs + i]].tolist()
+        cut = point if crossed[i] else genes
+        for place, child in ((i, one[:cut] + two[cut:]), (pairs + i, two[:cut] + one[cut:])):
+            assert found[place].tolist() == [gene ^ int(flip) for gene, flip in zip(child, flips[place], strict=True)]
 
 
 def ranked(excess: list[float], first: list[float], rank: list[int], lonely: list[float]) -> Ranked:

@@ -167,8 +167,11 @@ class Cuts:
 
     def repair(self, genomes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """The nearest valid genomes, (n, genes) int64; of several each is taken with equal chance (IY-10)."""
+        seed = int(rng.integers(2**63))
+        if not len(self.trees.first):  # every string is valid
+            return np.array(genomes, dtype=np.int64)
         fixed = np.array(genomes, dtype=np.uint8)
-        kernels.repair_all(fixed, *self.trees.arrays, kernels.seeded(int(rng.integers(2**63))))
+        kernels.repair_all(fixed, *self.trees.arrays, kernels.seeded(seed))
         return fixed.astype(np.int64)
 
     def sample(self, count: int, rng: np.random.Generator) -> np.ndarray:

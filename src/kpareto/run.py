@@ -37,6 +37,16 @@ from kpareto.whole import whole
 Report = Callable[[int, int], None]  # done, in all
 
 
+def names_of(space: Space, genomes: np.ndarray) -> list[bytes]:
+    """A short name for each genome (n, genes) int64 of a space, different for different ones."""
+    few = isinstance(space, Cuts) or bool((space.genes <= 256).all())
+    small = np.ascontiguousarray(genomes, dtype=np.uint8 if few else np.int64)
+    if small.size == 0:
+        return [b""] * len(small)
+    names: list[bytes] = small.view(f"V{small[0].nbytes}")[:, 0].tolist()
+    return names
+
+
 @dataclass(eq=False)
 class Memo:
     """Numbers of genomes already evaluated, each once; the archive is made of it at the end."""
@@ -45,41 +55,52 @@ class Memo:
     space: Space
     places: dict[bytes, int] = field(default_factory=dict)
     genomes: list[np.ndarray] = field(default_factory=list)
-    parts: list[Numbers] = field(default_factory=list)
-    _joined: Numbers | None = None
+    _room: Numbers | None = None  # rows of numbers, with room for more at the end
 
     def __len__(self) -> int:
         return len(self.places)
 
-    def missing(self, genomes: np.ndarray) -> np.ndarray:
+    def missing(self, genomes: np.ndarray, names: Sequence[bytes] | None = None) -> np.ndarray:
         """The genomes not evaluated yet, each once, in the order of first appearance."""
-        fresh: dict[bytes, np.ndarray] = {}
-        for genome in genomes:
-            key = genome.tobytes()
-            if key not in self.places and key not in fresh:
-                fresh[key] = genome
-        return np.array(list(fresh.values()), dtype=np.int64).reshape(-1, genomes.shape[1])
+        known = self.places
+        new = [
+            (name, place)
+            for place, name in enumerate(names_of(self.space, genomes) if names is None else names)
+            if name not in known
+        ]
+        first = dict(reversed(new))  # a name that comes again keeps its first place
+        return genomes[sorted(first.values())]
 
     def add(self, genomes: np.ndarray, numbers: Numbers) -> None:
         """Remember evaluated genomes, one row of numbers each."""
-        start = len(self.places)
-        for offset, genome in enumerate(genomes):
-            self.places[genome.tobytes()] = start + offset
+        start, end = len(self.places), len(self.places) + len(genomes)
+        self.places.update(zip(names_of(self.space, genomes), range(start, end), strict=True))
         self.genomes.append(genomes)
-        self.parts.append(replace(numbers, which=numbers.which + start))
-        self._joined = None
+        if self._room is None or end > len(self._room.which):
+            # Twice the room each time it is full: joining all parts after each addition would cost their square.
+            old, empty = self.all(), numbers.take(np.zeros(max(1024, end), dtype=np.int64))
+            self._room = join([old, empty], len(self.problem.objectives))
+        for room, part in zip(_columns(self._room), _columns(numbers), strict=True):
+            room[start:end] = part
+        self._room.which[start:end] += start
 
     def all(self) -> Numbers:
         """Everything evaluated, one row per genome, in the order of evaluation."""
-        if self._joined is None:
-            self._joined = join(self.parts, len(self.problem.objectives))
-            self.parts = [self._joined]
-        return self._joined
+        if self._room is None:
+            return join([], len(self.problem.objectives))
+        return Numbers(*(column[: len(self.places)] for column in _columns(self._room)))
 
-    def numbers(self, genomes: np.ndarray) -> Numbers:
+    def numbers(self, genomes: np.ndarray, names: Sequence[bytes] | None = None) -> Numbers:
         """The numbers of genomes that were all evaluated, in their order."""
-        places = np.array([self.places[genome.tobytes()] for genome in genomes], dtype=np.int64)
-        return replace(self.all().take(places), which=np.arange(len(genomes)))
+        given = names_of(self.space, genomes) if names is None else names
+        found = self.all().take(np.array([self.places[name] for name in given], dtype=np.int64))
+        return replace(found, which=np.arange(len(genomes)))
+
+
+def _columns(numbers: Numbers) -> tuple[np.ndarray, ...]:
+    return (
+        numbers.which, numbers.thresholds, numbers.values, numbers.keys, numbers.feasible, numbers.suppressed,
+    )  # fmt: skip
 
 
 def run(
@@ -105,7 +126,8 @@ def run(
     try:
         genomes = np.ascontiguousarray(next(moves), dtype=np.int64)
         while True:
-            fresh = memo.missing(genomes)
+            names = names_of(space, genomes)
+            fresh = memo.missing(genomes, names)
             if budget is not None and len(memo) + len(fresh) > budget:
                 note = f"the budget of {budget:,} evaluations is spent"
                 break
@@ -113,7 +135,7 @@ def run(
                 memo.add(fresh, known.recall(fresh, problem, space) if known else problem.evaluate(space, fresh))
             if report is not None:
                 report(len(memo), budget or 0)
-            genomes = np.ascontiguousarray(moves.send(memo.numbers(genomes)), dtype=np.int64)
+            genomes = np.ascontiguousarray(moves.send(memo.numbers(genomes, names)), dtype=np.int64)
     except StopIteration:
         pass
     except (KeyboardInterrupt, Stopped):

@@ -8,6 +8,7 @@ also cuts at the borders of columns and anywhere in free columns (LU-10), ``one-
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -35,6 +36,7 @@ def operator_of(crossover: str) -> int:
     return OPERATORS[crossover]
 
 
+@lru_cache(maxsize=8)  # crossovers ask for it again and again
 def gene_columns(space: Cuts) -> np.ndarray:
     """The column of each gene: (genes,) int64."""
     return np.repeat(np.arange(len(space.hierarchies)), np.diff(space.gene_at)).astype(np.int64)
@@ -72,7 +74,7 @@ def cross(
     children = first.copy()
     state = stream(rng)
     made = kernels.cross_all(operator, points, first, second, children, space.free_genes, gene_columns(space), state)
-    if operator in (kernels.TRAD, kernels.ONE_POINT):
+    if operator in (kernels.TRAD, kernels.ONE_POINT) and len(space.trees.first):
         kernels.repair_all(children, *space.trees.arrays, state)
     return children.astype(np.int64), made
 
@@ -81,9 +83,9 @@ def mutate(space: Cuts, genomes: np.ndarray, rng: np.random.Generator, rate: flo
     """Flip each gene with a chance of ``rate``, then repair: (n, genes) int64."""
     if not 0 <= rate <= 1:
         raise BadJob(f"The mutation rate is {rate!r}. Give a share from 0 to 1.")
-    flips = rng.random(genomes.shape) < rate
-    changed = np.where(flips, 1 - np.asarray(genomes), genomes)
-    return space.repair(changed, rng) if flips.any() else np.asarray(changed, dtype=np.int64)
+    flips = (rng.random(genomes.size) < rate).reshape(genomes.shape)
+    changed = np.asarray(genomes, dtype=np.int64) ^ flips
+    return space.repair(changed, rng) if flips.any() else changed
 
 
 def immigrate(space: Cuts, genomes: np.ndarray, rng: np.random.Generator, rate: float = 0.1) -> np.ndarray:

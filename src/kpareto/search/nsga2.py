@@ -19,7 +19,7 @@ from kpareto.preference import achievement
 from kpareto.problem import Numbers
 from kpareto.search import Moves
 from kpareto.space import Space
-from kpareto.variation import Crossover, Start, cross, first_genomes, mutate, operator_of
+from kpareto.variation import Crossover, Start, cross, first_genomes, mutate, operator_of, stream
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Preference:
 class Members:
     """Genomes with what they are compared by, one row each."""
 
-    genomes: np.ndarray  # (n, genes) int64
+    genomes: np.ndarray  # (n, genes) uint8
     costs: np.ndarray  # (n, objectives) int64 or float64, lower is better, for dominance
     values: np.ndarray  # (n, objectives) float64, for crowding
     excess: np.ndarray  # (n,) float64, how far from feasible; 0 and below: feasible (GE-6: f2)
@@ -50,16 +50,18 @@ class Members:
 
     def take(self, places: np.ndarray) -> Members:
         """Some of them."""
-        return Members(
-            self.genomes[places], self.costs[places], self.values[places], self.excess[places], self.first[places]
-        )
+        costs = self.costs[places]
+        values = costs if self.values is self.costs else self.values[places]
+        return Members(self.genomes[places], costs, values, self.excess[places], self.first[places])
 
     def join(self, other: Members) -> Members:
         """Both, one after the other."""
+        costs = np.concatenate((self.costs, other.costs))
+        same = self.values is self.costs and other.values is other.costs
         return Members(
             np.concatenate((self.genomes, other.genomes)),
-            np.concatenate((self.costs, other.costs)),
-            np.concatenate((self.values, other.values)),
+            costs,
+            costs if same else np.concatenate((self.values, other.values)),
             np.concatenate((self.excess, other.excess)),
             np.concatenate((self.first, other.first)),
         )
@@ -119,10 +121,11 @@ class Nsga2:
     def members(self, genomes: np.ndarray, numbers: Numbers) -> Members:
         """Genomes with what they are compared by: the problem's objectives, or f1 and f2 of the preference."""
         wish = self.preference
+        genomes = genomes.astype(np.uint8)
         if wish is None:
             excess = np.where(numbers.feasible, 0.0, 1.0 + numbers.suppressed)
             return Members(genomes, numbers.keys, numbers.values, excess, numbers.keys[:, 0].astype(np.float64))
-        first = achievement(numbers.values[:, list(wish.losses)], wish.point)
+        first = achievement(numbers.values[:, wish.losses], wish.point)
         excess = wish.k - numbers.values[:, wish.size]
         excess = np.where(numbers.feasible, excess, np.maximum(excess, 0.0) + 1.0 + numbers.suppressed)
         both = np.stack((first, excess), axis=1)
@@ -131,17 +134,20 @@ class Nsga2:
     def breed(self, space: Cuts, parents: Ranked, rng: np.random.Generator) -> np.ndarray:
         """As many children as there are parents: tournaments, one-point crossover of pairs, mutation."""
         half = self.population // 2
-        mothers, fathers = (tournament(parents, half, rng) for _ in range(2))
-        ones, twos = parents.members.genomes[mothers], parents.members.genomes[fathers]
-        state = rng.bit_generator.state
-        left, _ = cross(space, ones, twos, rng, self.crossover)
+        chosen = tournament(parents, half, rng, rounds=2)
+        genomes = parents.members.genomes
         if self.crossover == "one-point" and bool(space.free_genes.all()):
-            right = ones + twos - left  # the same cut seen from the other parent
-        else:
-            rng.bit_generator.state = state
-            right, _ = cross(space, twos, ones, rng, self.crossover)
-        crossed = (rng.random(half) < self.crossover_rate)[:, None]
-        children = np.concatenate((np.where(crossed, left, ones), np.where(crossed, right, twos)))
+            state, crossed = stream(rng), rng.random(half) < self.crossover_rate
+            flips = (rng.random(2 * half * genomes.shape[1]) < self.mutation).reshape(2 * half, -1)
+            children = kernels.one_point_pairs(genomes, chosen, crossed, flips, state)
+            return space.repair(children, rng) if flips.any() else children
+        ones, twos = genomes[chosen[:half]], genomes[chosen[half:]]
+        before = rng.bit_generator.state
+        left, _ = cross(space, ones, twos, rng, self.crossover)
+        rng.bit_generator.state = before  # the same cuts seen from the other parent
+        right, _ = cross(space, twos, ones, rng, self.crossover)
+        apart = (rng.random(half) < self.crossover_rate)[:, None]
+        children = np.concatenate((np.where(apart, left, ones), np.where(apart, right, twos)))
         return mutate(space, children, rng, self.mutation)
 
     def survivors(self, everyone: Members) -> Ranked:
@@ -154,57 +160,31 @@ class Nsga2:
 
 def ranks(costs: np.ndarray, enough: int | None = None) -> np.ndarray:
     """Non-dominated ranks of costs (n, objectives): (n,) int64; once ``enough`` are ranked, the rest share the last."""
-    # Places in the order of each objective: whole numbers that compare as the costs do.
-    placed = np.stack([np.unique(column, return_inverse=True)[1] for column in costs.T], axis=1)
-    return kernels.dominance_ranks(placed.astype(np.int64), len(costs) if enough is None else enough)
+    if costs.dtype == np.float64:
+        # The bits of a real number, read as a whole number, compare as the reals do once the negative ones are turned.
+        words = (costs + 0.0).view(np.int64)
+        costs = words ^ ((words >> 63) & np.int64(2**63 - 1))
+    return kernels.dominance_ranks(
+        np.ascontiguousarray(costs, dtype=np.int64), len(costs) if enough is None else enough
+    )
 
 
 def crowding(values: np.ndarray, rank: np.ndarray) -> np.ndarray:
     """Crowding distance within each rank (Deb et al. 2002): (n,) float64, infinite at the ends."""
-    distance = np.zeros(len(values))
-    for objective in range(values.shape[1]):
-        column = values[:, objective].astype(np.float64)
-        order = np.lexsort((column, rank))
-        sorted_rank, sorted_values = rank[order], column[order]
-        change = np.flatnonzero(np.diff(sorted_rank)) + 1
-        starts = np.concatenate(([0], change))
-        ends = np.concatenate((change, [len(order)])) - 1
-        width = sorted_values[ends] - sorted_values[starts]
-        spread = np.repeat(np.where(width > 0, width, 1.0), ends - starts + 1)
-        gap = np.zeros(len(order))
-        gap[1:-1] = (sorted_values[2:] - sorted_values[:-2]) / spread[1:-1]
-        gap[starts] = gap[ends] = np.inf
-        distance[order] += gap
-    return distance
+    return kernels.crowding_distances(np.ascontiguousarray(values, dtype=np.float64), rank)
 
 
-def tournament(ranked: Ranked, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Winners of binary tournaments (GE-6): (count,) int64 places.
+def tournament(ranked: Ranked, count: int, rng: np.random.Generator, rounds: int = 1) -> np.ndarray:
+    """Winners of binary tournaments (GE-6), round after round: (rounds * count,) int64 places.
 
     Both feasible: lower rank, then lonelier. One feasible: that one. None: less excess, then the first value, then
     lonelier. Otherwise by chance.
     """
-    one, two = rng.integers(len(ranked.rank), size=(2, count))
-    coin = np.where(rng.random(count) < 0.5, -1.0, 1.0)
-    excess, first = ranked.members.excess, ranked.members.first
-    fits_one, fits_two = excess[one] <= 0, excess[two] <= 0
-    lonelier = np.sign(_finite(ranked.crowding[two]) - _finite(ranked.crowding[one]))
-    crowded = _first_told(np.sign(ranked.rank[one] - ranked.rank[two]).astype(np.float64), lonelier, coin)
-    missed = _first_told(np.sign(excess[one] - excess[two]), np.sign(first[one] - first[two]), lonelier, coin)
-    verdict = np.where(fits_one & fits_two, crowded, np.where(fits_one, -1.0, np.where(fits_two, 1.0, missed)))
-    return np.where(verdict <= 0, one, two)
-
-
-def _finite(distance: np.ndarray) -> np.ndarray:
-    return np.minimum(distance, 1e300)
-
-
-def _first_told(*verdicts: np.ndarray) -> np.ndarray:
-    """The first verdict that is not a draw."""
-    told = verdicts[-1]
-    for verdict in reversed(verdicts[:-1]):
-        told = np.where(verdict != 0, verdict, told)
-    return told
+    drawn = [(rng.integers(len(ranked.rank), size=2 * count), rng.random(count)) for _ in range(rounds)]
+    pairs = np.concatenate([pairs.reshape(2, count) for pairs, _ in drawn], axis=1)
+    chance = np.concatenate([chance for _, chance in drawn])
+    told = ranked.members
+    return kernels.tournament_winners(pairs, chance, ranked.rank, ranked.crowding, told.excess, told.first)
 
 
 def groups_of(space: Cuts, genome: np.ndarray) -> Mapping[str, int]:
