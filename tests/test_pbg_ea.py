@@ -21,6 +21,10 @@ from kpareto.space import Lattice
 from tests.strategies import Case, cases
 
 SEEDS = 20
+# Runs of r9c on the replication hierarchies differ by 0.054 (14 true boxes), so the mean of 20 of them, 0.911 for the
+# first 20 seeds and 0.864 to 0.911 over ten such twenties, tells little. The mean of 200 is 0.884 ± 0.004; as a mean of
+# 20, the specification's 0.861 lies 1.9 standard errors below it.
+MORE_SEEDS = {("replication", "r9c"): 200}
 
 
 @cache
@@ -77,13 +81,11 @@ ROWS = [
 def test_representation_ratio_as_in_the_specification(
     preset: str, row: str, objectives: tuple[str, ...], epsilons: tuple[float, ...] | None, expected: tuple[float, ...]
 ) -> None:
-    """The mean share of true boxes found in 20 runs is that of SPEC A.5, within 0.03."""
+    """The mean share of true boxes found in 20 runs (200 in one case) is that of SPEC A.5, within 0.03."""
     made, numbers = counted(preset, objectives)
-    runs = [run(made, numbers, epsilons, seed) for seed in range(SEEDS)]
+    runs = [run(made, numbers, epsilons, seed) for seed in range(MORE_SEEDS.get((preset, row), SEEDS))]
     ratio = float(np.mean([seen.ratio for seen, _ in runs]))
-    # With 14 true boxes and a deviation of 0.07 from run to run, r9c differs by more: 0.91 here, 0.86 there.
-    near = 0.06 if (preset, row) == ("replication", "r9c") else 0.03
-    assert ratio == pytest.approx(expected[preset == "replication"], abs=near)
+    assert ratio == pytest.approx(expected[preset == "replication"], abs=0.03)
     assert all(evaluated <= 2500 for _, evaluated in runs)
 
 
