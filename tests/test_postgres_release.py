@@ -104,7 +104,7 @@ def test_types_stay_where_nothing_was_recoded(server: Server, base: str) -> None
 
 
 @settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 @given(case=cases(most_columns=2), data=st.data())
 def test_any_release_verifies(server: Server, case: Case, data: st.DataObject) -> None:

@@ -111,21 +111,29 @@ class PostgresSource:
 
     def roll_up(self, wanted: Sequence[str]) -> Rolled:
         """The distinct rows of the table over the wanted columns."""
+        return self._rolled(fetched(self.link, self._waiting(wanted), len(wanted) + 1), wanted)
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[Rolled]:
+        """The same rows piece by piece."""
+        for piece in pieces(self.link, self._waiting(wanted), len(wanted) + 1):
+            yield self._rolled(piece, wanted)
+
+    def _waiting(self, wanted: Sequence[str]) -> sql.Composed:
+        """The rows that wait in the database, or what makes them."""
         from psycopg import sql
 
-        kept = self.kept.pop(tuple(wanted), None)
-        query = self._query(wanted) if kept is None else sql.SQL("SELECT * FROM {}").format(kept)
-        answer = fetched(self.link, query, len(wanted) + 1)
-        if kept is not None:
-            self.link.execute(sql.SQL("DROP TABLE {}").format(kept))
+        kept = self.kept.get(tuple(wanted))
+        return self._query(wanted) if kept is None else sql.SQL("SELECT * FROM {}").format(kept)
+
+    def _rolled(self, answer: pa.Table, wanted: Sequence[str]) -> Rolled:
+        import pyarrow as pa
+
         columns = []
         for place, name in enumerate(wanted):
             coded = encode(answer.column(place), name)
             words = spelled(coded.texts, self._field(name))
             raw = None if coded.spelled is None else Spelled(coded.spelled.raw, words)
             columns.append(replace(coded, texts=words, spelled=raw))
-        import pyarrow as pa
-
         return Rolled(tuple(columns), numpy_of(answer.column(len(wanted)).cast(pa.int64()).combine_chunks()))
 
     def unique(self, wanted: Sequence[str]) -> tuple[int, int, int]:
@@ -187,6 +195,14 @@ def cleaned(column: sql.Identifier, kind: str | None) -> sql.Composed:
 def fetched(link: psycopg.Connection[Any], query: sql.Composable, columns: int) -> pa.Table:
     """The answer to a query, every value as text; an empty text and no value differ."""
     import pyarrow as pa
+
+    nothing = pa.table({f"v{place}": pa.array([], pa.string()) for place in range(columns)})
+    return pa.concat_tables([nothing, *pieces(link, query, columns)])
+
+
+def pieces(link: psycopg.Connection[Any], query: sql.Composable, columns: int) -> Iterator[pa.Table]:
+    """The same, some thousands of rows at a time."""
+    import pyarrow as pa
     from psycopg import sql
     from pyarrow import csv
 
@@ -209,7 +225,6 @@ def fetched(link: psycopg.Connection[Any], query: sql.Composable, columns: int) 
                 f"The table holds text that is not Unicode ({error}). Correct it in the database."
             ) from error
 
-    pieces = [pa.table({name: pa.array([], pa.string()) for name in names})]
     waiting: list[bytes] = []
     size = 0
     with link.cursor() as cursor, cursor.copy(sql.SQL("COPY ({}) TO STDOUT (FORMAT csv)").format(query)) as answer:
@@ -217,9 +232,10 @@ def fetched(link: psycopg.Connection[Any], query: sql.Composable, columns: int) 
             waiting.append(bytes(row))
             size += len(row)
             if size > PIECE:
-                pieces.append(parsed(waiting))
+                yield parsed(waiting)
                 waiting, size = [], 0
-    return pa.concat_tables([*pieces, *([parsed(waiting)] if waiting else [])])
+    if waiting:
+        yield parsed(waiting)
 
 
 def spelled(values: pa.Array, column: Field) -> pa.Array:
