@@ -38,6 +38,12 @@ class Cluster:
                 os.kill(process, signal.SIGKILL)
         self.workers[worker].wait(30)
 
+    def kill_master(self) -> None:
+        """The master is gone at once."""
+        if self.master is not None:
+            self.master.kill()
+            self.master.wait(30)
+
     def start(self, name: str, *command: str) -> subprocess.Popen[bytes]:
         """Start a part of the cluster; what it says goes to a file."""
         import pyspark

@@ -187,5 +187,5 @@ def test_failures_of_spark_say_what_to_do(spark: SparkSession) -> None:
     assert "Raise spark.executor.memory" in why(RuntimeError("x\njava.lang.OutOfMemoryError: Java heap space"))
     assert "fewer columns" in why(RuntimeError("... is bigger than spark.driver.maxResultSize 1024.0 MiB"))
     assert first_line(RuntimeError("An error occurred while calling o1.x\n: java.io.IOException: torn.\n\tat")) == (
-        ": java.io.IOException: torn"
+        "java.io.IOException: torn"
     )

@@ -176,7 +176,7 @@ def first_line(error: BaseException) -> str:
     """The first line of an error that says something."""
     lines = [line.strip() for line in str(error).splitlines()]
     told = [line for line in lines if line and not line.startswith("An error occurred while calling")]
-    return (told[0] if told else type(error).__name__).rstrip(".:")
+    return (told[0] if told else type(error).__name__).strip(".: ")
 
 
 def _java_error() -> type[Any]:
