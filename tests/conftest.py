@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -40,9 +41,11 @@ def tiny() -> Table:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local Spark, one for all tests of a process."""
     java()
+    interrupted = signal.getsignal(signal.SIGINT)
     session = local_session(str(tmp_path_factory.mktemp("warehouse")))
     yield session
     session.stop()
+    signal.signal(signal.SIGINT, interrupted)  # Spark's own asks the session
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from kpareto.shell import protect
 from kpareto.sources import opened
 from kpareto.spark import SparkTable
 from kpareto.spark_work import first_line, why
+from kpareto.texts import Rolled
 from tests.doors import bits
 from tests.sparks import made, to_spark
 
@@ -77,6 +79,23 @@ def test_distinct_rows_are_counted_before_they_are_fetched(spark: SparkSession) 
         assert looked.value == 100
     assert not source.kept  # type: ignore[attr-defined]
     assert spark._jsparkSession.sharedState().cacheManager().isEmpty()
+
+
+def test_rows_come_in_pieces(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pieces hold every distinct row once."""
+    monkeypatch.setattr("kpareto.spark.PIECE", 10)
+    frame = to_spark(spark, made())
+    wanted = ["text", "float"]
+    with opened(frame) as source:
+        whole = source.roll_up(wanted)
+        pieces = list(source.batches(wanted))  # type: ignore[attr-defined]
+    assert len(pieces) == -(-len(whole.weights) // 10)
+
+    def rows(found: Rolled) -> list[tuple[object, ...]]:
+        columns = [[None if at < 0 else c.texts[at].as_py() for at in c.codes.tolist()] for c in found.columns]
+        return list(zip(*columns, found.weights.tolist(), strict=True))
+
+    assert Counter(rows(whole)) == Counter(row for piece in pieces for row in rows(piece))
 
 
 def test_equal_texts_are_equal_letter_by_letter(spark: SparkSession) -> None:
@@ -182,7 +201,7 @@ def test_a_wrong_address_is_a_sentence() -> None:
 def test_failures_of_spark_say_what_to_do(spark: SparkSession) -> None:
     """Errors of the query name it; errors of the cluster say what to look after."""
     wrong = spark.sql("SELECT raise_error('the tape is torn') AS x FROM range(3)")
-    with pytest.raises(BadTable, match=r"^The rows cannot be rolled up by Spark: .*the tape is torn"):
+    with pytest.raises(BadTable, match=r"^The distinct rows cannot be counted by Spark: .*the tape is torn"):
         read(wrong, Schema(quasi=("x",)))
     assert "Raise spark.executor.memory" in why(RuntimeError("x\njava.lang.OutOfMemoryError: Java heap space"))
     assert "fewer columns" in why(RuntimeError("... is bigger than spark.driver.maxResultSize 1024.0 MiB"))

@@ -17,9 +17,9 @@ from tests.releases import people
 from tests.spark_cluster import Cluster, cluster
 from tests.sparks import QUICK, java
 
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.cluster]
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.cluster, pytest.mark.timeout(900)]
 
-PATIENCE = 200  # seconds for what takes five on an idle machine
+PATIENCE = 400  # seconds for what takes twenty on an idle machine
 
 JOB = """
 [data]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 SCHEME = "spark://"
+PIECE = 200_000  # distinct rows that are fetched together, where they are fetched in pieces
 # Only these hold one value that has a text; nested and binary values, intervals and variants have none.
 PLAIN = re.compile(
     r"^(boolean|tinyint|smallint|int|bigint|float|double|decimal|date|timestamp|time|string|char|varchar)(?![a-z])"
@@ -78,7 +79,8 @@ class SparkSource:
     """A frame of Spark, rolled up by its own cluster."""
 
     frame: DataFrame
-    kept: dict[tuple[str, ...], DataFrame] = field(default_factory=dict)  # counted groups that are still to be fetched
+    # Groups that the cluster keeps until they are fetched, and how many there are.
+    kept: dict[tuple[str, ...], tuple[DataFrame, int]] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -91,16 +93,30 @@ class SparkSource:
         The cluster keeps the groups, so that ``roll_up`` does not read the table again.
         """
         with spelled_out("The distinct rows cannot be counted by Spark"):
-            self.kept[tuple(wanted)] = groups = self._groups(wanted).persist()
-            return attended(self.frame.sparkSession, groups.count)
+            groups = self._groups(wanted).persist()
+            self.kept[tuple(wanted)] = groups, 0
+            count = attended(self.frame.sparkSession, groups.count)
+        self.kept[tuple(wanted)] = groups, count
+        return count
 
     def roll_up(self, wanted: Sequence[str]) -> Rolled:
         """The distinct rows of the frame over the wanted columns."""
-        groups = self.kept.get(tuple(wanted))
         with spelled_out("The rows cannot be rolled up by Spark"):
-            asked = self._groups(wanted) if groups is None else groups
-            answer = attended(self.frame.sparkSession, asked.toArrow)
+            groups = self.kept[tuple(wanted)][0] if tuple(wanted) in self.kept else self._groups(wanted)
+            answer = attended(self.frame.sparkSession, groups.toArrow)
         return rolled(answer, wanted)
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[Rolled]:
+        """The same rows in pieces, told apart by a hash."""
+        if tuple(wanted) not in self.kept:
+            self.distinct(wanted)
+        groups, count = self.kept[tuple(wanted)]
+        pieces = -(-count // PIECE)
+        hashed = f"pmod(xxhash64({', '.join(f'v{place}' for place in range(len(wanted)))}), {pieces}L)"
+        for piece in range(pieces):
+            with spelled_out("The rows cannot be rolled up by Spark"):
+                answer = attended(self.frame.sparkSession, groups.where(f"{hashed} = {piece}").toArrow)
+            yield rolled(answer, wanted)
 
     def unique(self, wanted: Sequence[str]) -> tuple[int, int, int]:
         """All rows, those that no other row equals over the wanted columns, and the distinct ones."""
@@ -117,7 +133,7 @@ class SparkSource:
     def close(self) -> None:
         """Let the cluster forget the groups."""
         while self.kept:
-            _, groups = self.kept.popitem()
+            _, (groups, _) = self.kept.popitem()
             with suppress(Exception):  # a cluster that is gone has forgotten them
                 groups.unpersist()
 

@@ -6,6 +6,7 @@ A cluster that has lost all its executors waits for new ones for ever; here the 
 from __future__ import annotations
 
 import secrets
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -64,6 +65,7 @@ def _started(master: str | None) -> SparkSession:
         builder = builder.master(master)
     if master is not None and master.startswith("local"):
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
+    interrupted = signal.getsignal(signal.SIGINT)
     try:
         return builder.getOrCreate()
     except (PySparkException, OSError, _java_error()) as error:
@@ -71,6 +73,10 @@ def _started(master: str | None) -> SparkSession:
             f"Spark does not start on {master or 'the cluster of its settings'!r} ({first_line(error)}). It needs "
             "Java 17 or newer (on Debian: apt-get install default-jre-headless) and a cluster that answers."
         ) from error
+    finally:
+        # Spark answers Ctrl-C with a call to the session, also when that is long stopped; we cancel our work ourselves.
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, interrupted)
 
 
 def attended(session: SparkSession, work: Callable[[], Answer]) -> Answer:
