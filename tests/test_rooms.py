@@ -89,6 +89,7 @@ ROOMS = [
     "remarks",
     "verify",
     "stored",
+    "applied",
     "certificate",
     "held",
     "recoded",
@@ -115,7 +116,11 @@ ROOMS = [
 
 # Rooms that may use less than what stands before them.
 # The verifier shares no code with what it verifies.
-ONLY = {"counting": {"errors"}, "verify": {"errors", "counting", "postgres", "postgres_count"}, "__init__": {"_version"}}
+ONLY = {
+    "counting": {"errors"},
+    "verify": {"errors", "counting", "postgres", "postgres_count"},
+    "__init__": {"_version"},
+}
 
 VAGUE = {"utils", "util", "helpers", "helper", "core", "base", "common", "manager", "misc", "tools"}
 LONGEST = 450  # lines of a file

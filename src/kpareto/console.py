@@ -76,15 +76,15 @@ class Bar:
         progress.update(task, completed=self.done, pace=self.pace())
 
     def pace(self) -> str:
-        """The rate so far, and the time that remains at that rate: ``1,250/s, 0:12 left``."""
-        rate = self.done / max(self.clock() - self.began, 1e-9)
+        """The rate and the time that remains at that rate: ``1,250/s, 0:12 left``; at first the time that passed."""
+        passed = self.clock() - self.began
+        if self.done == 0:
+            return f"{_clock(passed)} so far"
+        rate = self.done / max(passed, 1e-9)
         text = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.2g}/s"
-        if self.total is None or rate == 0:
+        if self.total is None or rate < 0:
             return text
-        minutes, seconds = divmod(max(0, round((self.total - self.done) / rate)), 60)
-        hours, minutes = divmod(minutes, 60)
-        clock = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
-        return f"{text}, {clock} left"
+        return f"{text}, {_clock((self.total - self.done) / rate)} left"
 
     def close(self) -> None:
         """Take the bar off the screen."""
@@ -105,6 +105,12 @@ class Bar:
         )
         progress.start()
         return progress, progress.add_task(self.title, total=self.total, completed=self.done, pace="")
+
+
+def _clock(seconds: float) -> str:
+    minutes, left = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
 
 
 @contextmanager

@@ -32,6 +32,7 @@ Answer = TypeVar("Answer")
 Ask = Callable[[str], "duckdb.DuckDBPyRelation"]  # runs a query
 Report = Callable[[int, int], None]  # done, in all
 HELD = "kpareto_held"  # the engine's table of distinct rows: v0, v1, …, weight
+LEAST = 64_000_000  # bytes below which the engine cannot even spill
 TICK = 0.1  # seconds between two looks at a query that runs
 
 FOLDER = "kpareto-rows-"  # temporary folders: this, the process that made it, and a random end
@@ -84,7 +85,7 @@ def engine(memory: int | None = None) -> Iterator[Engine]:
             "autoload_known_extensions": "false",
             "preserve_insertion_order": "false",
             "temp_directory": name,
-            **({} if memory is None else {"memory_limit": f"{memory // 1000} KB"}),
+            **({} if memory is None else {"memory_limit": f"{max(memory, LEAST) // 1000} KB"}),
         }
         with duckdb.connect(":memory:", config=settings) as connection:
             # Without a bar there is no number to ask for; it is not drawn.
@@ -264,7 +265,7 @@ def asked(file: Scan, engine: Engine, answer: Callable[[str], Answer]) -> Answer
         if cells is None or not cells.skip:  # with empty lines in front it mistakes where lines end
             return answer(file.rows)
     except duckdb.OutOfMemoryException as error:
-        raise _no_room(file.shown, error) from error
+        raise no_room(repr(file.shown), error) from error
     except duckdb.Error as error:
         if cells is None:
             raise _damaged(Path(file.shown), error) from error
@@ -274,18 +275,18 @@ def asked(file: Scan, engine: Engine, answer: Callable[[str], Answer]) -> Answer
     try:
         return answer(_rows(plain(cells, engine.folder / "plain.csv")))
     except duckdb.OutOfMemoryException as error:
-        raise _no_room(file.shown, error) from error
+        raise no_room(repr(file.shown), error) from error
     except duckdb.Error as error:
         reason = str(error).partition("\n")[0]
         raise BadTable(f"File {file.shown!r} cannot be read ({reason}). Write it again as plain CSV.") from error
 
 
-def _no_room(shown: str, error: Exception) -> BadTable:
+def no_room(shown: str, error: Exception) -> BadTable:
+    """The sentence for an engine that has neither memory nor disk left."""
     disk = "temp_directory" in str(error) or "disk" in str(error).lower()
     where = "into memory and the folder for temporary files" if disk else "into the memory that may be used"
     return BadTable(
-        f"The distinct rows of {shown!r} do not fit {where}. "
-        'Give more memory (memory = "4 GB"), or fewer columns a role.'
+        f'The distinct rows of {shown} do not fit {where}. Give more memory (memory = "4 GB"), or fewer columns a role.'
     )
 
 

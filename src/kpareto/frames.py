@@ -22,7 +22,7 @@ from kpareto.builders import load
 from kpareto.coarse import check_first, coarsened
 from kpareto.delimited import Csv
 from kpareto.errors import BadJob, BadTable, shorten
-from kpareto.files import Engine, Report, engine, file_digest
+from kpareto.files import Engine, Report, engine, file_digest, no_room
 from kpareto.grouped import Held, Numbered, held, numbered
 from kpareto.hierarchy import Hierarchy, flat
 from kpareto.memory import VALUE, allowed, size_text
@@ -147,10 +147,16 @@ def _counted(
                 own.append(stack.enter_context(engine(memory)))
             return own[0]
 
-        found = held(rows, wish.wanted, start, progress)
-        if not found.distinct:
-            raise BadTable(f"The table has no rows, only the columns {shorten(rows.columns)}. Give at least one row.")
-        yield found, start
+        try:
+            found = held(rows, wish.wanted, start, progress)
+            if not found.distinct:
+                named = shorten(rows.columns)
+                raise BadTable(f"The table has no rows, only the columns {named}. Give at least one row.")
+            yield found, start
+        except Exception as error:
+            if type(error).__name__ == "OutOfMemoryException":  # the engine's, which need not be loaded
+                raise no_room("the table", error) from error
+            raise
 
 
 def _whole(found: Held, wish: Wish) -> Table:
@@ -163,7 +169,7 @@ def _whole(found: Held, wish: Wish) -> Table:
     table = replace(_table(wish, columns, rolled.weights), spelled=_spelled(columns))
     if wish.hierarchies is None:
         return replace(table, domain=wish.domain)
-    return table.bind(_loaded(table, wish.hierarchies), wish.domain)
+    return table.bind(loaded(table, wish.hierarchies), wish.domain)
 
 
 def _spelled(columns: Mapping[str, Coded]) -> dict[str, Spelled]:
@@ -171,7 +177,7 @@ def _spelled(columns: Mapping[str, Coded]) -> dict[str, Spelled]:
     return {n: c.spelled for n, c in columns.items() if c.spelled is not None and len(c.spelled.raw) <= MOST_SPELLED}
 
 
-def _loaded(table: Table, given: Mapping[str, object] | Sequence[Hierarchy]) -> dict[str, Hierarchy]:
+def loaded(table: Table, given: Mapping[str, object] | Sequence[Hierarchy]) -> dict[str, Hierarchy]:
     """Hierarchies by column; rules, files and frames are made into one with the values of the column."""
     named = given if isinstance(given, Mapping) else {each.name: each for each in given}
     found = {}
@@ -297,6 +303,21 @@ def _narrowed(numbers: Numbered, wish: Wish, admission: Admission, need: Need) -
         words += f" {name!r} begins at level {level} of {height}."
     table = replace(table, dropped=numbers.rows - left, missing=wish.missing, domain=wish.domain, remarks=(said, words))
     return coarsened(table, first) if first else replace(table, leaf_counts=None)
+
+
+def read_merged(
+    source: object, wish: Wish, cuts: Sequence[np.ndarray], encoding: str = "utf-8", memory: str | int | None = None
+) -> Table:
+    """All rows of a source merged by cuts of their hierarchies: each stands at the first leaf of its groups.
+
+    The engine merges them, so no more rows come into memory than the cuts have classes.
+    """
+    with _counted(source, wish, encoding, Admission(memory), None) as (found, start):
+        numbers = numbered(start(), found, wish.blank)
+        left = numbers.complete_rows() if wish.missing == "drop" else numbers.rows
+        wish.check_missing(dict(zip(wish.wanted, numbers.lost, strict=True)), numbers.rows, left)
+        _, fetch = _merged(numbers, wish, _profiled(numbers, wish), cuts)
+        return replace(fetch(), dropped=numbers.rows - left, missing=wish.missing, domain=wish.domain)
 
 
 def _merged(

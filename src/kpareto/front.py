@@ -335,6 +335,7 @@ class Front:
         """What a notebook shows: the first two objectives as a picture, the points as a table."""
         made = self.provenance
         proof = "complete: no trade-off is missing" if made.complete else "not complete: points may be missing"
+        proof += f"; found on {self.problem.table.sample.words()}" if self.problem.table.sample is not None else ""
         head = f"<p><b>{len(self):,} trade-offs</b> of {counted(self.space.size)} recodings ({proof})</p>"
         picture = ""
         if len(self) and len(self.names) > 1:
@@ -345,19 +346,24 @@ class Front:
         return head + picture + html_table(self.rows())
 
     def to_dict(self) -> dict[str, Any]:
-        """The front as CONTRACT.md describes it."""
+        """The front as CONTRACT.md describes it; where ``search`` has a ``sample``, it is complete of that alone."""
         table, made = self.problem.table, self.provenance
         return {
             "kpareto": __version__,
             "rows": table.rows,
             "distinct": table.distinct,
-            "space": {"kind": self.space.kind, "size": self.space.size},
+            "space": {
+                "kind": self.space.kind,
+                "size": self.space.size,
+                **({"first": first} if (first := {h.name: h.first for h in table.hierarchies if h.first}) else {}),
+            },
             "search": {
                 "method": made.method,
                 "evaluated": made.evaluated,
                 "complete": made.complete,
                 "seed": made.seed,
                 "seconds": round(made.seconds, 3),
+                **({"sample": dict(vars(table.sample))} if table.sample is not None else {}),
                 **({"note": made.note} if made.note else {}),
                 **({"details": dict(made.details)} if made.details else {}),
             },

@@ -70,7 +70,7 @@ def _genome(point: Mapping[str, Any], space: Space) -> list[int]:
     if "genome" in point:
         return [int(gene) for gene in point["genome"]]
     levels = point["levels"]
-    return [int(levels[hierarchy.name]) for hierarchy in space.hierarchies]
+    return [int(levels[hierarchy.name]) - hierarchy.first for hierarchy in space.hierarchies]
 
 
 def _provenance(search: Mapping[str, Any]) -> Provenance:

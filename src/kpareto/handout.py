@@ -23,7 +23,7 @@ from kpareto.queries import UniqueRows
 from kpareto.recoded import Handling
 from kpareto.release import Release, release
 from kpareto.remarks import Context, FrontFacts, Remark, SearchFacts, remarks
-from kpareto.shell import choose_point, protect, refuse_overwriting, search_front, write_json
+from kpareto.shell import choose_point, protect, read_problem, refuse_overwriting, search_front, write_json
 from kpareto.stored import store
 from kpareto.verify import Verified, parts, verify
 from kpareto.whole import write_whole
@@ -113,7 +113,7 @@ def release_job(
         raise BadJob("There is no file to release to. Add target under [release] in the job, or give --target FILE.")
     place = job.destination(job.target)
     protect(job, path, json_file)
-    front = found or search_front(job, job.problem(), quiet)
+    front = found or search_front(job, read_problem(job, quiet), quiet)
     if len(front) == 0:
         raise Unsafe("No recoding meets the limits, so nothing is released. Relax them, or allow more suppression.")
     point = choose_point(front, job.choose or ("k=5" if "k" in front.names else "knee"))
@@ -151,7 +151,7 @@ def write_papers(done: Release, point: Point, place: Path, limits: Mapping[str, 
     }
     done.certificate.write(files["certificate"])
     done.certificate.write_public(files["public"])
-    store(point, limits, done.origin).write(files["recoding"])
+    store(done.choice or point, limits, done.origin).write(files["recoding"])
     return files
 
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from kpareto.builders import load
+from kpareto.admission import Admission
 from kpareto.errors import BadJob, BadSchema, did_you_mean
-from kpareto.frames import Missing, read
+from kpareto.files import Report
+from kpareto.frames import Missing, loaded, read
 from kpareto.hierarchy import Hierarchy
 from kpareto.measure import MAKERS, read_spec
 from kpareto.partition import RULES, Rule, Suppression
@@ -34,6 +35,7 @@ class Column:
     role: str = "plain"
     hierarchy: Any = None  # a path, an inline table, or None
     weight: float = 1.0
+    first: int = 0  # the level to read from where rows must come in coarser
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class Job:
     choose: str | None = None
     target: str | None = None
     release: Mapping[str, Any] = field(default_factory=dict)  # further settings of the release
+    admission: Admission = field(default_factory=Admission)  # how much may come in
 
     def path(self, name: str) -> Path:
         """A path of the job, from the job's folder."""
@@ -126,43 +129,52 @@ class Job:
             return Postgres(self.source, self.table_name)
         return self.path(self.source)
 
-    def table(self) -> Table:
+    def table(self, progress: Report | None = None) -> Table:
         """The rolled-up table with its hierarchies."""
         schema = self.schema()
-        if self.embedded and not any(column.hierarchy is not None for column in self.columns.values()):
+        own = any(column.hierarchy is not None for column in self.columns.values())
+        if self.embedded and not own and self.admission.coarsen == "needed":
             from kpareto.datasets import adult_schema, adult_table
 
             target, sensitive = self._adult_roles()
             if schema.quasi == adult_schema(self.preset or "default", target, sensitive).quasi:
                 found = adult_table(self.preset or "default", target=target, sensitive=sensitive, domain=self.domain)
                 return replace(found, schema=schema)
-        plain = read(
+        given = self.admission
+        return read(
             self.rows_source(),
             schema,
             self.missing,
             self.missing_values,
-            None,
+            self.forms(schema),
             self.domain or "observed",
             self.encoding,
+            memory=given.memory,
+            too_many=given.too_many,
+            first=given.first,
+            coarsen=given.coarsen,
+            sample=given.sample,
+            seed=given.seed,
+            progress=progress,
         )
-        return plain.bind(self.hierarchies(plain), self.domain or "observed")
 
-    def hierarchies(self, table: Table) -> dict[str, Hierarchy]:
-        """The hierarchies named in the job; a column without one keeps its values or shows none of them."""
-        found: dict[str, Hierarchy] = {}
+    def forms(self, schema: Schema) -> dict[str, object]:
+        """What the job gives as hierarchies: files, rules, and those of the embedded table."""
+        found: dict[str, object] = {}
         if self.embedded:
             from kpareto.datasets import adult_hierarchies
 
             known = adult_hierarchies(self.preset or "default")
-            found = {name: known[name] for name in table.schema.quasi if name in known}
+            found = {name: known[name] for name in schema.quasi if name in known}
         for name, column in self.columns.items():
-            if column.hierarchy is None or name not in table.schema.quasi:
-                continue
-            values = table.hierarchies[table.column(name)].leaves
-            counted = dict(zip(values, table.leaf_rows[table.column(name)].tolist(), strict=True))
-            source = column.hierarchy
-            found[name] = load(name, self.path(source) if isinstance(source, str) else source, counted)
+            if column.hierarchy is not None and name in schema.quasi:
+                source = column.hierarchy
+                found[name] = self.path(source) if isinstance(source, str) else source
         return found
+
+    def hierarchies(self, table: Table) -> dict[str, Hierarchy]:
+        """The hierarchies named in the job; a column without one keeps its values or shows none of them."""
+        return loaded(table, self.forms(table.schema))
 
     def suppression(self) -> Suppression:
         """The suppression rule."""
@@ -177,9 +189,9 @@ class Job:
             k = int(self.limits["k"])
         return Suppression(self.rule, self.limit, k, "mask" if self.rows == "mask" else "drop")
 
-    def problem(self, table: Table | None = None) -> Problem:
+    def problem(self, table: Table | None = None, progress: Report | None = None) -> Problem:
         """The table, objectives, limits and suppression rule."""
-        return problem(table or self.table(), self.objectives, self.suppression(), self.limits)
+        return problem(table or self.table(progress), self.objectives, self.suppression(), self.limits)
 
 
 ADULT = """
@@ -239,9 +251,7 @@ def parse_job(text: str, folder: Path, name: str = "the job", changes: Sequence[
         _changed(raw, change)
     check = _Check(name)
     check.keys(raw, "", ("data", "columns", "suppression", "search", "limits", "release"))
-    data = check.part(
-        raw, "data", ("source", "missing", "missing_values", "person", "domain", "preset", "encoding", "table")
-    )
+    data = check.part(raw, "data", (*DATA, *ADMISSION_OPTIONS))
     if "source" not in data:
         raise BadJob(f'{name} has no data.source. Add [data] with source = "people.csv".')
     suppression = check.part(raw, "suppression", ("rule", "limit", "rows"))
@@ -250,6 +260,7 @@ def parse_job(text: str, folder: Path, name: str = "the job", changes: Sequence[
     for spec in limits:
         check.one_of(read_spec(spec)[0], f"limits.{spec}", tuple(MAKERS))
     release = check.part(raw, "release", ("choose", "target", *RELEASE_OPTIONS))
+    columns = _columns(check, raw)
     objectives = search.get("objectives", ["k", "glm"])
     if not isinstance(objectives, list) or not objectives:
         raise BadJob(f'{name}: search.objectives is {objectives!r}. Give a list such as ["k", "glm"].')
@@ -265,7 +276,7 @@ def parse_job(text: str, folder: Path, name: str = "the job", changes: Sequence[
         preset=check.text(data["preset"], "data.preset") if "preset" in data else None,
         encoding=check.text(data.get("encoding", "utf-8"), "data.encoding"),
         table_name=check.text(data["table"], "data.table") if "table" in data else None,
-        columns=_columns(check, raw),
+        columns=columns,
         rule=cast(Rule, check.one_of(suppression.get("rule", "cap-max-k"), "suppression.rule", RULES)),
         limit=check.number(suppression.get("limit", 0.0), "suppression.limit"),
         rows=check.one_of(suppression.get("rows", "drop"), "suppression.rows", ("drop", "mask")),
@@ -279,9 +290,20 @@ def parse_job(text: str, folder: Path, name: str = "the job", changes: Sequence[
         choose=check.text(release["choose"], "release.choose") if "choose" in release else None,
         target=check.text(release["target"], "release.target") if "target" in release else None,
         release={key: release[key] for key in RELEASE_OPTIONS if key in release},
+        admission=_admission(check, data, columns),
     )
 
 
+def _admission(check: _Check, data: Mapping[str, Any], columns: Mapping[str, Column]) -> Admission:
+    first = {name: column.first for name, column in columns.items() if column.first}
+    try:
+        return Admission(first=first, **{key: data[key] for key in ADMISSION_OPTIONS if key in data})
+    except BadJob as error:
+        raise BadJob(f"{check.name}, [data]: {error}") from error
+
+
+DATA = ("source", "missing", "missing_values", "person", "domain", "preset", "encoding", "table")
+ADMISSION_OPTIONS = ("memory", "too_many", "coarsen", "sample", "seed")
 SEARCH_OPTIONS = ("ties", "depth", "population", "grid", "crossover", "duplicates", "threads", "preference", "mutation")
 RELEASE_OPTIONS = ("identifiers", "order", "seed", "formulas", "representative", "certificate", "report", "recoding")
 
@@ -292,7 +314,7 @@ def _columns(check: _Check, raw: Mapping[str, Any]) -> dict[str, Column]:
         where = f"columns.{name}"
         if not isinstance(given, dict):
             raise BadJob(f'{check.name}: {where} is {given!r}. Write [{where}] with role = "quasi-identifier", say.')
-        check.keys(given, where, ("role", "hierarchy", "weight"))
+        check.keys(given, where, ("role", "hierarchy", "weight", "first"))
         hierarchy = given.get("hierarchy")
         if hierarchy is not None and not isinstance(hierarchy, str | dict):
             raise BadJob(
@@ -303,6 +325,7 @@ def _columns(check: _Check, raw: Mapping[str, Any]) -> dict[str, Column]:
             check.one_of(given.get("role", "plain"), f"{where}.role", ROLES),
             hierarchy,
             check.number(given.get("weight", 1.0), f"{where}.weight"),
+            check.whole(given.get("first", 0), f"{where}.first", 0),
         )
     return found
 

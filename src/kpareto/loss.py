@@ -8,7 +8,7 @@ that is suppressed, dropped or masked, loses all its cells; an empty release has
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce, wraps
 from math import gcd, lcm, log2
@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from kpareto.coarse import declared, ends, starts
 from kpareto.errors import BadJob, did_you_mean, shorten
 from kpareto.measure import Better, Number, Trend, named, read_sum, spell, spell_sum, trends
 from kpareto.partition import Partition, Rule
@@ -150,10 +151,19 @@ def _remembered(function: Callable[[Table, int], ColumnLoss]) -> Callable[[Table
     def look(table: Table, column: int) -> ColumnLoss:
         columns = known.setdefault(table, {})
         if column not in columns:
-            columns[column] = function(table, column)
+            coarse = table.hierarchies[column].coarse is not None
+            columns[column] = _by_groups(function, table, column) if coarse else function(table, column)
         return columns[column]
 
     return look
+
+
+def _by_groups(function: Callable[[Table, int], ColumnLoss], table: Table, column: int) -> ColumnLoss:
+    """The loss of a column that came in by groups: what those groups lose counts, as in the declared hierarchy."""
+    hierarchy = table.hierarchies[column]
+    start, end = starts(hierarchy), ends(hierarchy)
+    loss = function(declared(table), column)
+    return replace(loss, of_runs=lambda first, last: loss.of_runs(start[first], end[last]))
 
 
 def run_ends(cut: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

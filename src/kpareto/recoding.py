@@ -44,9 +44,12 @@ class Recoding:
         )
 
     def describe(self) -> dict[str, int | list[list[str]]]:
-        """Per column the level, or the first and last leaf of each group (CONTRACT: levels, cuts)."""
+        """Per column the level, or the first and last leaf of each group (CONTRACT: levels, cuts).
+
+        Levels are those of the declared hierarchy, also where the rows came in coarser.
+        """
         if self.levels is not None:
-            return {h.name: level for h, level in zip(self.hierarchies, self.levels, strict=True)}
+            return {h.name: h.first + level for h, level in zip(self.hierarchies, self.levels, strict=True)}
         return {
             h.name: [[h.leaves[first], h.leaves[last]] for first, last in runs_of(cut)]
             for h, cut in zip(self.hierarchies, self.cuts, strict=True)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from kpareto.applied import on_all_rows
 from kpareto.certificate import Certificate, Facts, Warned, certify
 from kpareto.delimited import Csv
 from kpareto.errors import BadInput, BadTable, Unsafe
@@ -46,6 +47,7 @@ class Release:
     remarks: tuple[str, ...] = ()  # what had to be done otherwise than asked, and what to look out for
     warnings: tuple[Warned, ...] = ()
     origin: Origin | None = None  # what a stored recoding should know of the source
+    choice: Choice | None = None  # what was released, on all rows of the source
 
     @property
     def rows(self) -> int:
@@ -76,7 +78,9 @@ def release(
     """
     chosen, how = as_choice(choice, limits), handling or Handling()
     _check_target(target, source)
+    chosen, applied = on_all_rows(chosen, source, encoding, how.missing_values)
     found, remarks = settled(chosen)
+    remarks += [] if applied is None else [applied.sentence()]
     with opened_rows(source, encoding, chosen.table.spelled) as rows:
         _check_rows(chosen, rows.count())
         with rows.place(target) as place:
@@ -98,7 +102,9 @@ def release(
             )  # fmt: skip
             certificate, verified, warned = _Work(chosen, found, recoded, facts).tried(place, warnings)
             data = place.data(recoded)
-    return Release(certificate, found, verified, place.path, data, formulas, tuple(remarks), tuple(warned), origin)
+    return Release(
+        certificate, found, verified, place.path, data, formulas, tuple(remarks), tuple(warned), origin, chosen
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,6 +63,18 @@ def checkpoint_of(job: Job, path: str) -> Path:
     return Path(path).parent / f"{name}.checkpoint.npz" if path != "adult" else Path("adult.checkpoint.npz")
 
 
+def read_problem(job: Job, quiet: bool) -> Problem:
+    """Read the job's table with a progress bar, and say how it came in."""
+    began = time.perf_counter()
+    with progress("Reading", 100, quiet) as advance:
+        found = job.problem(progress=_difference(advance))
+    seconds = time.perf_counter() - began
+    remark(f"Read {found.table.rows:,} rows ({found.table.distinct:,} distinct) in {seconds:.1f} s.", quiet)
+    for sentence in found.table.remarks:
+        remark(sentence, quiet)
+    return found
+
+
 def search_front(job: Job, problem: Problem, quiet: bool, checkpoint: Path | None = None) -> Front:
     """Run the job's search with a progress bar."""
     check_method(job.method, job.space)
@@ -120,10 +132,7 @@ def front(
         remark(f"Going on from {checkpoint.name}.", quiet)
     else:
         remark("There is no checkpoint to go on from; starting anew.", quiet)
-    began = time.perf_counter()
-    problem = job.problem()
-    seconds = time.perf_counter() - began
-    remark(f"Read {problem.table.rows:,} rows ({problem.table.distinct:,} distinct) in {seconds:.1f} s.", quiet)
+    problem = read_problem(job, quiet)
     stopped: Cancelled | None = None
     try:
         found = search_front(job, problem, quiet, checkpoint)
@@ -219,8 +228,11 @@ def sentence(found: Front) -> str:
     text = f"{words} of {size_text(found.space.size)} recodings; {counted}; the last columns are {shape}."
     if len(found) == 0:
         text = f"No recoding of {size_text(found.space.size)} meets the limits; {counted}."
+    sample = found.problem.table.sample
+    if sample is not None:
+        text += f" Found on {sample.words()}: the numbers are those of the sample."
     if made.complete:
-        return f"{text} Complete: no trade-off is missing."
+        return f"{text} Complete{' of the sample' if sample else ''}: no trade-off is missing."
     return f"{text} Not complete: {made.note or 'a heuristic search may have missed points'}."
 
 

@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from kpareto._version import __version__
+from kpareto.coarse import declared, declared_recoding
 from kpareto.errors import BadInput, BadJob
 from kpareto.hierarchy import Hierarchy, make_tree, runs_of
 from kpareto.loss import cell_loss
@@ -72,6 +73,8 @@ def as_choice(given: object, limits: Mapping[str, float] | None = None) -> Choic
             suppression = Suppression("below-k", suppression.limit, int(threshold), suppression.rows)
         own = cast(Mapping[str, float], getattr(given, "limits", None) or {})
         found = Choice(cast(Table, given.table), cast(Recoding, given.recoding), suppression, own)  # type: ignore[attr-defined]
+    # What is released and stored is told by the hierarchies that were declared, however coarse the rows came in.
+    found = replace(found, table=declared(found.table), recoding=declared_recoding(found.recoding))
     if limits is None:
         return found
     return replace(found, limits={**found.limits, **limits})

@@ -47,8 +47,8 @@ def _column(made: Partition, place: int, discretion: Discretion, labels: tuple[s
     used = np.flatnonzero(kept_rows)
     return ColumnPart(
         hierarchy.name,
-        level,
-        hierarchy.height,
+        None if level is None else level + hierarchy.first,
+        hierarchy.height + hierarchy.first,
         len(hierarchy.leaves) if discretion.confidential else None,
         len(used),
         int(cut[-1]) + 1 == len(hierarchy.leaves),
