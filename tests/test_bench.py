@@ -16,14 +16,19 @@ from kpareto.bench.bars import BARS
 from kpareto.bench.clock import Line, Time, apart, best, machine, peak_bytes
 from kpareto.bench.cuts import populations, random_cut
 from kpareto.bench.fronts import wide_table
+from kpareto.bench.genetic import counting, replayed
 from kpareto.bench.lattice import with_target
+from kpareto.cuts import make_cuts
 from kpareto.datasets import adult_table
 from kpareto.errors import BadJob
 from kpareto.loss import lm
 from kpareto.partition import Suppression
 from kpareto.problem import problem
 from kpareto.rollup import Wanted
+from kpareto.sampling import sample_rows
+from kpareto.score import Score
 from kpareto.search.exact import exact_front, neighbours
+from kpareto.search.genitor import Settings, genitor
 from kpareto.space import Lattice
 from kpareto.table import Table
 
@@ -185,6 +190,28 @@ def test_populations_get_better() -> None:
     kept = populations(table, counter, np.random.default_rng(1), 24)
     losses = [counter.count(genomes).ints[:, -1].mean() for genomes in kept]
     assert losses[0] > losses[1] > losses[2]
+
+
+def test_a_replayed_run_does_everything_but_scoring() -> None:
+    """What is timed as everything else is the same run, child for child, without a single new score."""
+    table = sample_rows(adult_table("lunacek_92"), 2_000, 1)
+    score = Score(table, make_cuts(table.hierarchies), {"glm": 1}, 15)
+    settings = Settings(60, "trad", immigrants=0.1)
+    done = genitor(score, 3_000, 1, settings)
+    again = replayed(score, 3_000, settings, done)
+    assert again.population.tobytes() == done.population.tobytes()
+    assert again.state["stream"].tobytes() == done.state["stream"].tobytes()
+    assert again.state["tallies"].tolist() == done.state["tallies"].tolist()
+    assert again.evaluations == done.evaluations > again.distinct > 60
+
+
+def test_counting_is_told_from_everything_else() -> None:
+    """The first part is there where work counts recodings, and only there."""
+    judged = problem(adult_table(), ["k", "glm"], 0.01)
+    lattice = Lattice(judged.table.hierarchies)
+    nodes = lattice.levels(np.arange(64))
+    assert counting(lambda: [judged.evaluate(lattice, nodes) for _ in range(10)])[0] > 0.0
+    assert counting(lambda: sum(range(100_000)))[0] == 0.0
 
 
 def by_hand(table: Table, levels: np.ndarray, allowed: int) -> tuple[int, float]:

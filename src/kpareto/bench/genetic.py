@@ -1,22 +1,31 @@
-"""Benchmarks of the genetic searches: the papers' whole budgets, everything included but compiling."""
+"""Benchmarks of the genetic searches: the papers' whole budgets, everything included but compiling.
+
+Each line also says how the processor time divides between counting recodings and everything else: ranking, crossover,
+mutation, repair, the memo of what was seen, the archive.
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 
 from kpareto.bench.clock import Line, best, peak_bytes
 from kpareto.cuts import make_cuts, make_order
 from kpareto.datasets import adult_table
+from kpareto.front import Front
 from kpareto.partition import Suppression
-from kpareto.problem import problem
+from kpareto.problem import Numbers, Problem, problem
 from kpareto.run import run
 from kpareto.sampling import sample_rows
 from kpareto.score import Score
 from kpareto.search.genitor import Result, Settings, genitor, iyengar, lunacek
 from kpareto.search.improve import improve
 from kpareto.search.nsga2 import Nsga2, Preference
+from kpareto.space import Space
 from kpareto.variation import Crossover
 
 ANNEALED = {10: 0.2347, 50: 0.3425, 250: 0.4430}  # least LM found by annealing (SPEC A.7), for the notes
@@ -29,12 +38,56 @@ def _genitor(score: Score, budget: int, settings: Settings, bar: str, quick: boo
         last[:] = [genitor(score, budget, 1, settings)]
 
     genitor(score, settings.population + 500, 1, settings)  # loads compiled code, but does not take minutes
-    time = best(work, 1, warm=False)
+    took = best(work, 1, warm=False)
     found = last[0]
     loss = next(iter(score.losses))
-    note = f"{loss} {found.value:.6g} at k = {score.k}, {found.distinct:,} distinct recodings scored"
+    other = best(lambda: replayed(score, budget, settings, found), 1, warm=False).cpu
+    note = f"{loss} {found.value:.6g} at k = {score.k}; " + _divided(
+        took.cpu - other, found.distinct, other, int(found.state["tallies"][2])
+    )
     what = f"GENITOR, {budget:,} evaluations, {len(score.space.genes)} bits, {loss}"
-    return [Line(what, time, budget, "evaluations", False, 1, "" if quick else bar, note, peak_bytes())]
+    return [Line(what, took, budget, "evaluations", False, 1, "" if quick else bar, note, peak_bytes())]
+
+
+def replayed(score: Score, budget: int, settings: Settings, done: Result) -> Result:
+    """A run again whose memo knows every score beforehand, so that all but the scoring is done, step for step.
+
+    The roll-ups of the table, made once for each chunk of children, count as everything else here.
+    """
+    begun = genitor(score, settings.population, 1, settings).state
+    inside = np.zeros_like(done.state["inside"])
+    inside[: len(begun["population"])] = 1
+    tallies = begun["tallies"].copy()
+    tallies[0] = done.distinct
+    memo = {name: done.state[name] for name in ("packed", "known", "table")}
+    return genitor(score, budget, 1, settings, resume={**begun, **memo, "inside": inside, "tallies": tallies})
+
+
+def counting(work: Callable[[], object]) -> tuple[float, float]:
+    """Processor seconds of some work on a Problem: counting recodings, and everything else."""
+    spent = [0.0]
+    evaluate = Problem.evaluate
+
+    def timed(self: Problem, space: Space, genomes: np.ndarray, threads: int | None = None) -> Numbers:
+        began = time.process_time()
+        found = evaluate(self, space, genomes, threads)
+        spent[0] += time.process_time() - began
+        return found
+
+    with patch.object(Problem, "evaluate", timed):
+        began = time.process_time()
+        work()
+        total = time.process_time() - began
+    return spent[0], total - spent[0]
+
+
+def _divided(counted: float, recodings: int, other: float, children: int) -> str:
+    """How processor time divides; a child that was seen before costs the second part only."""
+    return (
+        f"counting {counted:.2f} s of CPU ({recodings:,} distinct recodings, {1e6 * counted / recodings:.0f} µs each), "
+        f"everything else {other:.2f} s ({children:,} children, {1e6 * other / children:.1f} µs each), "
+        f"{other / max(counted, 1e-9):.2f} x the counting"
+    )
 
 
 def genitor_30000(quick: bool) -> list[Line]:
@@ -75,29 +128,23 @@ def nsga2_50000(quick: bool) -> list[Line]:
     judged = problem(table, ["k", "nwp", "necd"], Suppression("none"))
     generations = 5 if quick else 500
     seeds = np.zeros((1, len(space.genes)), dtype=np.int64)
-    notes: list[str] = []
+    last: list[Front] = []
 
     def work() -> None:
         search = Nsga2(preference=Preference((0.2, 1.0), 5), seeds=seeds, generations=generations)
-        front = run(judged, space, search, None, 1)
-        answer = front.prefer(k=5, nwp=0.2, necd=1.0)
-        notes[:] = [f"nwp {answer.values['nwp']:.4f}, {front.provenance.evaluated:,} distinct recodings counted"]
+        last[:] = [run(judged, space, search, None, 1)]
+        last[0].prefer(k=5, nwp=0.2, necd=1.0)
 
-    time = best(work, 1 if quick else 3)
+    repeats = 1 if quick else 3
+    took = best(work, repeats)
+    counted, other = min((counting(work) for _ in range(repeats)), key=sum)
+    front = last[0]
+    note = f"nwp {front.prefer(k=5, nwp=0.2, necd=1.0).values['nwp']:.4f}; " + _divided(
+        counted, front.provenance.evaluated, other, 100 * (generations + 1)
+    )
     what = f"NSGA-II, {100 * generations:,} evaluations, {len(space.genes)} bits"
-    return [
-        Line(
-            what,
-            time,
-            100 * generations,
-            "evaluations",
-            False,
-            2,
-            "" if quick else "nsga2-50000",
-            notes[0],
-            peak_bytes(),
-        )
-    ]
+    bar = "" if quick else "nsga2-50000"
+    return [Line(what, took, 100 * generations, "evaluations", False, 2, bar, note, peak_bytes())]
 
 
 def improve_lm(quick: bool) -> list[Line]:
@@ -113,11 +160,11 @@ def improve_lm(quick: bool) -> list[Line]:
         def work(score: Score = score, found: list[Result] = found) -> None:
             found[:] = [improve(score, 1, restarts=1 if quick else 6, patience=2 if quick else 60)]
 
-        time = best(work, 1, warm=False)
+        took = best(work, 1, warm=False)
         note = f"lm {found[0].value:.4f}, by annealing {known}"
         lines.append(
             Line(
-                f"recutting, 157 bits, k = {k}", time, found[0].evaluations, "columns", False, 1, "", note, peak_bytes()
+                f"recutting, 157 bits, k = {k}", took, found[0].evaluations, "columns", False, 1, "", note, peak_bytes()
             )
         )
     return lines
