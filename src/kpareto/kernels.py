@@ -18,6 +18,9 @@ import math
 import numpy as np
 from numba import njit
 
+# How every loop is compiled. Nobody calls them from C, and the entries for it would take time to compile.
+compiled = njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+
 # Suppression rules (SPEC A.0.5), in the order of partition.RULES.
 NONE, BELOW_K, CAP_MAX_K, CAP_THRESHOLD, CONSTRAINT = range(5)
 
@@ -30,7 +33,7 @@ INTS = 7
 DISTINCT, ENTROPY, T_EQUAL, T_ORDERED, ALPHA, BETA, ENHANCED_BETA, DELTA, RECURSIVE, MINORITY, OWN = range(11)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def raise_last(keys, counts, hists, size, mask, merge, to):
     """Raise the column in the lowest field by one level, in place; returns the new number of classes.
 
@@ -71,14 +74,18 @@ def raise_last(keys, counts, hists, size, mask, merge, to):
     return np.int64(written) + 1
 
 
-@njit(cache=True, nogil=True)
-def rotate(keys, counts, hists, size, bits, total_bits, groups, out_keys, out_counts, out_hists, to):
-    """Move the lowest field (``bits`` wide, ``groups`` values) to the top by a stable counting sort."""
+@compiled
+def rotate(keys, counts, hists, size, bits, total_bits, groups, out_keys, out_counts, out_hists, to, place):
+    """Move the lowest field (``bits`` wide, ``groups`` values) to the top by a stable counting sort.
+
+    to: room for ``size`` places; place: room for one more than ``groups``, uint64 both.
+    """
     mask = (np.int64(1) << bits) - 1
     shift = total_bits - bits
     one = np.uint64(1)
-    place = np.zeros(groups + 1, dtype=np.uint64)
     words = hists.shape[0]
+    for g in range(groups + 1):
+        place[g] = 0
     for i in range(np.uint64(size)):
         place[np.uint64(keys[i] & mask) + one] += one
     for g in range(groups):
@@ -99,16 +106,19 @@ def rotate(keys, counts, hists, size, bits, total_bits, groups, out_keys, out_co
             out[to[i]] = hist[i]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def unpack(hists, i, first, values, lane_bits, out):
     """The histogram of class i: ``values`` counts from packed word ``first`` on, into out."""
-    lanes = 64 // lane_bits
     mask = (np.int64(1) << lane_bits) - 1 if lane_bits < 64 else np.int64(-1)
+    word, shift = first, 0
     for v in range(values):
-        out[v] = (hists[first + v // lanes, i] >> ((v % lanes) * lane_bits)) & mask
+        out[v] = (hists[word, i] >> shift) & mask
+        shift += lane_bits
+        if shift == 64:
+            word, shift = word + 1, 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def class_number(kind, hist, size, totals, rows, parameter):
     """One number about one class from its histogram (values,); definitions in privacy.py and SPEC C.2."""
     values = totals.shape[0]
@@ -161,7 +171,7 @@ def class_number(kind, hist, size, totals, rows, parameter):
     return worst
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def recursive_number(hist, l_wanted):
     """The smallest c for which the class is recursive (c, l)-diverse: r_1 / (r_l + … + r_m); infinite if m < l."""
     values = hist.shape[0]
@@ -178,7 +188,7 @@ def recursive_number(hist, l_wanted):
     return ranked[0] / tail if tail > 0 else math.inf
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def is_worse(kind, number, limit):
     """Whether a class number misses its limit; a hair of slack so that 1/3 does not fail its own limit."""
     slack = 1e-12 * max(1.0, abs(limit))
@@ -187,11 +197,11 @@ def is_worse(kind, number, limit):
     return number > limit + slack
 
 
-@njit(cache=True, nogil=True)
-def size_thresholds(counts, size, allowed, found, lost, every):
+@compiled
+def size_thresholds(counts, size, allowed, found, lost, small, every):
     """Admissible class-size thresholds (SPEC cap-threshold): fills found and lost, returns how many.
 
-    With every=False only the largest threshold is kept (cap-max-k).
+    With every=False only the largest threshold is kept (cap-max-k). small: (allowed + 1,) int64, room.
     """
     smallest = counts[0]
     for i in range(1, size):
@@ -209,7 +219,8 @@ def size_thresholds(counts, size, allowed, found, lost, every):
             found[0] = 1
             lost[0] = 0
             return 1
-    small = np.zeros(allowed + 1, dtype=np.int64)
+    for z in range(allowed + 1):
+        small[z] = 0
     above = np.int64(2**62)
     for i in range(size):
         if counts[i] <= allowed:
@@ -225,24 +236,19 @@ def size_thresholds(counts, size, allowed, found, lost, every):
         lost[n] = total
         total += small[z]
         if total > allowed:
-            return keep_last(found, lost, n + 1, every)
+            break
         n += 1
-    found[n] = above
-    lost[n] = total
-    return keep_last(found, lost, n + 1, every)
-
-
-@njit(cache=True, nogil=True)
-def keep_last(found, lost, n, every):
-    """All n thresholds, or only the last of them moved to the front."""
+    if total <= allowed:
+        found[n] = above
+        lost[n] = total
     if every:
-        return n
-    found[0] = found[n - 1]
-    lost[0] = lost[n - 1]
+        return n + 1
+    found[0] = found[n]
+    lost[0] = lost[n]
     return 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def mark_failing(
     sizes, counts, hists, size, lane_bits, limit_kinds, limit_segments, limits, segments, first_words, totals, rows,
     failing, room,
@@ -269,7 +275,7 @@ def mark_failing(
     return lost
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def size_numbers(sizes, counts, size, threshold, failing, marked, risky_below, out):
     """Fill the statistics that need class sizes only, and k, into out (one row of ints).
 
@@ -300,7 +306,7 @@ def size_numbers(sizes, counts, size, threshold, failing, marked, risky_below, o
     out[RISKY] = risky
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def lane_number(kind, word, lane_bits, most):
     """OWN: the sum of the squared lanes of a packed word; else the larger of ``most`` and its largest lane."""
     if lane_bits == 16:  # the loop below, unrolled, so that it is vectorized over classes
@@ -314,7 +320,7 @@ def lane_number(kind, word, lane_bits, most):
     return value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def own_sum(hists, size, first, words, lane_bits):
     """The sum of squared counts over all classes."""
     value = np.int64(0)
@@ -331,7 +337,7 @@ def own_sum(hists, size, first, words, lane_bits):
     return value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def minority_sum(counts, hists, size, first, words, lane_bits):
     """The rows outside their class's majority, over all classes."""
     value = np.int64(0)
@@ -362,7 +368,7 @@ def minority_sum(counts, hists, size, first, words, lane_bits):
     return value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def class_sum(kind, hists, i, count, first, words, lane_bits):
     """OWN or MINORITY of one class."""
     value = np.int64(0)
@@ -372,7 +378,7 @@ def class_sum(kind, hists, i, count, first, words, lane_bits):
     return value if kind == OWN else count - value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def hist_sum(kind, sizes, counts, hists, size, threshold, failing, marked, lost, first, words, lane_bits):
     """The sum over visible classes of MINORITY (rows outside the majority) or OWN (squared counts)."""
     value = np.int64(0)
@@ -387,7 +393,7 @@ def hist_sum(kind, sizes, counts, hists, size, threshold, failing, marked, lost,
     return float(value)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def worst_equal(sizes, counts, hists, size, threshold, failing, marked, first, words, totals, rows, stop):
     """T_EQUAL of the worst visible class, classes side by side; lanes of 16 bits, so that every product is exact."""
     block = 256  # classes whose sums stay in the first cache
@@ -423,7 +429,7 @@ def worst_equal(sizes, counts, hists, size, threshold, failing, marked, first, w
     return value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def hist_numbers(
     sizes, counts, hists, size, threshold, failing, marked, lost, lane_bits, kinds, which, parameters, stops, segments,
     first_words, totals, rows, room, out,
@@ -468,7 +474,7 @@ def hist_numbers(
         out[j] = value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def grown_ints(rows, used):
     """The same rows with twice the room. Loops, because numba compiles a slice assignment for seconds."""
     bigger = np.zeros((max(2 * rows.shape[0], 64), rows.shape[1]), dtype=rows.dtype)
@@ -478,16 +484,14 @@ def grown_ints(rows, used):
     return bigger
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def walk(
-    keys,  # (classes,) int64, rising; lowest field = column first_column, at level 0
-    counts,  # (classes,) int64
-    hists,  # (words, classes) int64, counts packed lane_bits apart; each segment starts a new word
-    lane_bits,
+    tables,  # keys (depths, classes) int64, counts (depths, classes) int64, hists (depths, words, classes) int64
     levels,  # (columns,) int64, fixed for columns before first_column; the walk visits all levels of the others
     first_column,
     heights,  # (columns,) int64, highest level
     bits,  # (columns,) int64, width of each field
+    shifts,  # (columns,) int64, where each field lies at the innermost depth
     merge_at,  # (columns, most levels) int64, where the map from level - 1 to level starts in merges
     merges,  # (…,) int64, group -> group one level up
     group_counts,  # (columns, most levels) int64
@@ -499,58 +503,36 @@ def walk(
     cells,  # (losses, …) int64, cell loss of each group
     cell_sums,  # (losses, columns, most levels) int64, over all rows
     cell_lost,  # (losses, columns) int64, the loss of a suppressed cell
-    kinds,  # (numbers,) int64, histogram statistics wanted
-    which,  # (numbers,) int64, their segment
-    parameters,  # (numbers,) float64
-    stops,  # (numbers,) float64, the worst a class can be
-    segments,  # (segments + 1,) int64, borders of the histograms in totals
-    first_words,  # (segments + 1,) int64, borders of the histograms in packed words
-    totals,  # (values,) int64, rows of the whole table with each value
-    limit_kinds,
-    limit_segments,
-    limits,  # (limits, 2) float64: threshold, parameter
     rows,
     sizes_wanted,
     risky_below,
+    asked,  # what is asked of the histograms, and the limits (see rollup.Histograms); None compiles without them
+    room,  # eight arrays, see rollup._Plan._room
+    labels,  # (most, 2) int64, filled: node number, threshold
+    ints,  # (most, INTS + losses) int64, filled
+    reals,  # (most, numbers) float64, filled
 ):
-    """Visit every node below a prefix of levels; returns node numbers, thresholds, ints and reals, one row each."""
+    """Visit every node below a prefix of levels; fills labels, ints and reals, and returns how many rows of them.
+
+    A negative answer says that there was no room for all rows. The tables at depth 0 are those of the prefix, keys in
+    rising order, with column first_column at level 0 in the lowest field; at the other depths is room. Nothing is
+    allocated here, because each kind of allocation takes a fifth of a second to compile.
+    """
+    table_keys, table_counts, table_hists = tables
+    to, starts, small, found, lost, failing, sizes, values = room
+    if asked is not None:
+        lane_bits, segments, first_words, totals = asked[0]
+        kinds, which, parameters, stops = asked[1]
+        limit_kinds, limit_segments, limits = asked[2]
     columns = heights.shape[0]
-    depth_count = columns - first_column
-    size0 = keys.shape[0]
-    words = hists.shape[0]
-    total_bits = 0
+    depth_count = table_keys.shape[0]
+    losses = cells.shape[0]
+    total_bits = np.int64(0)
     for a in range(columns):
         total_bits += bits[a]
-    table_keys = np.empty((depth_count, size0), dtype=np.int64)
-    table_counts = np.empty((depth_count, size0), dtype=np.int64)
-    table_hists = np.empty((depth_count, words, size0), dtype=np.int64)
-    to = np.empty(size0 if words else 1, dtype=np.uint64)
-    room = np.zeros(max(totals.shape[0], 1), dtype=np.int64)
-    sizes = np.zeros(depth_count, dtype=np.int64)
-    level = levels.copy()
-    for i in range(size0):
-        table_keys[0, i] = keys[i]
-        table_counts[0, i] = counts[i]
-        for w in range(words):
-            table_hists[0, w, i] = hists[w, i]
-    sizes[0] = size0
-    losses = cells.shape[0]
-    # At the innermost depth the fields from the bottom up are: last column, then the first, second, …
-    shifts = np.zeros(columns, dtype=np.int64)
-    at = bits[columns - 1]
-    for a in range(columns - 1):
-        shifts[a] = at
-        at += bits[a]
-    labels = np.zeros((64, 2), dtype=np.int64)  # node number, threshold
-    ints = np.zeros((64, INTS + losses), dtype=np.int64)
-    reals = np.zeros((64, kinds.shape[0]), dtype=np.float64)
-    used = 0
-    most = 2
-    if rule == CAP_MAX_K or rule == CAP_THRESHOLD:
-        most = 3 + int(math.sqrt(2.0 * allowed))
-    found = np.zeros(most, dtype=np.int64)
-    lost = np.zeros(most, dtype=np.int64)
-    failing = np.zeros(size0 if rule == CONSTRAINT else 1, dtype=np.bool_)
+    level = levels
+    used = np.int64(0)
+    sizes[0] = table_keys.shape[1]
     for a in range(first_column, columns):
         level[a] = 0
     depth = 0
@@ -560,7 +542,7 @@ def walk(
             rotate(
                 table_keys[depth], table_counts[depth], table_hists[depth], sizes[depth], bits[a], total_bits,
                 group_counts[a, level[a]], table_keys[depth + 1], table_counts[depth + 1], table_hists[depth + 1],
-                to,
+                to, starts,
             )  # fmt: skip
             sizes[depth + 1] = sizes[depth]
             level[a + 1] = 0
@@ -577,20 +559,19 @@ def walk(
             if rule == BELOW_K:
                 found[0] = threshold_given
             elif rule == CAP_MAX_K or rule == CAP_THRESHOLD:
-                n = size_thresholds(here, size, allowed, found, lost, rule == CAP_THRESHOLD)
-            elif rule == CONSTRAINT:
-                lost[0] = mark_failing(
-                    here, here, hist, size, lane_bits, limit_kinds, limit_segments, limits, segments, first_words,
-                    totals, rows, failing, room,
-                )  # fmt: skip
+                n = size_thresholds(here, size, allowed, found, lost, small, rule == CAP_THRESHOLD)
+            if asked is not None:
+                if marked:
+                    lost[0] = mark_failing(
+                        here, here, hist, size, lane_bits, limit_kinds, limit_segments, limits, segments, first_words,
+                        totals, rows, failing, values,
+                    )  # fmt: skip
+            if used + n > labels.shape[0]:
+                return np.int64(-1)
             number = 0
             for b in range(columns):
                 number += level[b] * strides[b]
             for j in range(n):
-                if used == labels.shape[0]:
-                    ints = grown_ints(ints, used)
-                    labels = grown_ints(labels, used)
-                    reals = grown_ints(reals, used)
                 row = ints[used]
                 z = found[j]
                 labels[used, 0] = number
@@ -620,10 +601,10 @@ def walk(
                                 place = cells_at[c, level[c]] + group
                                 for b in range(losses):
                                     row[INTS + b] += here[i] * (cell_lost[b, c] - cells[b, place])
-                if kinds.shape[0] > 0:
+                if asked is not None:
                     hist_numbers(
                         here, here, hist, size, z, failing, marked, lost[j], lane_bits, kinds, which, parameters, stops,
-                        segments, first_words, totals, rows, room, reals[used],
+                        segments, first_words, totals, rows, values, reals[used],
                     )  # fmt: skip
                 used += 1
             if level[a] == heights[a]:
@@ -646,10 +627,10 @@ def walk(
                 table_keys[depth], table_counts[depth], table_hists[depth], sizes[depth],
                 (np.int64(1) << bits[a]) - 1, merges[start : start + group_counts[a, level[a] - 1]], to,
             )  # fmt: skip
-    return labels[:used, 0], labels[:used, 1], ints[:used], reals[:used]
+    return used
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def hashed(key):
     """Spread the bits of a key (the finalizer of splitmix64)."""
     x = np.uint64(key)
@@ -658,7 +639,7 @@ def hashed(key):
     return x ^ (x >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def dense_ids(keys, size, radix, table, firsts, ids):
     """Number the distinct keys[:size] (each below radix) in order of first appearance; returns how many.
 
@@ -695,7 +676,7 @@ def dense_ids(keys, size, radix, table, firsts, ids):
     return n
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def part_keys(groups, leaf_at, columns, combos, table, firsts, keys, ids):
     """A key for the group combination of each combination of leaves in one part; returns what they are below.
 
@@ -720,14 +701,14 @@ def part_keys(groups, leaf_at, columns, combos, table, firsts, keys, ids):
     return radix
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def part_ids(groups, leaf_at, columns, combos, table, firsts, keys, ids):
     """Number the distinct group combinations of one part's columns; returns how many (ids: (combinations,) int32)."""
     radix = part_keys(groups, leaf_at, columns, combos, table, firsts, keys, ids)
     return dense_ids(keys, combos.shape[1], radix, table, firsts, ids)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cut_classes(
     groups,  # (all leaves,) int32, the cut of each column, one after the other
     leaf_at,  # (columns + 1,) int64, where each column's leaves start
@@ -807,7 +788,7 @@ def cut_classes(
     return n
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_persons(members, n, person_at, persons, stamps, stamp, starts, order, sizes):
     """Distinct persons in each class: sizes[:n]. stamps: (persons,) int64, the last class that met each person.
 
@@ -837,7 +818,7 @@ def count_persons(members, n, person_at, persons, stamps, stamp, starts, order, 
     return stamp
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cut_cells(groups, leaf_at, run_at, runs, lost_units, leaf_rows, extra, sums):
     """Cell losses of a recoding by cuts: their sums (losses,) over all rows, and what a suppressed cell loses more.
 
@@ -865,7 +846,7 @@ def cut_cells(groups, leaf_at, run_at, runs, lost_units, leaf_rows, extra, sums)
                     extra[b, i] = lost_units[b, column] - loss
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cap_threshold(sizes, counts, n, allowed):
     """The k of the rule cap-max-k: the largest class size such that smaller classes hold at most ``allowed`` rows.
 
@@ -895,7 +876,7 @@ def cap_threshold(sizes, counts, n, allowed):
     return above if above < 2**62 else largest + 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def run_classes(groups, leaf_at, columns, view, room, members_wanted):
     """Count the classes of a recoding by cuts, run by run; returns how many classes and outer groups there are.
 
@@ -963,7 +944,7 @@ def run_classes(groups, leaf_at, columns, view, room, members_wanted):
     return np.int64(n), outer_groups
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def key_places(leaf_at, columns, size, most):
     """How many places keys over these columns need: one each, or where that is too many, one per combination."""
     radix = 1
@@ -974,7 +955,7 @@ def key_places(leaf_at, columns, size, most):
     return max(radix, size)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def run_room(leaf_at, columns, view, most):
     """Room for run_classes, used again and again; keys below ``most`` are places by themselves."""
     outer_columns, outer_size = view[0].shape
@@ -1000,7 +981,7 @@ def run_room(leaf_at, columns, view, most):
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def roll_up_runs(groups, leaf_at, columns, view, room):
     """The rows of a view merged as far as a cut allows: again a view, for recodings that are no finer than the cut."""
     outer_combos, inner_combos, _starts, _outer, inner, _leads, words = view
@@ -1032,7 +1013,7 @@ def roll_up_runs(groups, leaf_at, columns, view, room):
     return new_outer, new_inner, starts, row_outer, row_inner, leads, new_words
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_words(words, members, n, out):
     """Add the packed words of the rows up by class: out (words, at least n)."""
     for w in range(words.shape[0]):
@@ -1043,7 +1024,7 @@ def add_words(words, members, n, out):
             total[np.uint64(members[r])] += word[r]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def union_cut(genomes, leaf_at, groups):
     """The coarsest cut that is no coarser than any of these: groups (all leaves,) int32."""
     for c in range(leaf_at.shape[0] - 1):
@@ -1057,7 +1038,7 @@ def union_cut(genomes, leaf_at, groups):
             groups[leaf] = group
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def split_classes(sizes, counts, hists, n, threshold, failing, marked, hidden, shown):
     """Move the visible classes to the front; returns how many they are, and the rows in the others.
 
@@ -1090,7 +1071,7 @@ def split_classes(sizes, counts, hists, n, threshold, failing, marked, hidden, s
     return np.int64(left), lost
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def suppressed_loss(view, columns, leaf_at, extra, hidden, gone, firsts, outer_more, inner_more):
     """What suppressing the classes and rows in hidden[:, :gone] adds to a loss; extra: (all leaves,) int64 per cell.
 
@@ -1118,7 +1099,7 @@ def suppressed_loss(view, columns, leaf_at, extra, hidden, gone, firsts, outer_m
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_cells(combos, columns, leaf_at, extra, out):
     """The sum over a part's columns for each of its combinations."""
     for i in range(combos.shape[1]):
@@ -1132,7 +1113,7 @@ def add_cells(combos, columns, leaf_at, extra, out):
 CHUNK = 64  # recodings for which the rows are rolled up together; a roll-up costs as much as one recoding
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def evaluate_cuts(
     genomes,  # (n, all leaves) int32, cuts
     leaf_at,  # (columns + 1,) int64, where each column's leaves start
@@ -1222,7 +1203,7 @@ def evaluate_cuts(
     return ints, reals
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pareto(keys):
     """Which of the distinct rows of keys (n, objectives), in lexicographic order, no other row dominates.
 
@@ -1258,7 +1239,7 @@ def pareto(keys):
 # -- branch and bound over partial nodes (search/exact.py) ------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sort_pairs(ids, classes, leaf_order, codes, weights, place, ranked, pair_class, pair_leaf, pair_rows):
     """Rows of a partial node by class, then by leaf of one more column, and the rows of each such pair.
 
@@ -1296,7 +1277,7 @@ def sort_pairs(ids, classes, leaf_order, codes, weights, place, ranked, pair_cla
     return n + 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def merged_sizes(pair_class, pair_leaf, pair_rows, pairs, cut, counts):
     """Rows of each class when the leaves of the pairs are grouped by a cut; returns how many classes there are."""
     n = np.uint64(0)
@@ -1314,7 +1295,7 @@ def merged_sizes(pair_class, pair_leaf, pair_rows, pairs, cut, counts):
     return np.int64(n) + 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def refined_ids(ids, codes, ranked, cut, out):
     """The class of each row after a column was added at the level of a cut; returns how many classes there are."""
     n = -1
@@ -1331,7 +1312,7 @@ def refined_ids(ids, codes, ranked, cut, out):
     return n + 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def is_beaten(bound, front, last):
     """The place of a row of front that strictly dominates the bound, or -1; the search starts at ``last``."""
     points, objectives = front.shape
@@ -1351,7 +1332,7 @@ def is_beaten(bound, front, last):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def surviving_nodes(
     codes,  # (columns, rows) int32, leaves, columns in the order of the search
     leaf_order,  # (columns, rows) int32, rows by leaf
@@ -1388,6 +1369,7 @@ def surviving_nodes(
     counts = np.zeros(rows, dtype=np.int64)
     found = np.zeros(3 + int(math.sqrt(2.0 * allowed)), dtype=np.int64)
     lost = np.zeros_like(found)
+    small = np.zeros(allowed + 1, dtype=np.int64)
     bound = np.zeros(objectives, dtype=np.int64)
     kept = np.zeros((64, columns), dtype=np.int64)
     used = 0
@@ -1407,7 +1389,7 @@ def surviving_nodes(
                     continue
                 cut = cuts[cut_at[c, j] : cut_at[c, j] + leaves[c]]
                 n = merged_sizes(pair_class, pair_leaf, pair_rows, pairs, cut, counts)
-                size_thresholds(counts, n, allowed, found, lost, False)
+                size_thresholds(counts, n, allowed, found, lost, small, False)
                 counted += 1
                 if found[0] < least_k:
                     continue
@@ -1446,7 +1428,7 @@ def surviving_nodes(
 TRAD, NEW, HYBRID, ONE_POINT = range(4)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def seeded(seed):
     """The state of a random stream (splitmix64): (1,) uint64, saved and continued like any other array."""
     state = np.zeros(1, dtype=np.uint64)
@@ -1454,14 +1436,14 @@ def seeded(seed):
     return state
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def random_unit(state):
     """A number from 0 up to 1 (not included), 53 bits."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     return np.float64(hashed(state[0]) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def repair_one(bits, first, stop, parent, border, ones, costs, logs, chance, state):
     """Turn bits into the nearest string that is a cut of every tree, ties with equal chance; returns the distance.
 
@@ -1519,7 +1501,7 @@ def repair_one(bits, first, stop, parent, border, ones, costs, logs, chance, sta
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def repair_all(genomes, first, stop, parent, border, state):
     """Repair many genomes (n, genes) uint8 in place; returns how far each was from its nearest: (n,) int64."""
     ones = np.zeros(genomes.shape[1] + 1, dtype=np.int64)
@@ -1532,7 +1514,7 @@ def repair_all(genomes, first, stop, parent, border, state):
     return far
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sample_one(bits, free, first, stop, parent, border, collapse, share, shown, state):
     """A random valid genome: free genes are 1 with chance share, nodes are shown whole with chance collapse.
 
@@ -1550,7 +1532,7 @@ def sample_one(bits, free, first, stop, parent, border, collapse, share, shown, 
         shown[v] = stop[v] == first[v] or random_unit(state) < collapse[v]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sample_all(genomes, free, first, stop, parent, border, collapse, state):
     """Fill genomes (n, genes) uint8 with recodings drawn uniformly."""
     shown = np.zeros(first.shape[0], dtype=np.bool_)
@@ -1558,7 +1540,7 @@ def sample_all(genomes, free, first, stop, parent, border, collapse, state):
         sample_one(genomes[i], free, first, stop, parent, border, collapse, 0.5, shown, state)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sample_spread(genomes, free, first, stop, parent, border, state):
     """Fill genomes with recodings of every coarseness: each draws its own share of borders, coarse ones often."""
     shown = np.zeros(first.shape[0], dtype=np.bool_)
@@ -1569,7 +1551,7 @@ def sample_spread(genomes, free, first, stop, parent, border, state):
         sample_one(genomes[i], free, first, stop, parent, border, collapse, share, shown, state)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def safe_cuts(one, two, hybrid, free, gene_column, out):
     """Where two valid parents may be cut: one place per run of agreement between two disagreements; returns how many.
 
@@ -1593,7 +1575,7 @@ def safe_cuts(one, two, hybrid, free, gene_column, out):
     return n
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cross_safely(one, two, child, points, hybrid, free, gene_column, room, state):
     """NEW and hybrid crossover: child gets genes of two between safe cuts; returns False where there is none."""
     n = safe_cuts(one, two, hybrid, free, gene_column, room)
@@ -1612,7 +1594,7 @@ def cross_safely(one, two, child, points, hybrid, free, gene_column, room, state
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cross_reduced(one, two, child, room, state):
     """Two-point reduced surrogate crossover (LU-3): cuts only between disagreements, so the child equals neither.
 
@@ -1637,7 +1619,7 @@ def cross_reduced(one, two, child, room, state):
         child[room[i]] = two[room[i]]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cross_one_point(one, two, child, state):
     """One-point crossover of the whole string."""
     point = 1 + np.int64(random_unit(state) * max(one.shape[0] - 1, 1))
@@ -1645,7 +1627,7 @@ def cross_one_point(one, two, child, state):
         child[g] = one[g] if g < point else two[g]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cross_all(operator, points, ones, twos, children, free, gene_column, state):
     """Cross pairs of parents (n, genes) uint8, row by row; returns which rows have a child. TRAD is not repaired."""
     room = np.zeros(ones.shape[1] + 1, dtype=np.int64)
@@ -1662,7 +1644,7 @@ def cross_all(operator, points, ones, twos, children, free, gene_column, state):
     return made
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def one_point_pairs(genomes, chosen, crossed, flips, state):
     """Both children of each pair by one-point crossover, then flips: (2 * pairs, genes) int64, by halves.
 
@@ -1680,7 +1662,7 @@ def one_point_pairs(genomes, chosen, crossed, flips, state):
     return children
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def genome_groups(bits, gene_leaf, leaf_at, groups):
     """The cuts of a genome: groups (all leaves,) int32."""
     groups[:] = 0
@@ -1693,7 +1675,7 @@ def genome_groups(bits, gene_leaf, leaf_at, groups):
             groups[leaf] = group
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def roll_up_view(groups, leaf_at, part_columns, part_at, view, table, firsts, keys, ids):
     """The rows of a view merged as far as a cut allows: again a view, whose codes are the first leaf of each group.
 
@@ -1759,7 +1741,7 @@ def roll_up_view(groups, leaf_at, part_columns, part_at, view, table, firsts, ke
     return out_combos, counts, out_rows, out_weights, out_words
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def frequent_genes(population, slack, bits):
     """Keep the genes that a genome mostly has among: leave out rare ones up to ``slack`` expected per genome."""
     size, genes = population.shape
@@ -1775,7 +1757,7 @@ def frequent_genes(population, slack, bits):
         bits[g] = 1 if left < 0 else 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def score_one(
     groups,  # (all leaves,) int32, the cuts of one genome
     leaf_at, part_columns, part_at, view,
@@ -1853,7 +1835,7 @@ def score_one(
     return score
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def target_score(counts, hists, n, k, lost, uses, costs):
     """The weighted classification losses: rows suppressed or not of the majority, and the same with costs."""
     _hist_words, lane_bits, values, cm_weight, cost_weight, _with_regression = uses
@@ -1894,7 +1876,7 @@ def target_score(counts, hists, n, k, lost, uses, costs):
     return cm_weight * wrong + cost_weight * priced
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def score_room(distinct, parts, most, words, leaves):
     """Room for score_one, used again and again."""
     places = 65536
@@ -1914,7 +1896,7 @@ def score_room(distinct, parts, most, words, leaves):
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def score_genomes(
     genomes,
     gene_leaf,
@@ -1956,7 +1938,7 @@ def score_genomes(
     return scores
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pack_genome(bits, words):
     """The genome packed into words (uint64), and a hash of it."""
     words[:] = 0
@@ -1968,7 +1950,7 @@ def pack_genome(bits, words):
     return mixed
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def memo_place(words, mixed, packed, table):
     """Where a packed genome stands in the memo's table, or the free place where it would."""
     mask = np.uint64(table.shape[0] - 1)
@@ -1985,7 +1967,7 @@ def memo_place(words, mixed, packed, table):
     return place
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def memo_rebuild(packed, used, table):
     """Enter the first ``used`` packed genomes into an empty table."""
     for i in range(used):
@@ -1995,7 +1977,7 @@ def memo_rebuild(packed, used, table):
         table[memo_place(packed[i], mixed, packed, table)] = i
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def ranked_parent(size, bias, state):
     """A rank drawn with linear bias: the best is ``bias`` times as likely as the median (Whitley 1989)."""
     if bias <= 1.0:
@@ -2004,7 +1986,7 @@ def ranked_parent(size, bias, state):
     return np.int64(size * (bias - math.sqrt(bias * bias - 4.0 * (bias - 1.0) * u)) / (2.0 * (bias - 1.0)))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def make_child(
     population,
     ranks,
@@ -2073,7 +2055,7 @@ def make_child(
         repair_one(child, first, stop, parent, border, ones, costs, logs, chance, state)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def genitor_steps(
     steps, stop_at,
     population, scores, ranks, places,  # (size, genes) uint8, (size,) float64, (size,) int64 best first, (size,) int64
@@ -2168,7 +2150,7 @@ def genitor_steps(
             ranks[low] = worst
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rows_by_leaf(order, starts, members, weights, words, others, stamps, places, heads, tails, sums, lanes):
     """Merge the rows of each leaf that agree on all other columns; returns how many are left.
 
@@ -2198,7 +2180,7 @@ def rows_by_leaf(order, starts, members, weights, words, others, stamps, places,
     return n
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def run_costs(first, end, heads, tails, sums, lanes, cells, column_loss, lost_all, fine, k, uses, held, packed, out):
     """What the groups first … last cost, for every last from first up to end (not included): out[last].
 
@@ -2245,7 +2227,7 @@ def run_costs(first, end, heads, tails, sums, lanes, cells, column_loss, lost_al
             packed[w, tails[at]] = 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def recut_column(
     bits, gene_from, gaps, node_first, node_last, node_parent,  # the column's genes, and its tree (no nodes: free)
     order, starts, members, others, weights, words, cells, column_loss, lost_all, fine, k, uses,
@@ -2330,7 +2312,7 @@ def recut_column(
     return below[0]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def recut(
     bits, column, gene_at, gene_leaf, leaf_at, gaps, node_first, node_last, node_parent, order, starts, codes,
     part_columns, part_at, view, run_at, runs, lost_units, rules, uses, fine, room,
@@ -2370,7 +2352,7 @@ def recut(
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def ranks_of_two(costs):
     """Ranks of two objectives: in the order of the first, a row joins the first front whose last row it escapes.
 
@@ -2402,7 +2384,7 @@ def ranks_of_two(costs):
     return ranks
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def ranks_of_many(costs):
     """Ranks of any number of objectives, by comparing each row with each."""
     n, objectives = costs.shape
@@ -2440,7 +2422,7 @@ def ranks_of_many(costs):
     return ranks
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def dominance_ranks(costs, enough):
     """Non-dominated ranks of costs (n, objectives) int64, lower is better: (n,) int64 from 0.
 
@@ -2460,7 +2442,7 @@ def dominance_ranks(costs, enough):
     return ranks
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def tournament_winners(pairs, chance, ranks, crowding, excess, first):
     """Who wins each binary tournament: pairs (2, n) int64 places -> (n,) int64 (GE-6).
 
@@ -2488,7 +2470,7 @@ def tournament_winners(pairs, chance, ranks, crowding, excess, first):
     return winners
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def crowding_distances(values, ranks):
     """Crowding distance of values (n, objectives) float64 within each rank (Deb et al. 2002), infinite at the ends."""
     n = values.shape[0]
@@ -2515,7 +2497,7 @@ def crowding_distances(values, ranks):
 # -- local recoding: Mondrian over hierarchies (search/mondrian.py) ----------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def part_depth(codes, column, leaf_at, path, rows, items, start, end):
     """How deep in a column's tree the rows of items[start:end] part, and one of their leaves.
 
@@ -2534,7 +2516,7 @@ def part_depth(codes, column, leaf_at, path, rows, items, start, end):
     return depth, least
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def assign_children(children, count, sizes, k, relaxed, goes, lent):
     """Which children of a node become classes of their own; returns how many.
 
@@ -2576,7 +2558,7 @@ def assign_children(children, count, sizes, k, relaxed, goes, lent):
     return own - 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def split_worth(children, count, sizes, goes, lent, loss, parent, total):
     """Loss saved per bit of class size given up by a split into the assigned children; 0 if nothing is saved."""
     saved, bits, rest = 0.0, 0.0, 0
@@ -2594,7 +2576,7 @@ def split_worth(children, count, sizes, goes, lent, loss, parent, total):
     return saved / bits if bits > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def divide(column, path, leaf_at, count, goes, lent, codes, rows, weights, items, start, end, used, room):
     """Put items[start:end] into the order of their new classes, the rest first; returns (end, used).
 
@@ -2627,7 +2609,7 @@ def divide(column, path, leaf_at, count, goes, lent, codes, rows, weights, items
     return start + fill, used
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def mondrian(codes, counts, leaf_at, path, loss, k, relaxed):
     """Split the rows top down into classes of at least k, each a box of tree nodes; greedy by loss saved per bit.
 

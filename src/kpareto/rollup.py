@@ -6,6 +6,7 @@ a task of its own, so that both cores are busy. Answers do not depend on the num
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -162,6 +163,8 @@ class _Plan:
         self.allowed = wanted.suppression.allowed(table.rows)
         ordered = [table.hierarchies[c] for c in order]
         self.bits = np.array([_bits(len(h.leaves)) for h in ordered], dtype=np.int64)
+        # At the innermost depth the fields from the bottom up are: last column, then the first, second, …
+        self.shifts = np.append(self.bits[-1] + np.cumsum(self.bits[:-1]) - self.bits[:-1], 0)
         self.heights = np.array([h.height for h in ordered], dtype=np.int64)
         self.strides = np.array(lattice_of(table).strides, dtype=np.int64)[self.order]
         self._levels()
@@ -239,7 +242,9 @@ class _Plan:
                 merge = self.merges[start : start + int(self.group_counts[a, level - 1])]
                 size = kernels.raise_last(keys, counts, hists, size, (1 << bits) - 1, merge, to)
             turned = (np.empty(size, np.int64), np.empty(size, np.int64), np.empty((hists.shape[0], size), np.int64))
-            kernels.rotate(keys, counts, hists, size, bits, total, int(self.group_counts[a, level]), *turned, to)
+            groups = int(self.group_counts[a, level])
+            place = np.empty(groups + 1, dtype=np.uint64)
+            kernels.rotate(keys, counts, hists, size, bits, total, groups, *turned, to, place)
             levels = task.levels.copy()
             levels[a] = level
             yield from self._below(_Task(*turned, levels, a + 1), fixed)
@@ -247,15 +252,44 @@ class _Plan:
     def run(self, task: _Task) -> Counted:
         """All nodes below one prefix."""
         wanted = self.wanted
-        return Counted(
-            *kernels.walk(
-                task.keys, task.counts, task.hists, self.hists.lane_bits, task.levels, task.first_column, self.heights,
-                self.bits, self.merge_at, self.merges, self.group_counts, self.strides, self.rule,
-                wanted.suppression.k or 0, self.allowed, self.cells_at, self.cells, self.cell_sums, self.cell_lost,
-                *self.hists.numbers, *self.hists.borders, *self.hists.limits, self.table.rows, wanted.sizes,
-                wanted.risky_below,
+        depths, size = len(self.order) - task.first_column, len(task.keys)
+        nodes = int(np.prod(self.heights[task.first_column :] + 1))
+        most = nodes * (16 if wanted.suppression.rule == "cap-threshold" else 1)
+        while True:
+            tables = (
+                np.empty((depths, size), dtype=np.int64),
+                np.empty((depths, size), dtype=np.int64),
+                np.empty((depths, len(task.hists), size), dtype=np.int64),
             )
-        )  # fmt: skip
+            for table, first in zip(tables, (task.keys, task.counts, task.hists), strict=True):
+                table[0] = first
+            labels = np.zeros((most, 2), dtype=np.int64)
+            ints = np.zeros((most, kernels.INTS + len(wanted.losses)), dtype=np.int64)
+            reals = np.zeros((most, len(wanted.numbers)), dtype=np.float64)
+            used = kernels.walk(
+                tables, task.levels.copy(), task.first_column, self.heights, self.bits, self.shifts, self.merge_at,
+                self.merges, self.group_counts, self.strides, self.rule, wanted.suppression.k or 0, self.allowed,
+                self.cells_at, self.cells, self.cell_sums, self.cell_lost, self.table.rows, wanted.sizes,
+                wanted.risky_below, self.hists.asked, self._room(depths, size), labels, ints, reals,
+            )  # fmt: skip
+            if used >= 0:
+                return Counted(labels[:used, 0], labels[:used, 1], ints[:used], reals[:used])
+            most *= 4  # nobody knows beforehand how many thresholds the nodes have
+
+    def _room(self, depths: int, size: int) -> tuple[np.ndarray, ...]:
+        """Room for kernels.walk, in its order."""
+        capped = self.wanted.suppression.rule in ("cap-max-k", "cap-threshold")
+        thresholds = 3 + math.isqrt(2 * self.allowed) if capped else 2
+        return (
+            np.empty(size, dtype=np.uint64),  # to: where each class goes
+            np.empty(int(self.group_counts.max()) + 1, dtype=np.uint64),  # starts: where each group goes
+            np.empty(self.allowed + 1 if capped else 1, dtype=np.int64),  # small: rows in classes of each size
+            np.zeros(thresholds, dtype=np.int64),  # found
+            np.zeros(thresholds, dtype=np.int64),  # lost: rows suppressed under each threshold
+            np.zeros(size if self.wanted.suppression.rule == "constraint" else 1, dtype=np.bool_),  # failing
+            np.zeros(depths, dtype=np.int64),  # sizes: classes at each depth
+            np.zeros(max(len(self.hists.borders[2]), 1), dtype=np.int64),  # values: the histogram of one class
+        )
 
 
 class Histograms:
@@ -286,6 +320,10 @@ class Histograms:
             np.array([0 if n.counts is None else at[id(n.counts)] for n in wanted.limits], dtype=np.int64),
             np.array([[n.threshold, n.parameter] for n in wanted.limits], dtype=np.float64).reshape(-1, 2),
         )
+        # None where nothing is asked, so that nothing of it is compiled.
+        self.asked = None
+        if wanted.numbers or wanted.limits:
+            self.asked = ((self.lane_bits, *self.borders), self.numbers, self.limits)
 
 
 def histogram_columns(wanted: Wanted) -> list[Counts]:

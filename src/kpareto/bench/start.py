@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 from kpareto.bench.clock import Line, Time
 
@@ -70,9 +71,21 @@ def first_count(quick: bool) -> list[Line]:
 
 
 def cold(quick: bool) -> list[Line]:
-    """The same with nothing compiled yet."""
+    """The same with nothing compiled yet, as after an installation, and the first front on the command line."""
     del quick  # compiling takes as long for little work as for much
-    with tempfile.TemporaryDirectory() as cache:
-        time, answer = new_process(["-c", FIRST_COUNT], 1, cache)
+    time, answer = _compiling(["-c", FIRST_COUNT])
     _, counting = map(float, answer.split())
-    return [child_line("new process, nothing compiled", time, "start-cold", f"{counting:.2f} s in the first count")]
+    shell, _ = _compiling(["-m", "kpareto", "front", "adult", "-q"])
+    return [
+        child_line("new process, nothing compiled", time, "start-cold", f"{counting:.2f} s in the first count"),
+        child_line("kpareto front adult, nothing compiled", shell),
+    ]
+
+
+def _compiling(words: list[str]) -> tuple[Time, str]:
+    """The time of a new process with an empty cache of compiled code, which it must have filled."""
+    with tempfile.TemporaryDirectory() as cache:
+        found = new_process(words, 1, cache)
+        if not any(Path(cache).rglob("*.nbc")):
+            raise RuntimeError("Nothing was compiled, so this is no cold start. Unset NUMBA_DISABLE_JIT.")
+    return found
