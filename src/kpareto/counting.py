@@ -22,7 +22,7 @@ from typing import Any
 from kpareto.errors import Unsafe
 
 QUASI = "quasi-identifier"
-LARGE = 32_000_000  # bytes of a release above which an engine counts it
+LARGE = 500_000  # rows of Parquet, or hundreds of bytes of text, above which an engine counts a release
 PARTS = (".parquet", ".parq", ".pq")
 Labels = tuple[str, ...]
 
@@ -64,17 +64,30 @@ def count(path: Path, said: dict[str, Any]) -> Counted:
     """What a released file, or folder of parts, holds; ``said`` has the columns and their roles."""
     parts = _parts(path)
     try:
-        large = sum(part.stat().st_size for part in parts) > LARGE
         if not parts:
             return Counted({}, 0, "Python")
         with parts[0].open("rb") as stream:
             parquet = stream.read(4) == b"PAR1"
+        large = _size(parts, parquet) > LARGE
         digest = file_digest(path)
     except OSError as error:
         raise Unsafe(f"The release {str(path)!r} cannot be read ({error}).") from error
     if large:
         return gather(_grouped(parts, parquet, said), said, "DuckDB", digest)
     return gather(_cells(parts, parquet, said), said, "Python", digest)
+
+
+def _size(parts: list[Path], parquet: bool) -> float:
+    """Rows of Parquet, which packs millions of equal ones into little; of text, about."""
+    if not parquet:
+        return sum(part.stat().st_size for part in parts) / 100
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return sum(pq.read_metadata(part).num_rows for part in parts)
+    except pa.ArrowException:
+        return 0  # reading it cell by cell tells what is wrong
 
 
 def wanted(said: dict[str, Any]) -> list[str]:
@@ -170,6 +183,8 @@ def _literal(text: str) -> str:
 
 def text(value: object) -> str:
     """A typed cell as the CSV form of the release writes it."""
+    if isinstance(value, str):
+        return value
     if value is None or value != value:
         return "(missing)"
     if isinstance(value, bool):

@@ -39,6 +39,10 @@ class Dialect:
         """A value as text."""
         return f"{value}::VARCHAR"
 
+    def key(self, value: str) -> str:
+        """A value as the order of the rows depends on it."""
+        return value
+
     def real(self, value: str) -> str:
         """A text as a number."""
         return f"{value}::DOUBLE"
@@ -59,9 +63,8 @@ class Dialect:
     def shuffled(self, rows: str, cells: Sequence[str], key: Sequence[str], seed: int, few: bool) -> str:
         """The rows (a query) in an order that depends on their cells and the seed alone.
 
-        ``key`` are the cells in a form that is the same whichever program held the rows. Where ``few`` rows are
-        different, those are sorted and then written out as often as they occur: sorting ten million rows costs more
-        than everything else together.
+        ``key`` are the cells as the order depends on them. Where ``few`` rows are different, those are sorted and then
+        written out as often as they occur: sorting ten million rows costs more than everything else together.
         """
         order = f"hash({literal(str(seed))}, {', '.join(key)})"
         listed = ", ".join(cells)

@@ -101,9 +101,13 @@ class FilePlace:
 
     def unique(self, columns: list[str]) -> UniqueRows:
         """One GROUP BY over the written file."""
+        return counted_unique(self.engine.connection, self.written, columns)
+
+    @property
+    def written(self) -> str:
+        """What stands after FROM and gives the written rows."""
         where = literal(globbed(self.part) + ("/*.parquet" if self.format == "parquet parts" else ""))
-        read = f"read_csv({where}, header = true, all_varchar = true)" if self.plain else f"read_parquet({where})"
-        return counted_unique(self.engine.connection, read, columns)
+        return f"read_csv({where}, header = true, all_varchar = true)" if self.plain else f"read_parquet({where})"
 
     def data(self, recoded: Any) -> Any:
         """Files hold their rows themselves; a frame is what the query gives."""

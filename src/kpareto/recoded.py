@@ -103,15 +103,23 @@ class Recoded:
         listed = ", ".join(f"{self.outs[place].value} AS o{place}" for place in self.own)
         return f"SELECT {listed}, t.rid {self.numbered}" if numbered else f"SELECT {listed} {self.tables}"
 
-    def formulas(self) -> dict[str, int]:
-        """Per column the cells that a spreadsheet would run; only columns that may have any are looked at."""
+    def formulas(self, written: str | None = None) -> dict[str, int]:
+        """Per column the cells that a spreadsheet would run; only columns that may have any are looked at.
+
+        ``written`` stands after FROM and gives the released rows under their names, which saves recoding them again.
+        """
         suspects = [place for place in self.own if self.outs[place].suspect]
         if not suspects:
             return {}
-        runs = self.rows.dialect.runs
-        counts = ", ".join(f"count(CASE WHEN {runs(f'o{place}')} THEN 1 END) AS n{place}" for place in suspects)
-        found = self.rows.ask(f"SELECT {counts} FROM ({self.inner()}) AS i").to_pylist()[0].values()
-        return {self.outs[place].name: int(n) for place, n in zip(suspects, found, strict=True) if n}
+        dialect = self.rows.dialect
+        if written is None or self.handling.formulas == "neutralise":  # an apostrophe hides what was there
+            cells, rows = [f"o{place}" for place in suspects], f"({self.inner()}) AS i"
+        else:
+            cells, rows = [dialect.quoted(self.outs[place].name) for place in suspects], written
+        counts = ", ".join(f"count(CASE WHEN {dialect.runs(cell)} THEN 1 END)" for cell in cells)
+        found = self.rows.ask(f"SELECT {counts} FROM {rows}")
+        numbers = [int(found.column(at)[0].as_py()) for at in range(len(suspects))]
+        return {self.outs[place].name: n for place, n in zip(suspects, numbers, strict=True) if n}
 
     def query(self, with_positions: bool = False) -> str:
         """The released rows in their order, under their names."""
@@ -120,7 +128,7 @@ class Recoded:
         if how.order == "kept":
             ordered = f"SELECT {', '.join([*cells, 'rid'])} FROM ({self.inner(numbered=True)}) AS i ORDER BY rid"
         else:
-            key = [f"o{p}" if self.outs[p].named else dialect.text(f"o{p}") for p in self.own]
+            key = [f"o{p}" if self.outs[p].named else dialect.key(f"o{p}") for p in self.own]
             few = all(self.outs[place].role != "plain" for place in self.own) and not with_positions
             taken = [*cells, "rid"] if with_positions else cells
             ordered = dialect.shuffled(self.inner(with_positions), taken, key, how.seed, few)

@@ -23,7 +23,7 @@ from kpareto.held import opened_rows
 from kpareto.measure import Measure, Model
 from kpareto.measures import make
 from kpareto.partition import Partition
-from kpareto.places import Place, format_of
+from kpareto.places import FilePlace, Place, format_of
 from kpareto.postgres import Postgres
 from kpareto.queries import UniqueRows
 from kpareto.recoded import STAR, Handling, Recoded, recode, shown_labels
@@ -85,7 +85,8 @@ def release(
         _check_rows(chosen, rows.count())
         with rows.place(target) as place:
             recoded = recode(rows, chosen, found, how, plain=place.plain)
-            formulas = recoded.formulas()
+            place.write(recoded)
+            formulas = recoded.formulas(place.written if isinstance(place, FilePlace) else None)
             remarks += [*_formula_remarks(formulas, how), *_plain_remarks(recoded)]
             origin = Origin({n: chosen.table.schema.role(n) for n in rows.columns}, encoding, _digest(source, chosen))
             facts = Facts(
@@ -117,8 +118,7 @@ class _Work:
     facts: Facts
 
     def tried(self, place: Place, warnings: Sequence[Warned] | Warn) -> tuple[Certificate, Verified, list[Warned]]:
-        """Write to a place where nobody looks yet, count what was written there, and certify it."""
-        place.write(self.recoded)
+        """Count what was written where nobody looks yet, and certify it."""
         counted = place.count({"columns": list(self.facts.roles), "roles": dict(self.facts.roles)})
         expected = self.choice.table.rows - int(self.partition.rows[~self.partition.visible].sum())
         if counted.rows != expected:

@@ -58,6 +58,12 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         "a million rows into a Table", ("door.parquet", "door.csv", "door.pandas_frame", "door.polars_frame")
     ),
     "door-many": Benchmark("ten million rows into a Table", ("door.parquet_of_many",), always=False),
+    "scale": Benchmark(
+        "10^5 to 10^7 rows: roll-up, front and release beside the bare engine",
+        ("scale.rows_100_000", "scale.rows_1_000_000", "scale.rows_10_000_000"),
+        always=False,
+    ),
+    "scale-100m": Benchmark("the same with 10^8 rows", ("scale.rows_100_000_000",), always=False),
     "memory": Benchmark("the most memory the lattice takes", ("lattice.memory",)),
 }
 
