@@ -21,7 +21,7 @@ from kpareto.dialect import Dialect
 from kpareto.errors import BadInput, BadJob
 from kpareto.files import engine
 from kpareto.places import FilePlace, Place, duck_place, is_file
-from kpareto.postgres import Postgres, connected
+from kpareto.postgres import Postgres, connected, settle
 from kpareto.postgres_count import counted, program
 from kpareto.postgres_in import PostgresSource, fetched, found_table, spelled
 from kpareto.queries import UniqueRows
@@ -36,8 +36,12 @@ TEXTS = ("text", "varchar", "bpchar", "name", "char", "citext")
 DISCRETE = ("int2", "int4", "int8", "bool", "date")
 NATIVE = (*DISCRETE, "float4", "float8", "numeric", "uuid")  # what counting.text writes as the door does
 LONGEST = 63  # bytes of a name; PostgreSQL cuts off the rest without a word
-# Every row looks its values up in the small tables, one after the other, in the order they are written down.
-PLAN = {"join_collapse_limit": "1", "enable_mergejoin": "off", "enable_nestloop": "off", "synchronize_seqscans": "off"}
+# Every row looks its values up in small hashed tables, one after the other, in the order they are written down. The
+# database, left to itself, guesses that hardly any row finds a partner, and plans for that.
+PLAN = {
+    "join_collapse_limit": "1",
+    **dict.fromkeys(("enable_mergejoin", "enable_nestloop", "synchronize_seqscans"), "off"),
+}
 
 
 class PostgresDialect(Dialect):
@@ -63,6 +67,10 @@ class PostgresDialect(Dialect):
     def matches(self, value: str, pattern: str) -> str:
         """Whether a regular expression is found in a text."""
         return f"{value} ~ {self.literal(pattern)}"
+
+    def key(self, value: str) -> str:
+        """Cells are hashed as texts."""
+        return self.text(value)
 
     def shuffled(self, rows: str, cells: Sequence[str], key: Sequence[str], seed: int, few: bool) -> str:
         """The rows in an order that depends on their cells and the seed alone."""
@@ -336,6 +344,5 @@ def opened_postgres_rows(database: Postgres, known: Mapping[str, Spelled] | None
     """The rows of a table, in one transaction that is undone unless the block ends well."""
     with connected(database) as link:
         source = found_table(link, database)
-        for name, value in PLAN.items():
-            link.execute("SELECT pg_catalog.set_config(%s, %s, true)", (name, value))
+        settle(link, PLAN)
         yield PostgresRows(source, program(link), known or {})
