@@ -229,6 +229,11 @@ class TablePlace:
         """The table's full name."""
         return self.target.table
 
+    @property
+    def written(self) -> str:
+        """What stands after FROM and gives the written rows."""
+        return self.target.table
+
     def write(self, recoded: Any) -> None:
         """Made and filled at once."""
         self.rows.link.execute(_plain(f"CREATE TABLE {self.target.table} AS {recoded.query()}"))
