@@ -11,7 +11,7 @@ import pytest
 
 from kpareto import bench, cli
 from kpareto.batch import CutCounter
-from kpareto.bench import BENCHMARKS, COLUMNS, as_json, call, choose, measure, seconds
+from kpareto.bench import BENCHMARKS, COLUMNS, as_json, call, choose, measure, seconds, start
 from kpareto.bench.bars import BARS
 from kpareto.bench.clock import Line, Time, apart, best, machine, peak_bytes
 from kpareto.bench.cuts import populations, random_cut
@@ -33,7 +33,7 @@ from kpareto.space import Lattice
 from kpareto.table import Table
 
 CASES = [case for benchmark in BENCHMARKS.values() for case in benchmark.cases]
-# Compiling everything anew takes half a minute, in a quick run too.
+# Compiling everything anew takes many seconds, in a quick run too.
 LONG = {"start.cold"}
 LONG_NAMES = ("start-cold", "door-many", "improve", "front-large")
 
@@ -51,6 +51,26 @@ def test_every_benchmark_runs_in_a_quick_size(case: str) -> None:
         assert line.peak > 1_000_000
         assert line.bar == "" or line.bar in BARS
         assert line.reached in ("", "goal", "bar", "neither")
+
+
+def test_a_cold_start_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cold start gets an empty cache of its own, and one that nothing was compiled into is not reported."""
+    caches: list[Path] = []
+
+    def child(words: list[str], repeats: int, cache: str) -> tuple[Time, str]:
+        folder = Path(cache)
+        assert list(folder.iterdir()) == []
+        if words == ["compiles"]:
+            (folder / "walk.1.nbc").touch()
+        caches.append(folder)
+        return Time(1.0, 1.0, repeats), "1 1"
+
+    monkeypatch.setattr(start, "new_process", child)
+    assert start._compiling(["compiles"])[0].wall == 1.0
+    with pytest.raises(RuntimeError, match="Nothing was compiled"):
+        start._compiling(["nothing"])
+    assert not any(folder.exists() for folder in caches)
+    assert len(set(caches)) == 2
 
 
 def test_every_case_names_a_function() -> None:
