@@ -143,7 +143,7 @@ def test_adult_through_the_database(base: str) -> None:
     assert fingerprint(database) == fingerprint(rows)
 
 
-def test_unique_rows_and_profiles(base: str) -> None:
+def test_unique_rows_and_profiles(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows alone with their values are counted in the database; a profile finds what it finds in a frame."""
     database = put(base, "made", {n: kind for n, (kind, _, _) in MADE.items()}, MADE_ROWS)
     table = pa.table({name: pa.array(values, kind) for name, (_, kind, values) in MADE.items()})
@@ -155,6 +155,9 @@ def test_unique_rows_and_profiles(base: str) -> None:
     assert [each["kind"] for each in told[:5]] == [
         each.to_dict()["kind"] for each in inspect(table.select(few)).columns
     ]
+    monkeypatch.setattr("kpareto.postgres_in.MOST_CELLS", 40)
+    with pytest.raises(BadTable, match=r"'few' has 8 rows, too many to look at here\. Make a view of a sample"):
+        inspect(Postgres(base, "few"))
     assert told[5]["role"] == "identifier"  # what nobody can read is not released
 
 

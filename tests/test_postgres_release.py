@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -438,3 +441,27 @@ def test_a_value_for_no_value_is_never_one_of_the_values() -> None:
     made = [PostgresRows(None, "").nothing for _ in range(2)]  # type: ignore[arg-type]
     assert made[0] != made[1]
     assert min(map(len, made)) > 32
+
+
+PAGE = Path(__file__).parents[1] / "docs" / "postgresql.md"
+ADDRESS = "postgresql://steward@db.example/clinic"
+
+
+def test_the_page_is_true(
+    server: Server, base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every example of docs/postgresql.md prints what the page says, and so do its commands with its job."""
+    stored(base)
+    monkeypatch.chdir(tmp_path)
+    text = PAGE.read_text(encoding="utf-8")
+    assert text.count(ADDRESS) == 3
+    text = text.replace(ADDRESS, base)
+    examples = doctest.DocTestParser().get_doctest(text, {}, "postgresql.md", str(PAGE), 0)
+    assert len(examples.examples) > 8
+    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples).failed == 0
+    Path("job.toml").write_text(re.findall(r"```toml\n(.*?)```", text, re.DOTALL)[0])
+    capsys.readouterr()
+    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
+        for command, wanted in re.findall(r"^\$ kpareto (.*)\n((?:[^$].*\n)*)", block, re.MULTILINE):
+            assert cli.main(shlex.split(command)) == 0
+            assert capsys.readouterr().out.startswith(wanted.partition("...")[0]), command

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from psycopg import sql
 
+MOST_CELLS = 100_000_000  # of a table that is fetched whole
 PIECE = 16 << 20  # bytes of CSV that are parsed at a time
 # PostgreSQL's types whose values have a text, by what they are here. Domains count as the type below them.
 KINDS = {
@@ -151,6 +152,12 @@ class PostgresSource:
         import pyarrow as pa
         from psycopg import sql
 
+        rows = self._number(sql.SQL("SELECT count(*) FROM {}").format(self.table))
+        if rows * len(self.columns) > MOST_CELLS:
+            raise BadTable(
+                f"Table {self.database.table!r} has {rows:,} rows, too many to look at here. Make a view of a sample: "
+                f"CREATE VIEW some AS SELECT * FROM {self.database.table} TABLESAMPLE SYSTEM (1)."
+            )
         cells = [sql.SQL("{}::text").format(sql.Identifier(name)) for name in self.columns]
         query = sql.SQL("SELECT {}, 1 FROM {}").format(sql.SQL(", ").join(cells), self.table)
         answer = fetched(self.link, query, len(cells) + 1)
