@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 import signal
 import threading
@@ -274,3 +275,11 @@ def test_order_depends_on_the_rows_and_the_seed_alone(spark: SparkSession, crowd
 
     assert order(crowd, 1) == order(crowd.repartition(5, "age"), 1)
     assert order(crowd, 1) != order(crowd, 2)
+
+
+def test_the_code_on_the_page_runs(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every example of docs/spark.md prints what the page says, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    page = Path(__file__).parents[1] / "docs" / "spark.md"
+    found = doctest.testfile(str(page), module_relative=False, encoding="utf-8", optionflags=doctest.ELLIPSIS)
+    assert (found.failed, names(tmp_path)) == (0, ["people-safe.parquet"])

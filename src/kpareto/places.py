@@ -56,6 +56,10 @@ class Place(Protocol):
     def count(self, said: dict[str, Any]) -> Counted:
         """What was written, counted again by other code."""
 
+    @property
+    def written(self) -> str | None:
+        """What stands after FROM and gives the written rows; None where that would be work done twice."""
+
     def unique(self, columns: list[str]) -> UniqueRows:
         """The written rows that no other equals in these columns."""
 
@@ -177,8 +181,9 @@ def format_of(target: Path) -> Format:
 
 
 def is_file(target: str | PathLike[str]) -> bool:
-    """Whether a target is meant as a file or a folder of parts; where rows are in a database, all else is a table."""
-    return str(target).endswith("/") or Path(target).suffix.lower() in FORMATS
+    """Whether a target is a file or folder of this machine; where an engine holds the rows, all else is its own."""
+    here = "://" not in str(target)
+    return here and (str(target).endswith("/") or Path(target).suffix.lower() in FORMATS)
 
 
 def _frame(recoded: Any) -> Any:

@@ -277,6 +277,11 @@ class AnswerPlace:
         """Its name in sentences."""
         return self.file.shown
 
+    @property
+    def written(self) -> str | None:
+        """The database does not see the file."""
+        return None
+
     def write(self, recoded: Any) -> None:
         """The database sends its rows in their order."""
         import pyarrow.parquet as pq

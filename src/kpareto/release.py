@@ -23,9 +23,8 @@ from kpareto.held import opened_rows
 from kpareto.measure import Measure, Model
 from kpareto.measures import make
 from kpareto.partition import Partition
-from kpareto.places import FilePlace, Place, format_of
+from kpareto.places import Place, format_of
 from kpareto.postgres import Postgres
-from kpareto.postgres_out import TablePlace
 from kpareto.queries import UniqueRows
 from kpareto.recoded import STAR, Handling, Recoded, recode, shown_labels
 from kpareto.spark import SparkTable, is_frame
@@ -87,7 +86,7 @@ def release(
         with rows.place(target) as place:
             recoded = recode(rows, chosen, found, how, plain=place.plain)
             place.write(recoded)
-            formulas = recoded.formulas(place.written if isinstance(place, FilePlace | TablePlace) else None)
+            formulas = recoded.formulas(place.written)
             remarks += [*_formula_remarks(formulas, how), *_plain_remarks(recoded)]
             origin = Origin({n: chosen.table.schema.role(n) for n in rows.columns}, encoding, _digest(source, chosen))
             facts = Facts(

@@ -213,7 +213,7 @@ class SparkRows:
 
     def close(self) -> None:
         """Let the session forget our views."""
-        for name in ("rows", *self.views):
+        for name in ("rows", "written", *self.views):
             with suppress(Exception):  # a session that is gone has forgotten them
                 self.session.catalog.dropTempView(f"{self.prefix}_{name}")
 
@@ -288,6 +288,13 @@ class SparkPlace:
                 self.made = attended(session, frame.localCheckpoint)
             else:
                 self.made = frame
+            if self.part:
+                self._written().createOrReplaceTempView(f"{self.rows.prefix}_written")
+
+    @property
+    def written(self) -> str | None:
+        """What stands after FROM and gives the written rows; None for a frame, which would be worked out again."""
+        return f"{self.rows.prefix}_written" if self.part else None
 
     def count(self, said: dict[str, Any]) -> Counted:
         """What was written, counted by one GROUP BY of Spark."""
