@@ -7,6 +7,8 @@ engines.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 # What a spreadsheet would run; a negative number is none.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -18,10 +20,13 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+@dataclass(frozen=True)
 class Dialect:
     """DuckDB's way of writing the pieces."""
 
-    number = "row_number() OVER ()"  # a number of its own for each row, whatever it is
+    large: bool = False  # so many rows that their order goes by the engine's own hash, which a new version may change
+
+    number: ClassVar[str] = "row_number() OVER ()"  # a number of its own for each row, whatever it is
 
     def quoted(self, name: str) -> str:
         """The name of a column."""
@@ -40,8 +45,8 @@ class Dialect:
         return f"{value}::VARCHAR"
 
     def key(self, value: str) -> str:
-        """A value as the order of the rows depends on it."""
-        return value
+        """A value as the order of the rows depends on it: as text, so that it is the same from every source."""
+        return value if self.large else self.text(value)
 
     def real(self, value: str) -> str:
         """A text as a number."""
@@ -66,8 +71,11 @@ class Dialect:
         ``key`` are the cells as the order depends on them. Where ``few`` rows are different, those are sorted and then
         written out as often as they occur: sorting ten million rows costs more than everything else together.
         """
-        order = f"hash({literal(str(seed))}, {', '.join(key)})"
         listed = ", ".join(cells)
+        order = f"hash({literal(str(seed))}, {', '.join(key)})"
+        if few or not self.large:
+            told = ", ".join(f"coalesce({each}::VARCHAR, chr(1))" for each in key)
+            order = f"md5(concat_ws(chr(31), {literal(str(seed))}, {told}))"
         if not few:
             return f"SELECT {listed} FROM ({rows}) ORDER BY {order}"
         counted = f"SELECT {listed}, count(*) AS n FROM ({rows}) GROUP BY ALL"

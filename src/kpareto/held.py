@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 # Kinds that the verifier spells as we do, so that columns may keep them.
 NATIVE = ("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "DATE")
+LARGE = 1_000_000  # rows whose order goes by the engine's own hash: a tenth of the time
 MOST_NAMED = 10_000  # texts of a column that become a type of their own: one or two bytes a cell
 
 
@@ -94,7 +96,11 @@ class DuckRows:
     program: str  # which program holds the rows
     known: Mapping[str, Spelled] = field(default_factory=dict)  # of a file that was rolled up before
     frame: Any = None  # the dataframe itself, where the source is one
-    dialect: Dialect = field(default_factory=Dialect)
+
+    @cached_property
+    def dialect(self) -> Dialect:
+        """How DuckDB spells queries over so many rows."""
+        return Dialect(self.count() > LARGE)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -118,6 +124,10 @@ class DuckRows:
 
     def count(self) -> int:
         """All rows."""
+        return self._counted
+
+    @cached_property
+    def _counted(self) -> int:
         return int(self.ask(f"SELECT count(*) FROM {self.table}").column(0)[0].as_py())
 
     def ask(self, query: str) -> pa.Table:
@@ -148,7 +158,8 @@ class DuckRows:
         connection.register(f"{name}_arrow", table)
         listed = []
         for column in table.column_names:
-            words = pc.unique(table.column(column)).drop_null().to_pylist() if column == "w" else []
+            # In order, so that the type is the same whichever value came first.
+            words = sorted(pc.unique(table.column(column)).drop_null().to_pylist()) if column == "w" else []
             if words and len(words) <= MOST_NAMED:
                 connection.execute(f"CREATE TYPE {name}_w AS ENUM ({', '.join(map(self.dialect.literal, words))})")
                 listed.append(f"w::{name}_w AS w")

@@ -48,6 +48,7 @@ class Release:
     warnings: tuple[Warned, ...] = ()
     origin: Origin | None = None  # what a stored recoding should know of the source
     choice: Choice | None = None  # what was released, on all rows of the source
+    unique: UniqueRows | None = None  # the released rows that no other equals, where warnings asked for them
 
     @property
     def rows(self) -> int:
@@ -101,10 +102,10 @@ def release(
                 (),
                 remarks,
             )  # fmt: skip
-            certificate, verified, warned = _Work(chosen, found, recoded, facts).tried(place, warnings)
+            certificate, verified, warned, alone = _Work(chosen, found, recoded, facts).tried(place, warnings)
             data = place.data(recoded)
     return Release(
-        certificate, found, verified, place.path, data, formulas, tuple(remarks), tuple(warned), origin, chosen
+        certificate, found, verified, place.path, data, formulas, tuple(remarks), tuple(warned), origin, chosen, alone
     )
 
 
@@ -117,7 +118,9 @@ class _Work:
     recoded: Recoded
     facts: Facts
 
-    def tried(self, place: Place, warnings: Sequence[Warned] | Warn) -> tuple[Certificate, Verified, list[Warned]]:
+    def tried(
+        self, place: Place, warnings: Sequence[Warned] | Warn
+    ) -> tuple[Certificate, Verified, list[Warned], UniqueRows | None]:
         """Count what was written where nobody looks yet, and certify it."""
         counted = place.count({"columns": list(self.facts.roles), "roles": dict(self.facts.roles)})
         expected = self.choice.table.rows - int(self.partition.rows[~self.partition.visible].sum())
@@ -126,12 +129,13 @@ class _Work:
                 f"The source gives {counted.rows:,} rows to release where the chosen table gives {expected:,}. "
                 "Give the very table that the recoding was chosen for, and the same missing values."
             )
+        alone = None
         if callable(warnings):
-            shown = [out.name for out in self.recoded.outs if out.role != "identifier"]
-            warnings = warnings(place.unique(shown))
+            alone = place.unique([out.name for out in self.recoded.outs if out.role != "identifier"])
+            warnings = warnings(alone)
         warned = [*warnings, *_own_warnings(self.recoded.handling)]
         certificate = certify(counted, self.choice, self.partition, replace(self.facts, warnings=warned))
-        return certificate, check(counted, certificate, place.shown), warned
+        return certificate, check(counted, certificate, place.shown), warned, alone
 
 
 def settled(choice: Choice) -> tuple[Partition, list[str]]:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from kpareto.attacks import attack
 from kpareto.certificate import Certificate
+from kpareto.counting import file_digest
 from kpareto.errors import BadInput, BadJob, KparetoError, Unsafe
 from kpareto.front import Front, Point
 from kpareto.front_file import front_data, load_front
@@ -28,7 +29,6 @@ from kpareto.report.template import with_rows
 from kpareto.shell import choose_point, search_front
 from kpareto.sources import opened
 from kpareto.trees import tree_error
-from kpareto.verify import file_digest
 from kpareto.whole import checked, write_whole
 
 Form = Literal["html", "markdown", "json"]
@@ -161,8 +161,8 @@ def report_of(
     certificate: Certificate | Mapping[str, Any] | None = None
     if release is not None:
         certificate = release.certificate
-        rows = release.path if release.path is not None else release.data
-        context = replace(context, certificate=True, partition=release.partition, unique=unique_rows(rows))
+        alone = release.unique or unique_rows(release.path if release.path is not None else release.data)
+        context = replace(context, certificate=True, partition=release.partition, unique=alone)
     else:
         lying = _lying(job, point)
         if lying is not None:
