@@ -93,10 +93,11 @@ class Server:
             return list(done.fetchall()) if done.description else []
 
     @contextmanager
-    def database(self) -> Iterator[str]:
+    def database(self, encoding: str = "UTF8") -> Iterator[str]:
         """The address of a fresh database, dropped afterwards."""
         name = f"made_{next(_NUMBER)}"
-        self.ask(self.url(), f"CREATE DATABASE {name} ENCODING 'UTF8' LOCALE 'C.UTF-8' TEMPLATE template0")
+        locale = "C.UTF-8" if encoding == "UTF8" else "C"
+        self.ask(self.url(), f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE '{locale}' TEMPLATE template0")
         yield self.url(name)
         self.ask(self.url(), f"DROP DATABASE {name} WITH (FORCE)")
 

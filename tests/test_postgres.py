@@ -132,6 +132,31 @@ def test_enums_domains_uuids_and_views(base: str, server: Server) -> None:
         assert bits(read(Postgres(base, name), schema, "category")) == wanted
 
 
+def test_letters_that_a_database_takes_for_one(server: Server, base: str) -> None:
+    """Values that differ in one byte are two values, whatever the database thinks of them."""
+    server.ask(base, "CREATE EXTENSION IF NOT EXISTS citext")
+    server.ask(base, "CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level1', deterministic = false)")
+    server.ask(base, "CREATE TABLE blurred (a citext, b text COLLATE blind)")
+    server.ask(base, "INSERT INTO blurred VALUES ('X', 'é'), ('x', 'E')")
+    assert server.ask(base, "SELECT count(DISTINCT a), count(DISTINCT b) FROM blurred") == [(1, 1)]
+    table = pa.table({"a": ["X", "x"], "b": ["é", "E"]})
+    assert bits(read(Postgres(base, "blurred"), Schema(("a", "b")))) == bits(read(table, Schema(("a", "b"))))
+    assert unique_rows(Postgres(base, "blurred")) == unique_rows(table)
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_other_encodings(server: Server, encoding: str) -> None:
+    """A database in another encoding gives the same texts; one that knows none, what it was given."""
+    with server.database(encoding) as url:
+        database = put(url, "people", {"a": "text"}, [["Müller"], ["Muller"]])
+        wanted = pa.table({"a": ["Müller", "Muller"]})
+        assert bits(read(database, Schema(("a",)))) == bits(read(wanted, Schema(("a",))))
+        if encoding == "SQL_ASCII":
+            server.ask(url, r"INSERT INTO people VALUES (E'M\xfcller')")
+            with pytest.raises(BadTable, match="holds text that is not Unicode"):
+                read(database, Schema(("a",)))
+
+
 def test_adult_through_the_database(base: str) -> None:
     """The 30,162 complete rows of Adult give the same Table from PostgreSQL."""
     rows = adult("train")
@@ -229,7 +254,7 @@ def test_what_can_be_wrong(base: str, server: Server) -> None:
         (Postgres(base, "People"), "Did you mean 'people'"),
         (Postgres(base, "numbers"), "is no table or view"),
         (Postgres(server.url("absent"), "people"), 'database "absent" does not exist'),
-        (Postgres(server.url(), "people"), "has no tables"),
+        (Postgres(server.url("template1"), "people"), "has no tables"),
         (Postgres(wrong, "people"), "does not let this user in"),
         (Postgres(base.replace("postgres@", "careful@", 1), "people"), "no password supplied"),
         (Postgres(careful, "people"), "The database does not allow it: permission denied for table people"),

@@ -19,19 +19,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kpareto import cli
+from kpareto.apply import apply
 from kpareto.errors import BadInput, BadJob, BadTable, Unsafe
 from kpareto.partition import Suppression
 from kpareto.postgres import LOST, Postgres
 from kpareto.postgres_out import PostgresRows, TablePlace
 from kpareto.recoded import Handling
 from kpareto.release import Release, release, settled
-from kpareto.stored import Choice
+from kpareto.stored import Choice, store
 from kpareto.verify import verify
 from tests.postgres_server import PASSWORD, Server, put
 from tests.releases import as_rows, chosen, people, rows_of
@@ -305,6 +307,47 @@ def test_a_cut_connection_leaves_nothing(server: Server, base: str) -> None:
     assert str(told.value) == LOST
     assert tables(server, base) == {"people"}
     assert release(choice, Postgres(base, "people"), "people_anon").rows == 120
+
+
+def test_a_connection_cut_at_the_last_moment(server: Server, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lost before the commit, nothing was written; lost in the commit, nobody knows, and the sentence says so."""
+    database = stored(base)
+    real = TablePlace.data
+
+    def cut(place: TablePlace, recoded: Any) -> None:
+        server.ask(base, "SELECT pg_terminate_backend(%s)", [place.rows.link.info.backend_pid])
+        real(place, recoded)
+
+    choice, commit = chosen(database), psycopg.Connection.commit
+    with monkeypatch.context() as patch:
+        patch.setattr(TablePlace, "data", cut)
+        with pytest.raises(BadInput) as told:
+            release(choice, database, "people_anon")
+    assert str(told.value) == LOST
+    assert tables(server, base) == {"people"}
+
+    def cut_after(link: psycopg.Connection[Any]) -> None:
+        commit(link)
+        raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(psycopg.Connection, "commit", cut_after)
+        patch.setattr(sys.modules["kpareto.release"], "_digest", lambda *_: "")  # which has a transaction of its own
+        with pytest.raises(BadInput, match="look whether it is there: if so it is whole"):
+            release(choice, database, "people_anon")
+    assert tables(server, base) == {"people", "people_anon"}
+
+
+def test_stored_recodings_are_applied_to_tables(server: Server, base: str, tmp_path: Path) -> None:
+    """New rows in the database are recoded as the old ones were, into a table of their own."""
+    database = stored(base)
+    choice = chosen(database)
+    first = release(choice, database, "people_anon")
+    store(choice, {"k": 5}, first.origin).write(tmp_path / "recoding.json")
+    server.ask(base, "CREATE TABLE later AS SELECT * FROM people WHERE age < 50")
+    found = apply(tmp_path / "recoding.json", Postgres(base, "later"), "later_anon")
+    assert found.release.rows == 90
+    assert server.ask(base, "SELECT DISTINCT age FROM later_anon ORDER BY 1") == [("20-29",), ("30-39",), ("40-49",)]
 
 
 CHILD = """

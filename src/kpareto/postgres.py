@@ -19,6 +19,8 @@ LAST = (
     "The connection to the database was lost while the work was made final. If a table was to be made, look whether "
     "it is there: if so it is whole, and without certificate; drop it. Then run the same command again."
 )
+# A line that went dead without a word is found out after two minutes. The address may say otherwise.
+CONNECTION = {"application_name": "kpareto", "keepalives_idle": 60, "keepalives_interval": 10, "keepalives_count": 6}
 # What values look like must not depend on how the server, the database or the role is set up.
 SETTINGS = {
     "TimeZone": "UTC",
@@ -104,7 +106,7 @@ def connected(database: Postgres) -> Iterator[psycopg.Connection[Any]]:
             given = pg.conninfo.conninfo_to_dict(database.url)
         except pg.ProgrammingError:  # its own words may hold a piece of the password
             raise BadTable(f"The address of the database cannot be understood. {_EXAMPLE}") from None
-        given = {"application_name": "kpareto", **given, "client_encoding": "utf8"}
+        given = {**CONNECTION, **given, "client_encoding": "utf8"}
         try:
             link = pg.connect(**given, prepare_threshold=None)
         except pg.OperationalError as error:
@@ -117,6 +119,7 @@ def connected(database: Postgres) -> Iterator[psycopg.Connection[Any]]:
             if link.info.server_version >= SPILLING:
                 settle(link, {"enable_sort": "off"})
             yield link
+            link.execute("SELECT 1")  # a connection that was lost a while ago is found out before the commit
             try:
                 link.commit()
             except pg.OperationalError as error:
@@ -154,6 +157,10 @@ def _told(database: Postgres) -> Iterator[None]:
     except pg.errors.InsufficientPrivilege as error:
         raise BadInput(
             f"The database does not allow it: {_said(error)}. Ask its owner for the right, or give another user."
+        ) from error
+    except (pg.errors.CharacterNotInRepertoire, pg.errors.UntranslatableCharacter) as error:
+        raise BadTable(
+            f"Table {database.table!r} holds text that is not Unicode ({_said(error)}). Correct it in the database."
         ) from error
     except pg.errors.QueryCanceled as error:
         raise BadInput(f"The database stopped the query: {_said(error)}. Nothing was written.") from error

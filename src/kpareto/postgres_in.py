@@ -225,12 +225,7 @@ def pieces(link: psycopg.Connection[Any], query: sql.Composable, columns: int) -
     def parsed(rows: list[bytes]) -> pa.Table:
         data = b"".join(rows)
         read = csv.ReadOptions(column_names=names, block_size=len(data) + 1)
-        try:
-            return csv.read_csv(pa.BufferReader(data), read, parse, convert)
-        except pa.ArrowInvalid as error:
-            raise BadTable(
-                f"The table holds text that is not Unicode ({error}). Correct it in the database."
-            ) from error
+        return csv.read_csv(pa.BufferReader(data), read, parse, convert)
 
     waiting: list[bytes] = []
     size = 0

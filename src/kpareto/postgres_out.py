@@ -179,7 +179,9 @@ class PostgresRows:
         def kind(place: int) -> str:
             if is_.is_boolean(table.schema.types[place]):
                 return "boolean"
-            return "bigint" if is_.is_integer(table.schema.types[place]) else 'text COLLATE "C"'
+            if is_.is_integer(table.schema.types[place]):
+                return "bigint"
+            return 'text COLLATE "C"' if table.column_names[place] == "v" else "text"
 
         listed = ", ".join(f"{column} {kind(place)}" for place, column in enumerate(table.column_names))
         self.link.execute(sql.SQL("CREATE TEMPORARY TABLE {} ({}) ON COMMIT DROP").format(own, _plain(listed)))
