@@ -128,7 +128,7 @@ def people() -> pa.Table:
     return pa.table({"zip": [f"0{n % 4}1{n % 3}" for n in range(12)], "age": [str(20 + n % 6) for n in range(12)]})
 
 
-SCHEMA = Schema(quasi=["zip", "age"])
+SCHEMA = Schema(quasi=("zip", "age"))
 RULES: dict[str, Any] = {"zip": {"prefix": [2, 1]}, "age": {"intervals": [2], "from": 20}}
 
 
@@ -162,7 +162,7 @@ def test_groups_that_look_alike_stay_apart() -> None:
     plain = from_levels("q", [("a", "one", "*"), ("b", "one", "*"), ("c", "two", "*"), ("d", "two", "*")])
     alike = replace(plain, labels=(plain.labels[0], ("other", "other"), ("*",)))
     source = pa.table({"q": ["a", "b", "c", "d"]})
-    table = read(source, Schema(quasi=["q"]), hierarchies=[alike], first={"q": 1}, coarsen="always")
+    table = read(source, Schema(quasi=("q",)), hierarchies=[alike], first={"q": 1}, coarsen="always")
     assert table.distinct == 2
     assert table.hierarchies[0].leaves == ("other (a …)", "other (c …)")
 

@@ -32,7 +32,7 @@ Answer = TypeVar("Answer")
 Ask = Callable[[str], "duckdb.DuckDBPyRelation"]  # runs a query
 Report = Callable[[int, int], None]  # done, in all
 HELD = "kpareto_held"  # the engine's table of distinct rows: v0, v1, …, weight
-LEAST = 64_000_000  # bytes below which the engine cannot even spill
+LEAST = 128_000_000  # bytes below which the engine cannot even spill
 TICK = 0.1  # seconds between two looks at a query that runs
 
 FOLDER = "kpareto-rows-"  # temporary folders: this, the process that made it, and a random end
@@ -85,8 +85,10 @@ def engine(memory: int | None = None) -> Iterator[Engine]:
             "autoload_known_extensions": "false",
             "preserve_insertion_order": "false",
             "temp_directory": name,
-            **({} if memory is None else {"memory_limit": f"{max(memory, LEAST) // 1000} KB"}),
         }
+        if memory is not None:
+            settings["memory_limit"] = f"{max(memory, LEAST) // 1000} KB"
+            settings["threads"] = min(max(memory // LEAST, 1) * 2, os.cpu_count() or 1)  # each needs memory of its own
         with duckdb.connect(":memory:", config=settings) as connection:
             # Without a bar there is no number to ask for; it is not drawn.
             connection.execute("SET enable_progress_bar_print = false; SET enable_progress_bar = true")
