@@ -73,10 +73,10 @@ class PostgresDialect(Dialect):
         return self.text(value)
 
     def shuffled(self, rows: str, cells: Sequence[str], key: Sequence[str], seed: int, few: bool) -> str:
-        """The rows in an order that depends on their cells and the seed alone."""
+        """The rows in an order that depends on their cells and the seed alone, whatever the database's encoding."""
         listed = ", ".join(cells)
         told = ", ".join(f"coalesce({cell}, chr(1))" for cell in key)
-        order = f'md5(concat_ws(chr(31), {self.literal(str(seed))}, {told})) COLLATE "C"'
+        order = f"md5(convert_to(concat_ws(chr(31), {self.literal(str(seed))}, {told}), 'UTF8')) COLLATE \"C\""
         if not few:
             return f"SELECT {listed} FROM ({rows}) AS r ORDER BY {order}"
         counted = f"SELECT {listed}, count(*) AS n FROM ({rows}) AS r GROUP BY {listed}"
