@@ -52,7 +52,8 @@ def _genitor(score: Score, budget: int, settings: Settings, bar: str, quick: boo
 def replayed(score: Score, budget: int, settings: Settings, done: Result) -> Result:
     """A run again whose memo knows every score beforehand, so that all but the scoring is done, step for step.
 
-    The roll-ups of the table, made once for each chunk of children, count as everything else here.
+    Roll-ups of the table are made for the scoring, once for each chunk of children; here chunks are so long that there
+    are hardly any.
     """
     begun = genitor(score, settings.population, 1, settings).state
     inside = np.zeros_like(done.state["inside"])
@@ -60,7 +61,8 @@ def replayed(score: Score, budget: int, settings: Settings, done: Result) -> Res
     tallies = begun["tallies"].copy()
     tallies[0] = done.distinct
     memo = {name: done.state[name] for name in ("packed", "known", "table")}
-    return genitor(score, budget, 1, settings, resume={**begun, **memo, "inside": inside, "tallies": tallies})
+    with patch("kpareto.search.genitor.CHUNK", max(500, budget // 10)):
+        return genitor(score, budget, 1, settings, resume={**begun, **memo, "inside": inside, "tallies": tallies})
 
 
 def counting(work: Callable[[], object]) -> tuple[float, float]:
