@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -53,10 +54,10 @@ class Server:
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
 
-    def release(self, target: Path, after: float | None) -> int:
+    def release(self, target: Path, after: float | None, end: str = "") -> int:
         """Release to the target in a child, kill it after so many seconds, and return how it ended."""
         assert self.process.stdin is not None
-        self.process.stdin.write(f"{target} {'never' if after is None else after}\n")
+        self.process.stdin.write(f"{target}{end} {'never' if after is None else after}\n")
         self.process.stdin.flush()
         return int(self.line())
 
@@ -103,6 +104,30 @@ def test_kill_at_any_moment(tmp_path: Path, server: Server, name: str) -> None:
     certificate: Any = release(chosen(rows), rows, target).certificate
     verify(target, certificate)
     assert [file.name for file in tmp_path.iterdir()] == [name]  # what the killed ones left was swept away
+
+
+def test_kill_while_a_folder_is_written(tmp_path: Path, server: Server) -> None:
+    """A folder of Parquet parts is absent or whole; what killed ones left is swept away by the next."""
+    target = tmp_path / "parts"
+    started = time.monotonic()
+    assert server.release(target, None, "/") == 0
+    took = time.monotonic() - started
+    new = {file.name: file.read_bytes() for file in target.iterdir()}
+    rng = random.Random(7)
+    seen = set()
+    for _ in range(12):
+        shutil.rmtree(target, ignore_errors=True)
+        server.release(target, rng.uniform(0, took * 1.1), "/")
+        seen.add(target.exists())
+        if target.exists():
+            assert {file.name: file.read_bytes() for file in target.iterdir()} == new
+    assert False in seen
+    shutil.rmtree(target, ignore_errors=True)
+    rows = people(300)
+    done = release(chosen(rows), rows, f"{target}/")
+    assert done.path == target
+    verify(target, done.certificate)
+    assert [file.name for file in tmp_path.iterdir()] == ["parts"]
 
 
 def test_parts_being_written_are_not_swept(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kpareto import held
 from kpareto.errors import BadInput, BadJob, BadSchema, BadTable, Unsafe
 from kpareto.frames import read
 from kpareto.hierarchy import from_levels
@@ -412,6 +413,48 @@ def test_a_disk_that_fills_up_loses_nothing(tmp_path: Path, name: str) -> None:
     assert "Nothing was released." in done.stdout
     assert [file.name for file in tmp_path.iterdir()] == [name]
     assert target.read_text() == "old"
+
+
+def test_a_folder_of_parts(tmp_path: Path) -> None:
+    """A name with a slash at its end is a folder of Parquet parts: read again as one table, verified, never replaced."""
+    rows = people()
+    whole = release(chosen(rows), rows, tmp_path / "out.parquet")
+    done = release(chosen(rows), rows, f"{tmp_path}/parts/")
+    assert done.path == tmp_path / "parts"
+    assert done.certificate.public["release"]["format"] == "parquet parts"
+    listed = pq.read_table(tmp_path / "parts").to_pylist()
+    assert listed == pq.read_table(tmp_path / "out.parquet").to_pylist()
+    assert verify(tmp_path / "parts", done.certificate).rows == whole.rows
+    with pytest.raises(BadInput, match="it is there already"):
+        release(chosen(rows), rows, f"{tmp_path}/parts/")
+    with pytest.raises(BadInput, match="there is no folder"):
+        release(chosen(rows), rows, f"{tmp_path}/no/parts/")
+    part = next((tmp_path / "parts").iterdir())
+    part.rename(part.with_name("other.parquet"))
+    with pytest.raises(Unsafe, match="is not the one that was certified"):
+        verify(tmp_path / "parts", done.certificate)
+    (tmp_path / "parts" / "other.parquet").unlink()
+    with pytest.raises(Unsafe, match="The release has no rows"):
+        verify(tmp_path / "parts", done.certificate)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["out.parquet", "parts"]
+
+
+def test_a_release_of_more_rows_than_a_million_is_the_same_but_for_the_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Large tables are put in order by the engine's own hash: another order, the same rows, whatever theirs was."""
+    source = given_as(people(), "parquet", tmp_path)
+    small = release(chosen(source), source, tmp_path / "small.csv")
+    monkeypatch.setattr(held, "LARGE", 10)
+    release(chosen(source), source, tmp_path / "large.csv")
+    turned = tmp_path / "turned.parquet"
+    pq.write_table(pq.read_table(source).take(list(range(119, -1, -1))), turned)
+    release(chosen(turned), turned, tmp_path / "again.csv")
+    assert (tmp_path / "large.csv").read_bytes() == (tmp_path / "again.csv").read_bytes()
+    lines = {name: (tmp_path / f"{name}.csv").read_text().splitlines() for name in ("small", "large")}
+    assert lines["small"] != lines["large"]
+    assert sorted(lines["small"]) == sorted(lines["large"])
+    assert small.rows == 120
 
 
 def test_a_source_that_vanished_or_changed_is_a_sentence(tmp_path: Path) -> None:

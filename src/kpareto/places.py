@@ -6,8 +6,6 @@ engine's own folder. Tables of other engines have places of their own, with the 
 
 from __future__ import annotations
 
-import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -20,7 +18,7 @@ from kpareto.dialect import literal
 from kpareto.errors import BadInput, BadJob
 from kpareto.files import Engine, globbed
 from kpareto.queries import UniqueRows
-from kpareto.whole import PART, checked, reason, whole
+from kpareto.whole import checked, reason, whole, whole_folder
 
 if TYPE_CHECKING:
     import duckdb
@@ -91,7 +89,8 @@ class FilePlace:
         import duckdb
 
         form = "FORMAT csv, HEADER true" if self.format == "csv" else "FORMAT parquet"
-        form += f", FILE_SIZE_BYTES '{PART_BYTES}'" if self.format == "parquet parts" else ", USE_TMP_FILE false"
+        parts = f", FILE_SIZE_BYTES '{PART_BYTES}', OVERWRITE_OR_IGNORE true"  # beside the lock of the folder
+        form += parts if self.format == "parquet parts" else ", USE_TMP_FILE false"
         try:
             self.engine.connection.execute(f"COPY ({recoded.query()}) TO {literal(str(self.part))} ({form})")
         except duckdb.Error as error:
@@ -150,24 +149,8 @@ def _frame_place(engine: Engine) -> Iterator[FilePlace]:
 
 @contextmanager
 def _folder_place(engine: Engine, target: Path) -> Iterator[FilePlace]:
-    place = target.absolute()
-    if not place.parent.is_dir():
-        raise BadInput(f"Cannot write {str(target)!r}: there is no folder {str(place.parent)!r}. Make it first.")
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise BadInput(f"Cannot write {str(target)!r}: it is there already. Remove it, or give another name.")
-    for left in place.parent.glob(f".{place.name}.*{PART}"):  # of a program that was killed
-        shutil.rmtree(left, ignore_errors=True)
-    part = place.with_name(f".{place.name}.{secrets.token_hex(4)}{PART}")
-    try:
-        part.mkdir()
-        yield FilePlace(engine, part, place, "parquet parts")
-        if place.exists():
-            place.rmdir()
-        part.rename(place)
-    except OSError as error:
-        raise BadInput(f"Cannot write {str(target)!r}: {reason(error)}. Nothing was written.") from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+    with whole_folder(target) as part:
+        yield FilePlace(engine, part, target.absolute(), "parquet parts")
 
 
 def format_of(target: Path) -> Format:

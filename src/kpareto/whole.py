@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,6 +18,7 @@ from pathlib import Path
 from kpareto.errors import BadInput
 
 PART = ".part"
+_LOCK = ".lock"  # in a folder that is being written
 
 
 @contextmanager
@@ -40,6 +42,38 @@ def whole(target: str | os.PathLike[str]) -> Iterator[Path]:
             os.close(held)
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(target: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder to write files into; it becomes the target when the block ends, and vanishes when the block fails.
+
+    The target must not be there yet, or be empty: nobody's files are replaced.
+    """
+    place = Path(target).absolute()
+    if not place.parent.is_dir():
+        raise BadInput(f"Cannot write {str(target)!r}: there is no folder {str(place.parent)!r}. Make it first.")
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise BadInput(f"Cannot write {str(target)!r}: it is there already. Remove it, or give another name.")
+    part = place.with_name(f".{place.name}.{secrets.token_hex(4)}{PART}")
+    held = -1
+    try:
+        _sweep(place)
+        part.mkdir()
+        held = os.open(part / _LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        _lock(held)
+        yield part
+        (part / _LOCK).unlink()
+        if place.exists():
+            place.rmdir()
+        part.rename(place)
+        _settle(place.parent)
+    except OSError as error:
+        raise BadInput(f"Cannot write {str(target)!r}: {reason(error)}. Nothing was written.") from error
+    finally:
+        if held >= 0:
+            os.close(held)
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def write_whole(target: str | os.PathLike[str], text: str) -> None:
@@ -95,10 +129,13 @@ def _sweep(place: Path) -> None:
     for left in place.parent.iterdir():
         if left.name.startswith(f".{place.name}.") and left.name.endswith(PART):
             with suppress(OSError):
-                held = os.open(left, os.O_RDWR)
+                held = os.open(left / _LOCK if left.is_dir() else left, os.O_RDWR)
                 try:
                     fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    left.unlink()
+                    if left.is_dir():
+                        shutil.rmtree(left)
+                    else:
+                        left.unlink()
                 finally:
                     os.close(held)
 
