@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from kpareto import memory as mem
 from kpareto.errors import BadJob, BadTable
 from kpareto.files import FOLDER, HELD, LEAST, engine, hold_file, scan
-from kpareto.frames import read
+from kpareto.frames import fingerprint, read
 from kpareto.front_file import load_front
 from kpareto.grouped import Draw, text_keys, ticking
 from kpareto.handout import release_job
@@ -36,6 +36,11 @@ from kpareto.schema import Schema
 from kpareto.shell import sentence
 from kpareto.table import Table
 from kpareto.verify import verify
+from tests.postgres_server import Server, put
+from tests.sparks import to_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @pytest.fixture(autouse=True)
@@ -324,6 +329,48 @@ def test_a_sample_depends_on_nothing_but_rows_and_seed(tmp_path: Path) -> None:
     assert not same(drawn(rows, seed=2), first)
     kept: dict[str, Any] = {"missing": "category", "memory": "1 MB", "too_many": "sample", "sample": 100}
     assert same(read(rows, PEOPLE, **kept), read(frame.lazy().reverse(), PEOPLE, **kept))
+
+
+def many_doors(rows: pa.Table, seen: list[object]) -> None:
+    """Each source gives the sample, the coarse table and the fingerprint that pyarrow gives."""
+    known = read(rows, PEOPLE, hierarchies=LEVELS, first={"zip": 2}, coarsen="always")
+    for source in seen:
+        assert same(drawn(source), drawn(rows)), type(source)
+        found = read(source, PEOPLE, hierarchies=LEVELS, memory="1 MB", too_many="coarsen", first={"zip": 2, "age": 1})
+        assert found.hierarchies[1].first == 2
+        always = read(source, PEOPLE, hierarchies=LEVELS, first={"zip": 2}, coarsen="always")
+        assert same(always, known), type(source)
+        point = front(drawn(source), suppression=0.05).choose(k=5)
+        assert release(point, rows).data.equals(release(front(drawn(rows), suppression=0.05).choose(k=5), rows).data)
+
+
+def test_spark_gives_the_same_sample(spark: SparkSession) -> None:
+    """Spark passes its distinct rows on in pieces."""
+    many_doors(people(), [to_spark(spark, people())])
+
+
+def test_postgresql_gives_the_same_sample(server: Server) -> None:
+    """So does PostgreSQL."""
+    rows = people()
+    kinds = {"age": "integer", "zip": "text", "sex": "text", "ill": "text"}
+    with server.database() as url:
+        many_doors(rows, [put(url, "people", kinds, [tuple(row.values()) for row in rows.to_pylist()])])
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_fingerprint_needs_no_memory(monkeypatch: pytest.MonkeyPatch, missing: bool) -> None:
+    """Sorted by the engine and passed in batches, rows have the hash that they have in memory."""
+    rows = people() if missing else people().drop_columns(["age", "sex"])
+    known = fingerprint(rows)
+    assert fingerprint(rows.to_pandas()) == known
+    monkeypatch.setattr("kpareto.frames.allowed", lambda _: 1)
+    monkeypatch.setattr("kpareto.grouped.BATCH", 100)
+    frame = pl.from_arrow(rows)
+    assert isinstance(frame, pl.DataFrame)
+    for source in (rows, frame.reverse(), frame.lazy()):
+        assert fingerprint(source) == known
+    assert fingerprint(rows.slice(1)) != known
+    assert fingerprint(rows.slice(0, 0)) == fingerprint(frame.clear())
 
 
 def test_a_sample_is_part_of_the_table() -> None:

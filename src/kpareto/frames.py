@@ -25,11 +25,11 @@ from kpareto.errors import BadJob, BadTable, shorten
 from kpareto.files import Engine, Report, engine, file_digest, no_room
 from kpareto.grouped import Held, Numbered, held, numbered
 from kpareto.hierarchy import Hierarchy, flat
-from kpareto.memory import VALUE, allowed, size_text
+from kpareto.memory import VALUE, allowed, size_text, table_bytes
 from kpareto.schema import Schema
 from kpareto.sources import opened
 from kpareto.table import Domain, Sample, Table, check_places, distinct_rows, hierarchies_by_name, make_table
-from kpareto.texts import Coded, Dictionary, Spelled, arrange, arrow_places, arrow_texts, numpy_of, object_text
+from kpareto.texts import Coded, Dictionary, Rolled, Spelled, arrange, arrow_places, arrow_texts, numpy_of, object_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -134,7 +134,7 @@ class Wish:
 
 @contextmanager
 def _counted(
-    source: object, wish: Wish, encoding: str, admission: Admission, progress: Report | None
+    source: object, wish: Wish, encoding: str, admission: Admission, progress: Report | None, empty: bool = False
 ) -> Iterator[tuple[Held, Callable[[], Engine]]]:
     """The distinct rows of a source, counted, and an engine of our own that can hold them."""
     memory = allowed(admission.memory)
@@ -149,7 +149,7 @@ def _counted(
 
         try:
             found = held(rows, wish.wanted, start, progress)
-            if not found.distinct:
+            if not found.distinct and not empty:
                 named = shorten(rows.columns)
                 raise BadTable(f"The table has no rows, only the columns {named}. Give at least one row.")
             yield found, start
@@ -379,18 +379,57 @@ def fingerprint(source: object, columns: Sequence[str] | None = None) -> str:
         source = source.path
     if isinstance(source, str | PathLike):
         return file_digest(Path(fspath(source)))
-    with opened(source) as rows:
-        wanted = tuple(rows.columns if columns is None else columns)
-        Schema(quasi=wanted).check(rows.columns)
-        found = rows.roll_up(wanted)
+    if columns is None:
+        with opened(source) as rows:
+            columns = rows.columns
+    wanted = tuple(columns)
+    wish = Wish(Schema(quasi=wanted), "category", (), None, "observed")
+    with _counted(source, wish, "utf-8", Admission(), None, empty=True) as (found, start):
+        if table_bytes(found.distinct, len(wanted)) <= allowed(None):
+            return _digest(wish, *_sorted(found.fetch(), wanted))
+        return _digest(wish, *_streamed(numbered(start(), found, lambda texts: texts), wanted))
+
+
+Ordered = tuple[list[tuple[str, ...]], Callable[[], Iterator[np.ndarray]], Callable[[], Iterator[np.ndarray]]]
+
+
+def _digest(
+    wish: Wish,
+    values: Sequence[tuple[str, ...]],
+    codes: Callable[[], Iterator[np.ndarray]],
+    weights: Callable[[], Iterator[np.ndarray]],
+) -> str:
+    """The hash of the values of each column, of the sorted distinct rows, and of how often each occurs."""
     whole = hashlib.sha256(b"kpareto table 1")
-    every = np.ones(len(found.weights), dtype=np.bool_)
-    codes = np.empty((len(found.weights), len(wanted)), dtype=np.int64)
-    for place, (name, column) in enumerate(zip(wanted, found.columns, strict=True)):
-        each = _dictionary(column, every)
-        codes[:, place] = each.codes
-        whole.update(repr((name, each.values)).encode())
-    order, start = distinct_rows(codes)
-    whole.update(codes[order[start]].astype("<i8").tobytes())
-    whole.update(np.add.reduceat(found.weights[order], start).astype("<i8").tobytes() if len(start) else b"")
+    for pair in zip(wish.wanted, values, strict=True):
+        whole.update(repr(pair).encode())
+    for part in (codes, weights):
+        for piece in part():
+            whole.update(piece.astype("<i8").tobytes())
     return whole.hexdigest()
+
+
+def _sorted(found: Rolled, wanted: Sequence[str]) -> Ordered:
+    """Distinct rows in memory, in order."""
+    every = np.ones(len(found.weights), dtype=np.bool_)
+    named = [_dictionary(column, every) for column in found.columns]
+    codes = np.empty((len(found.weights), len(wanted)), dtype=np.int64)
+    for place, each in enumerate(named):
+        codes[:, place] = each.codes
+    order, start = distinct_rows(codes)
+    merged = np.add.reduceat(found.weights[order], start) if len(start) else found.weights
+    return [each.values for each in named], lambda: iter([codes[order[start]]]), lambda: iter([merged])
+
+
+def _streamed(numbers: Numbered, wanted: Sequence[str]) -> Ordered:
+    """The same of rows that do not fit into memory: the engine sorts them, and they pass in batches."""
+    named, places = [], []
+    for place in range(len(wanted)):
+        coded, rows = numbers.values(place, whole=False)
+        each = _dictionary(coded, np.ones(len(rows), dtype=np.bool_))
+        own = np.full(len(numbers.texts[place]) + 1, -1, dtype=np.int64)
+        own[coded.codes] = each.codes
+        named.append(each.values)
+        places.append(own)
+    numbers.merged(places, whole=False)
+    return named, numbers.sorted_rows, numbers.sorted_weights

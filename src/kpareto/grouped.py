@@ -208,20 +208,35 @@ class Numbered:
         count = int(connection.execute("SELECT count(*) FROM kpareto_merged").fetchall()[0][0])
         return count, lambda: _integers(connection.sql("SELECT * FROM kpareto_merged").to_arrow_table())
 
+    def sorted_rows(self) -> Iterator[np.ndarray]:
+        """The groups of the merged rows in order, in batches: (rows, columns) int64."""
+        listed = ", ".join(f"g{place}" for place in range(len(self.texts)))
+        for batch in self._batches(f"SELECT {listed} FROM kpareto_merged ORDER BY {listed}"):
+            yield np.stack(batch, axis=1)
+
+    def sorted_weights(self) -> Iterator[np.ndarray]:
+        """How many rows each of them stands for: (rows,) int64."""
+        listed = ", ".join(f"g{place}" for place in range(len(self.texts)))
+        for batch in self._batches(f"SELECT weight FROM kpareto_merged ORDER BY {listed}"):
+            yield batch[0]
+
+    def _batches(self, query: str) -> Iterator[tuple[np.ndarray, ...]]:
+        import pyarrow as pa
+
+        for batch in self.engine.connection.sql(query).to_arrow_reader(BATCH):
+            yield _integers(pa.Table.from_batches([batch]))
+
     def drawn(self, rows: int, seed: int, whole: bool) -> tuple[np.ndarray, ...]:
         """So many rows without replacement: the numbers of each column, and how often each was drawn.
 
         Every row has a random number of its own, made of the seed, its texts and its place among equal rows; the
         smallest are drawn. So neither the order of rows nor the engine nor the threads matter.
         """
-        import pyarrow as pa
-
         draw = Draw(rows, seed, [text_keys(texts) for texts in self.texts])
         listed = ", ".join(f"t{place}" for place in range(len(self.texts)))
         query = f"SELECT {listed}, weight FROM {NUMBERED} {self._complete(whole)}"
         done = 0
-        for batch in self.engine.connection.sql(query).to_arrow_reader(BATCH):
-            *codes, weights = _integers(pa.Table.from_batches([batch]))
+        for *codes, weights in self._batches(query):
             draw.add(np.stack(codes, axis=1), weights)
             done += len(weights)
             if self.report is not None:

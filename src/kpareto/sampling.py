@@ -12,7 +12,7 @@ from kpareto.errors import BadJob
 from kpareto.score import Score
 from kpareto.search.genitor import Result
 from kpareto.search.improve import improve
-from kpareto.table import Counts, Table, make_table
+from kpareto.table import Counts, Sample, Table, make_table
 
 Searcher = Callable[[Score], Result]
 
@@ -20,7 +20,8 @@ Searcher = Callable[[Score], Result]
 def sample_rows(table: Table, rows: int, seed: int = 1) -> Table:
     """A table of so many rows drawn without replacement; hierarchies, roles and domain stay.
 
-    Loss denominators that count observed values are those of the sample.
+    Loss denominators that count observed values are those of the sample. A table too large to be read is sampled by
+    ``read`` itself (``too_many="sample"``), row by row instead of from the distinct rows.
     """
     if not 1 <= rows <= table.rows:
         raise BadJob(
@@ -39,7 +40,8 @@ def sample_rows(table: Table, rows: int, seed: int = 1) -> Table:
         extras[table.persons.name] = drawn(table.persons)
     ones = np.ones(rows, dtype=np.int64)
     made = make_table(table.schema, table.hierarchies, table.codes[row_of[chosen]], ones, extras)
-    return replace(made, dropped=table.dropped, missing=table.missing, domain=table.domain)
+    kept = Sample(rows, table.rows, seed)
+    return replace(made, dropped=table.dropped, missing=table.missing, domain=table.domain, sample=kept)
 
 
 @dataclass(frozen=True)
