@@ -23,7 +23,7 @@ from kpareto.errors import BadInput, BadJob, BadTable, MissingExtra
 from kpareto.frames import POLICIES, Missing, fingerprint, read
 from kpareto.inspect import inspect
 from kpareto.job import parse_job
-from kpareto.postgres import Postgres, hidden
+from kpareto.postgres import Postgres, bare, hidden
 from kpareto.postgres_in import opened_postgres
 from kpareto.queries import unique_rows
 from kpareto.schema import Schema
@@ -287,6 +287,9 @@ def test_odd_addresses_and_names() -> None:
         assert "sec" not in str(told.value)
     assert Postgres("postgres://x", 'a."b.""c"').path == ("a", 'b."c')
     assert hidden("postgresql://x/y?password=a%20b&user=me") == "postgresql://x/y?password=***&user=me"
+    assert bare("postgresql://x/y?password=a%20b&user=me") == "postgresql://x/y?user=me"
+    assert bare("postgresql://me:secret@x/y?user=me&password=a") == "postgresql://me@x/y?user=me"
+    assert bare("postgresql://me@x/y") == "postgresql://me@x/y"
     for source in ("postgresql://me:secret@x/y", "mysql://me:secret@x/y"):
         with pytest.raises(BadTable, match=r"me:\*\*\*@x/y"):
             read(source, Schema(("a",)))

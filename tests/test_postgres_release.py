@@ -28,6 +28,7 @@ from hypothesis import strategies as st
 from kpareto import cli
 from kpareto.apply import apply
 from kpareto.errors import BadInput, BadJob, BadTable, Unsafe
+from kpareto.job import load_job
 from kpareto.partition import Suppression
 from kpareto.postgres import LOST, Postgres
 from kpareto.postgres_out import PostgresRows, TablePlace
@@ -413,11 +414,40 @@ def test_from_job_to_verified_table(
     assert cli.main(["verify", str(tmp_path / "out.csv"), str(paper), "--table", "x"]) == 2
     rest = capsys.readouterr()
     assert "Say which one with --table NAME" in rest.err
+    assert "There is a table 'x' in databases alone" in rest.err
     files = [file.read_text() for file in tmp_path.iterdir() if file != place]
     for text in (said, again, twice, rest, *files):
         assert PASSWORD not in str(text)
     assert tables(server, base) == {"people", "people_anon", "other"}
     server.ask(base, "DROP OWNED BY careful")
+
+
+def test_from_a_table_to_a_job_and_to_new_rows(
+    server: Server, base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Inspect writes a job that runs, without the password; apply recodes another table of the database."""
+    stored(base)
+    monkeypatch.chdir(tmp_path)
+    url = base.replace("postgres@", f"postgres:{PASSWORD}@", 1)
+    assert cli.main(["inspect", url, "--table", "people", "-o", "job.toml", "-q"]) == 0
+    written = load_job("job.toml")
+    assert (written.source, written.table_name, written.target) == (base, "people", "people_anon")
+    assert cli.main(["release", "job.toml", "-q"]) == 0
+    server.ask(base, "CREATE TABLE later AS SELECT * FROM people ORDER BY name LIMIT 60")
+    recoding = "people_anon.recoding.json"
+    assert cli.main(["apply", recoding, url, "--table", "later", "--target", "later_anon", "-q"]) == 0
+    assert "to later_anon; k = " in capsys.readouterr().out
+    assert verify(Postgres(base, "later_anon"), tmp_path / "later_anon.certificate.json").rows <= 60
+    assert cli.main(["apply", recoding, url, "--table", "later", "-q"]) == 0
+    assert verify(tmp_path / "later-recoded.csv", tmp_path / "later-recoded.certificate.json").rows <= 60
+    assert tables(server, base) == {"people", "people_anon", "later", "later_anon"}
+    capsys.readouterr()
+    for command in (["inspect", url], ["front", url], ["apply", recoding, url], ["verify", url, "x"], ["report", url]):
+        assert cli.main(command) == 2
+        assert "--table NAME" in (said := capsys.readouterr().err)
+        assert PASSWORD not in said
+    for file in tmp_path.iterdir():
+        assert PASSWORD not in file.read_text()
 
 
 def test_ctrl_c_cancels_the_query_and_leaves_nothing(server: Server, base: str, tmp_path: Path) -> None:
@@ -499,7 +529,7 @@ def test_the_page_is_true(
     stored(base)
     monkeypatch.chdir(tmp_path)
     text = PAGE.read_text(encoding="utf-8")
-    assert text.count(ADDRESS) == 3
+    assert text.count(ADDRESS) == 5
     text = text.replace(ADDRESS, base)
     examples = doctest.DocTestParser().get_doctest(text, {}, "postgresql.md", str(PAGE), 0)
     assert len(examples.examples) > 8

@@ -67,6 +67,12 @@ def set_option(function: Function) -> Function:
     return option(function)
 
 
+def table_option(function: Function) -> Function:
+    """``--table NAME``, in the same words for every command that takes rows or a release."""
+    option = click.option("--table", metavar="NAME", help="The table, where an address postgresql://… is given.")
+    return option(function)
+
+
 @click.group(
     cls=Commands,
     invoke_without_command=True,
@@ -107,13 +113,16 @@ def front(
 @click.argument("data")
 @click.option("-o", "--output", metavar="JOB", help="Write a job file that runs as it is.")
 @click.option("--encoding", default="utf-8", show_default=True, help="Of a text file, such as latin-1.")
+@table_option
 @json_option
 @quiet_option
-def inspect_(data: str, output: str | None, encoding: str, json_file: str | None, quiet: bool) -> None:
+def inspect_(
+    data: str, output: str | None, encoding: str, table: str | None, json_file: str | None, quiet: bool
+) -> None:
     """Profile DATA (a file, or the word adult): types, uniqueness, likely roles; propose a job."""
     from kpareto.handout import inspect_data
 
-    inspect_data(data, output, json_file, quiet, encoding)
+    inspect_data(data, output, json_file, quiet, encoding, table)
 
 
 @commands.command()
@@ -142,7 +151,7 @@ def release(
 @commands.command()
 @click.argument("release_file", metavar="RELEASE")
 @click.argument("certificate")
-@click.option("--table", metavar="NAME", help="The released table, where RELEASE is the address of a database.")
+@table_option
 @json_option
 def verify(release_file: str, certificate: str, table: str | None, json_file: str | None) -> None:
     """Check that the file RELEASE holds what CERTIFICATE claims; status 3 if it does not."""
@@ -171,6 +180,7 @@ def verify(release_file: str, certificate: str, table: str | None, json_file: st
     help="What becomes of columns that the fitting table did not have.",
 )
 @click.option("--encoding", help="Of a text file, such as latin-1; that of the fitting table unless given.")
+@table_option
 @json_option
 @quiet_option
 def apply(  # noqa: PLR0913 (the options of the command)
@@ -181,6 +191,7 @@ def apply(  # noqa: PLR0913 (the options of the command)
     earlier: tuple[str, ...],
     new_columns: str,
     encoding: str | None,
+    table: str | None,
     json_file: str | None,
     quiet: bool,
 ) -> None:
@@ -197,6 +208,7 @@ def apply(  # noqa: PLR0913 (the options of the command)
         quiet,
         new_columns,  # type: ignore[arg-type]  # click checked
         encoding,
+        table,
     )
 
 

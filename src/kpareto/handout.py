@@ -12,18 +12,19 @@ import click
 
 from kpareto.apply import NewColumns, Unseen, apply
 from kpareto.certificate import Certificate
-from kpareto.console import remark, show_table
+from kpareto.console import progress, remark, show_table
 from kpareto.errors import BadJob, Unsafe
 from kpareto.front import Front, Point
 from kpareto.inspect import inspect, job_text
 from kpareto.job import Job, load_job
 from kpareto.measure import make
-from kpareto.postgres import Postgres, is_address
+from kpareto.places import is_file
+from kpareto.postgres import Postgres, bare, is_address
 from kpareto.queries import UniqueRows
 from kpareto.recoded import Handling
 from kpareto.release import Release, release
 from kpareto.remarks import Context, FrontFacts, Remark, SearchFacts, remarks
-from kpareto.shell import choose_point, protect, read_problem, refuse_overwriting, search_front, write_json
+from kpareto.shell import choose_point, protect, read_problem, refuse_overwriting, search_front, steps, write_json
 from kpareto.stored import store
 from kpareto.verify import Verified, parts, verify
 from kpareto.whole import write_whole
@@ -31,9 +32,27 @@ from kpareto.whole import write_whole
 SHOWN_CLASSES = 12
 
 
-def inspect_data(source: str, target: str | None, json_file: str | None, quiet: bool, encoding: str = "utf-8") -> None:
+def where(source: str, table: str | None) -> Path | Postgres:
+    """What is meant on the command line: a file, or a table where the source is the address of a database."""
+    if not is_address(source):
+        if table is not None:
+            raise BadJob(f"There is a table {table!r} in databases alone. Give the address postgresql://… before it.")
+        return Path(source)
+    if table is None:
+        raise BadJob("This is the address of a database, and no table is named. Say which one with --table NAME.")
+    return Postgres(source, table)
+
+
+def inspect_data(
+    source: str,
+    target: str | None,
+    json_file: str | None,
+    quiet: bool,
+    encoding: str = "utf-8",
+    table: str | None = None,
+) -> None:
     """``kpareto inspect DATA``: profile the columns, propose roles and hierarchies, write a job."""
-    data: object = Path(source)
+    data: object = where(source, table)
     if source == "adult":
         from kpareto.datasets import adult
 
@@ -49,13 +68,15 @@ def inspect_data(source: str, target: str | None, json_file: str | None, quiet: 
     if target is None:
         remark("Write a job from this with: -o job.toml", quiet)
         return
-    near = Path(source)
-    if source != "adult":
+    near: str | Path = source
+    if table is not None:
+        near = bare(source)
+    elif source != "adult":
         try:
             near = Path(source).resolve().relative_to(Path(target).resolve().parent)
         except ValueError:
             near = Path(source).resolve()
-    write_whole(target, job_text(profile, str(near)))
+    write_whole(target, job_text(profile, str(near), table))
     remark(f"Wrote {target}. Look it over, then: kpareto front {target}", quiet)
 
 
@@ -131,15 +152,30 @@ def release_job(
         warned.extend(warnings_for(point, how, limits, unique))
         return [(each.id, each.text) for each in warned]
 
-    done = release(point, job.rows_source(), place, limits=limits, handling=how, warnings=warn, encoding=job.encoding)
+    with progress("Writing the release", 100, quiet) as advance:
+        done = release(
+            point,
+            job.rows_source(),
+            place,
+            limits=limits,
+            handling=how,
+            warnings=warn,
+            encoding=job.encoding,
+            memory=job.admission.memory,
+            progress=steps(advance),
+        )
     # The papers on a table lie beside the job, under the table's name.
-    table = re.sub(r"[^\w.-]", "_", str(place))
-    beside = job.path(f"{table}.table") if done.path is None else Path(place)
+    beside = job.path(f"{file_name(str(place))}.table") if done.path is None else Path(place)
     files = write_papers(done, point, beside, limits)
     if json_file != "-":
         print_release(done, point, place, files, warned)
     write_json(release_data(done, point, {"release": Path(place), **files}, warned) if json_file else None, json_file)
     return done, point
+
+
+def file_name(table: str) -> str:
+    """The name of a table as a file can have it."""
+    return re.sub(r"[^\w.-]", "_", table)
 
 
 def write_papers(done: Release, point: Point, place: Path, limits: Mapping[str, float]) -> dict[str, Path]:
@@ -216,15 +252,8 @@ def release_data(done: Release, point: Point, files: Mapping[str, Path], warned:
 
 def verify_file(path: str, certificate: str, json_file: str | None, table: str | None = None) -> None:
     """``kpareto verify RELEASE CERTIFICATE``: re-derive every claim from the released file or table."""
-    held: str | Postgres = path
-    if is_address(path):
-        if table is None:
-            raise BadJob("The release is in a database, and no table is named. Say which one with --table NAME.")
-        held = Postgres(path, table)
-    elif table is not None:
-        raise BadJob(f"There is a table {table!r} in databases alone. Give the address postgresql://… before it.")
     refuse_overwriting([Path(path), Path(certificate)], json_file)
-    found = verify(held, certificate)
+    found = verify(where(path, table), certificate)
     if json_file != "-":
         click.echo(f"{table or path} holds what its certificate claims: {size_of(found)}.")
         for line in verified_numbers(found, certificate):
@@ -246,25 +275,29 @@ def apply_recoding(  # noqa: PLR0913 (the options of the command)
     quiet: bool,
     new_columns: NewColumns = "error",
     encoding: str | None = None,
+    table: str | None = None,
 ) -> None:
     """``kpareto apply RECODING DATA``: recode new rows as stored, suppress there, and watch for drift."""
-    data: object = Path(source)
+    data: object = where(source, table)
     if source == "adult-test":
         from kpareto.datasets import adult
 
         data = adult("test")
-    place = Path(target) if target else Path(f"{Path(source).stem}-recoded.csv")
+    place = target or f"{file_name(table) if table else Path(source).stem}-recoded.csv"
+    paper = Path(f"{file_name(place)}.certificate.json")  # of a table; that of a file lies beside it
+    if table is None or is_file(place):
+        paper = Path(place).with_name(f"{Path(place).stem}.certificate.json")
     refuse_overwriting([Path(recoding), Path(source), *map(Path, earlier)], json_file)
     found = apply(
         recoding,
         data,
-        place,
+        place if table else Path(place),
         unseen=unseen,
         earlier=[Path(each) for each in earlier],
         new_columns=new_columns,
         encoding=encoding,
     )
-    Certificate.write(found.release.certificate, place.with_name(f"{place.stem}.certificate.json"))
+    Certificate.write(found.release.certificate, paper)
     names = [name for name in found.fit if name in found.batch]
     if json_file != "-":
         counts = "" if found.release.partition.table.persons is None else " persons"
@@ -284,4 +317,4 @@ def apply_recoding(  # noqa: PLR0913 (the options of the command)
               "unseen": {n: list(v) for n, v in found.unseen.items()}, "alarms": list(found.alarms),
               "remarks": [*found.remarks, *found.release.remarks]}  # fmt: skip
     write_json(json.loads(json.dumps(answer, default=float)) if json_file else None, json_file)
-    remark(f"Certificate: {place.stem}.certificate.json", quiet)
+    remark(f"Certificate: {paper.name}", quiet)

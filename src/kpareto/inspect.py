@@ -273,8 +273,11 @@ def toml_key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)
 
 
-def job_text(profile: Profile, source_name: str) -> str:
-    """A job file for the table, with a comment for every proposal; it runs as it is and holds no value of a row."""
+def job_text(profile: Profile, source_name: str, table: str | None = None) -> str:
+    """A job file for the table, with a comment for every proposal; it runs as it is and holds no value of a row.
+
+    ``table`` is its name where the source is a database.
+    """
     usable = profile.complete if profile.missing == "drop" else profile.total
     if usable < LEAST:
         raise BadTable(
@@ -291,6 +294,7 @@ def job_text(profile: Profile, source_name: str) -> str:
         "",
         "[data]",
         f"source = {toml_value(source_name)}",
+        *([] if table is None else [f"table = {toml_value(table)}"]),
         f"missing = {toml_value(profile.missing)}  # {profile.total - profile.complete:,} rows lack a value here",
         f"missing_values = {toml_value(marks)}",
     ]
@@ -304,7 +308,8 @@ def job_text(profile: Profile, source_name: str) -> str:
     lines += ["", *_search_lines(profile), "", "[limits]", f"k = {k}"]
     lines += _diversity_lines([each.facts for each in profile.columns if each.proposal.role == "sensitive"])
     stem = PurePath(source_name).name.split(".")[0] or "table"
-    lines += ["", "[release]", f'choose = "k={k}"', f"target = {toml_value(f'{stem}-anon.csv')}", ""]
+    target = f"{stem}-anon.csv" if table is None else f"{table}_anon".replace('"_anon', '_anon"')
+    lines += ["", "[release]", f'choose = "k={k}"', f"target = {toml_value(target)}", ""]
     return "\n".join(lines)
 
 

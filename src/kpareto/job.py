@@ -205,6 +205,11 @@ limit = 0.01
 def load_job(path: Path | str, changes: Sequence[str] = ()) -> Job:
     """A job from its file, or from the word adult; ``changes`` such as ``search.seed=3`` override what it says."""
     place = Path(path)
+    if is_address(str(path)):
+        raise BadJob(
+            "This is the address of a database, and a job file is needed. "
+            "Write one with: kpareto inspect ADDRESS --table NAME -o job.toml."
+        )
     if str(path) == "adult":
         return parse_job(ADULT, Path(), "adult", changes)
     try:

@@ -97,6 +97,12 @@ def hidden(url: str) -> str:
     return re.sub(r"(password=)[^&\s]*", r"\1***", bare, flags=re.IGNORECASE)
 
 
+def bare(url: str) -> str:
+    """An address that has no password, for files that others may read."""
+    without = re.sub(r"^(\w+://[^:/?#@]*):.*@", r"\1@", url)
+    return re.sub(r"[?&]$", "", re.sub(r"(?<=[?&])password=[^&\s]*&?", "", without, flags=re.IGNORECASE))
+
+
 @contextmanager
 def connected(database: Postgres) -> Iterator[psycopg.Connection[Any]]:
     """One transaction that sees the database as it is now, committed when the block ends, undone when it fails."""
