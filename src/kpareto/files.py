@@ -48,6 +48,7 @@ class Engine:
 
     connection: duckdb.DuckDBPyConnection
     folder: Path
+    report: Report | None = None  # told how far a long step is
 
 
 def sweep() -> None:
@@ -71,7 +72,7 @@ def _alive(process: int) -> bool:
 
 
 @contextmanager
-def engine(memory: int | None = None) -> Iterator[Engine]:
+def engine(memory: int | None = None, report: Report | None = None) -> Iterator[Engine]:
     """Start an engine that loads nothing from the network and spills into its own folder.
 
     ``memory`` is the bytes it may use before it does; the engine's own choice, most of the machine, if not given.
@@ -92,7 +93,7 @@ def engine(memory: int | None = None) -> Iterator[Engine]:
         with duckdb.connect(":memory:", config=settings) as connection:
             # Without a bar there is no number to ask for; it is not drawn.
             connection.execute("SET enable_progress_bar_print = false; SET enable_progress_bar = true")
-            yield Engine(connection, Path(name))
+            yield Engine(connection, Path(name), report)
 
 
 def carried_out(connection: duckdb.DuckDBPyConnection, query: str, report: Report | None = None) -> None:

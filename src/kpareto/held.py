@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from kpareto import sources
 from kpareto.delimited import Csv
 from kpareto.dialect import Dialect
-from kpareto.files import Engine, Scan, asked, engine, scan
+from kpareto.files import Engine, Report, Scan, asked, engine, scan
 from kpareto.places import Place, duck_place
 from kpareto.postgres import Postgres
 from kpareto.postgres_out import opened_postgres_rows
@@ -179,8 +179,17 @@ def _odd(kind: str) -> bool:
 
 
 @contextmanager
-def opened_rows(source: object, encoding: str = "utf-8", known: Mapping[str, Spelled] | None = None) -> Iterator[Rows]:
-    """The rows of any source that ``read`` takes; ``known`` are values that a roll-up of the same rows found."""
+def opened_rows(
+    source: object,
+    encoding: str = "utf-8",
+    known: Mapping[str, Spelled] | None = None,
+    memory: int | None = None,
+    report: Report | None = None,
+) -> Iterator[Rows]:
+    """The rows of any source that ``read`` takes; ``known`` are values that a roll-up of the same rows found.
+
+    ``memory`` is what an engine of our own may use before it spills, ``report`` is told how far its writing is.
+    """
     if isinstance(source, Postgres):
         with opened_postgres_rows(source, known) as found:
             yield found
@@ -193,7 +202,7 @@ def opened_rows(source: object, encoding: str = "utf-8", known: Mapping[str, Spe
         with spark_rows(cast(Any, source), known or {}) as held:
             yield held
         return
-    with engine() as started:
+    with engine(memory, report) as started:
         started.connection.execute("SET preserve_insertion_order = true")
         # The small tables are joined one after the other; left to itself the engine multiplies them with each other.
         started.connection.execute("SET disabled_optimizers = 'join_order'")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from kpareto.counting import Counted, count
 from kpareto.dialect import literal
 from kpareto.errors import BadInput, BadJob
-from kpareto.files import Engine, globbed
+from kpareto.files import Engine, carried_out, globbed
 from kpareto.queries import UniqueRows
 from kpareto.whole import checked, reason, whole, whole_folder
 
@@ -92,7 +92,8 @@ class FilePlace:
         parts = f", FILE_SIZE_BYTES '{PART_BYTES}', OVERWRITE_OR_IGNORE true"  # beside the lock of the folder
         form += parts if self.format == "parquet parts" else ", USE_TMP_FILE false"
         try:
-            self.engine.connection.execute(f"COPY ({recoded.query()}) TO {literal(str(self.part))} ({form})")
+            query = f"COPY ({recoded.query()}) TO {literal(str(self.part))} ({form})"
+            carried_out(self.engine.connection, query, self.engine.report)
         except duckdb.Error as error:
             why = "no space is left" if "No space left" in str(error) else reason(error)
             raise BadInput(f"The release could not be written: {why}. Nothing was released.") from error

@@ -18,10 +18,12 @@ from kpareto.applied import on_all_rows
 from kpareto.certificate import Certificate, Facts, Warned, certify
 from kpareto.delimited import Csv
 from kpareto.errors import BadInput, BadTable, Unsafe
+from kpareto.files import Report
 from kpareto.frames import fingerprint
 from kpareto.held import opened_rows
 from kpareto.measure import Measure, Model
 from kpareto.measures import make
+from kpareto.memory import allowed
 from kpareto.partition import Partition
 from kpareto.places import Place, format_of
 from kpareto.postgres import Postgres
@@ -61,7 +63,7 @@ class Release:
         return self.partition.suppressed_rows
 
 
-def release(
+def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     choice: object,
     source: object,
     target: str | PathLike[str] | None = None,
@@ -70,19 +72,23 @@ def release(
     handling: Handling | None = None,
     warnings: Sequence[Warned] | Warn = (),
     encoding: str = "utf-8",
+    memory: str | int | None = None,
+    progress: Report | None = None,
 ) -> Release:
     """Recode the rows of a source as chosen, and write them to the target (or return them).
 
     ``choice`` is a Choice or a point of a front. The target is a CSV or Parquet file, a folder of Parquet parts (with
     a slash at its end), or a table where the source is one. ``limits`` are measures with the least (k, l) or most
     (t, alpha) they may be; if the rows as written do not meet them, Unsafe is raised and nothing is left.
+    ``memory`` ("2 GB"; half of what is free unless given) is what our own engine may use before it goes to the disk;
+    ``progress`` is called with what is written of how much.
     """
     chosen, how = as_choice(choice, limits), handling or Handling()
     _check_target(target, source)
     chosen, applied = on_all_rows(chosen, source, encoding, how.missing_values)
     found, remarks = settled(chosen)
     remarks += [] if applied is None else [applied.sentence()]
-    with opened_rows(source, encoding, chosen.table.spelled) as rows:
+    with opened_rows(source, encoding, chosen.table.spelled, allowed(memory), progress) as rows:
         _check_rows(chosen, rows.count())
         with rows.place(target) as place:
             recoded = recode(rows, chosen, found, how, plain=place.plain)

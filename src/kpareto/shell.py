@@ -67,7 +67,7 @@ def read_problem(job: Job, quiet: bool) -> Problem:
     """Read the job's table with a progress bar, and say how it came in."""
     began = time.perf_counter()
     with progress("Reading", 100, quiet) as advance:
-        found = job.problem(progress=_difference(advance))
+        found = job.problem(progress=steps(advance))
     seconds = time.perf_counter() - began
     remark(f"Read {found.table.rows:,} rows ({found.table.distinct:,} distinct) in {seconds:.1f} s.", quiet)
     for sentence in found.table.remarks:
@@ -88,19 +88,19 @@ def _searched(job: Job, problem: Problem, quiet: bool, checkpoint: Path | None) 
     if job.method == "exact":
         size = Lattice(problem.table.hierarchies).size
         with progress("Counting nodes", size, quiet) as advance:
-            report = _difference(advance)
+            report = steps(advance)
             threads = job.options.get("threads")
             return run_exact(problem, job.options.get("ties", "all"), threads, report, checkpoint)
     space: Space = make_space(job.space, problem.table)
     if isinstance(space, Cuts) and can_run_single(job.method, problem, space):
         with progress(f"Searching ({job.method})", job.budget, quiet) as advance:
-            return run_single(job.method, problem, space, job.budget, job.seed, job.options, _difference(advance))
+            return run_single(job.method, problem, space, job.budget, job.seed, job.options, steps(advance))
     search = make_search(job.method, problem, space, job.options)
     with progress(f"Searching ({job.method})", job.budget, quiet) as advance:
-        return run(problem, space, search, job.budget, job.seed, _difference(advance), checkpoint)
+        return run(problem, space, search, job.budget, job.seed, steps(advance), checkpoint)
 
 
-def _difference(advance: Callable[[int], None]) -> Callable[[int, int], None]:
+def steps(advance: Callable[[int], None]) -> Callable[[int, int], None]:
     """A report of totals for a bar that wants steps."""
     before = 0
 
