@@ -14,7 +14,7 @@ from kpareto.partition import Suppression, partition
 from kpareto.recoding import top
 from kpareto.score import Score
 from kpareto.table import Table
-from kpareto.trees import TreeError, baseline, tree_error
+from kpareto.trees import TreeError, baseline, tree_error, tree_errors
 from tests.test_genitor import printed_solution
 
 
@@ -52,6 +52,14 @@ def test_equal_seeds_give_equal_errors(adult: Table) -> None:
     one, two = (tree_error(made, folds=3, seed=4) for _ in range(2))
     assert one == two
     assert "told 'salary-class' wrong in 24.9% of the recoded rows" in one.sentence()
+
+
+def test_several_at_once_are_the_same_as_one_by_one(adult: Table) -> None:
+    """The trees of the original rows are grown once, and nothing depends on threads."""
+    space = make_cuts(adult.hierarchies)
+    made = [partition(adult, top(adult.hierarchies), Suppression("none")),
+            Score(adult, space, {"cm": 1}, 250).partition(printed_solution(space))]  # fmt: skip
+    assert tree_errors(made, folds=3, threads=2) == [tree_error(each, folds=3) for each in made]
 
 
 def test_wrong_requests_are_named(adult: Table, monkeypatch: pytest.MonkeyPatch) -> None:

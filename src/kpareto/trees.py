@@ -7,6 +7,8 @@ fraction of a percent from those printed by Iyengar (2002).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,30 +46,40 @@ def tree_error(partition: Partition, target: str | None = None, folds: int = 10,
 
     Suppressed rows stay in as rows that show nothing, as in the paper: dropping them would flatter the recoding.
     """
-    table = partition.table
+    return tree_errors([partition], target, folds, seed)[0]
+
+
+def tree_errors(
+    partitions: Sequence[Partition], target: str | None = None, folds: int = 10, seed: int = 1, threads: int = 1
+) -> list[TreeError]:
+    """The errors on several partitions of one table; the trees of the original rows are grown once."""
+    table = partitions[0].table
     counts = table.counts(target, "target")
     if folds < 3:
         raise BadJob(f"A pruned tree needs at least 3 folds (to learn, to prune, to test), and {folds} were asked for.")
     if len(counts.values) < 2:
         raise BadJob(f"The target {counts.name!r} has one value only, so there is nothing to learn.")
-    rng = np.random.default_rng(seed)
-    by_fold = _folds(counts.count, folds, rng)
+    by_fold = _folds(counts.count, folds, np.random.default_rng(seed))
     labels = counts.code.astype(np.int64)
-    before = _errors(table.codes[counts.row], labels, by_fold, seed)
-    recoded = partition.groups[partition.members]
-    recoded = np.where(partition.suppressed[partition.members][:, None], -1, recoded)
-    after = _errors(recoded[counts.row], labels, by_fold, seed)
+    shown = [table.codes]
+    for made in partitions:
+        groups = made.groups[made.members]
+        shown.append(np.where(made.suppressed[made.members][:, None], -1, groups))
+    with ThreadPoolExecutor(threads) as pool:
+        before, *after = pool.map(lambda cells: _errors(cells[counts.row], labels, by_fold, seed), shown)
     rows = by_fold.sum(axis=0)
-    differences = (after - before) / rows
-    return TreeError(
-        counts.name,
-        float(before.sum() / table.rows),
-        float(after.sum() / table.rows),
-        baseline(table, target),
-        float(differences.std(ddof=1) / np.sqrt(folds)),
-        folds,
-        seed,
-    )
+    return [
+        TreeError(
+            counts.name,
+            float(before.sum() / table.rows),
+            float(wrong.sum() / table.rows),
+            baseline(table, target),
+            float(((wrong - before) / rows).std(ddof=1) / np.sqrt(folds)),
+            folds,
+            seed,
+        )
+        for wrong in after
+    ]
 
 
 def baseline(table: Table, target: str | None = None) -> float:

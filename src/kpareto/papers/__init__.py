@@ -7,16 +7,18 @@ it reports) and ``page(quick, say) -> Page``, and give it one row in PAPERS.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
 from kpareto.console import remark, show_table
 from kpareto.errors import BadJob, did_you_mean
 from kpareto.papers.figures import drawn
-from kpareto.papers.page import Page, Say, grid
+from kpareto.papers.page import Page, Say, duration, grid
 from kpareto.shell import write_json
 from kpareto.whole import whole, write_whole
 
@@ -38,7 +40,9 @@ def ids_of(name: str) -> tuple[str, ...]:
 
 def rebuild(name: str, quick: bool, say: Say) -> Page:
     """Run the experiments of one paper; every result it reports is on the page, once."""
+    began, cpu = time.perf_counter(), time.process_time()
     made: Page = import_module(f"kpareto.papers.{name}").page(quick, say)
+    made.wall, made.seconds = round(time.perf_counter() - began, 1), round(time.process_time() - cpu, 1)
     told = [result.id for result in made.results]
     if sorted(told) != sorted(ids_of(name)):
         raise TypeError(f"the page {name} reports {told}, and the paper {ids_of(name)}")
@@ -56,8 +60,11 @@ def run(
     folder = Path(output)
     if folder.exists() and not folder.is_dir():
         raise BadJob(f"{output!r} is not a folder. Give another name.")
-    pages = [rebuild(name, quick, lambda text: remark(text, quiet)) for name in dict.fromkeys(names or PAPERS)]
-    write_pages(pages, folder)
+    pages = []
+    for name in dict.fromkeys(names or PAPERS):  # a page is written as soon as it is whole
+        pages.append(rebuild(name, quick, lambda text: remark(text, quiet)))
+        write_page(pages[-1], folder)
+    write_whole(folder / "README.md", contents(folder))
     if json_file != "-":
         rows = [(result.id, result.verdict.kind, result.verdict.note) for made in pages for result in made.results]
         show_table(["result", "verdict", ""], rows)
@@ -65,44 +72,53 @@ def run(
     write_json({made.key: made.as_data() for made in pages} if json_file else None, json_file)
 
 
-def write_pages(pages: Sequence[Page], folder: Path) -> None:
-    """Pages, figures, numbers, and a table of contents with the summary."""
+def write_page(made: Page, folder: Path) -> None:
+    """A page, its figures and its numbers."""
     folder.mkdir(parents=True, exist_ok=True)
-    for made in pages:
-        for figure in made.figures:
-            with whole(folder / f"{figure.name}.svg") as part:
-                part.write_bytes(drawn(figure))
-        write_whole(folder / f"{made.key}.md", made.markdown())
-        write_whole(
-            folder / f"{made.key}.json",
-            json.dumps(made.as_data(), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
-        )
-    write_whole(folder / "README.md", contents(pages))
+    for figure in made.figures:
+        with whole(folder / f"{figure.name}.svg") as part:
+            part.write_bytes(drawn(figure))
+    write_whole(folder / f"{made.key}.md", made.markdown())
+    write_whole(
+        folder / f"{made.key}.json", json.dumps(made.as_data(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    )
 
 
-def contents(pages: Sequence[Page]) -> str:
-    """The first page: what there is, and the verdicts counted."""
-    lines = [
+def contents(folder: Path) -> str:
+    """The first page of a folder: the pages that are there, their verdicts counted, their times, their main results."""
+    kept = {
+        name: json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        for name in PAPERS
+        if (folder / f"{name}.json").exists()
+    }
+    rows, lines = [], []
+    for name, data in kept.items():
+        kinds = [result["verdict"] for result in data["results"]]
+        counts = (kinds.count(kind) for kind in ("matches", "differs", "cannot be compared"))
+        rows.append((f"[{PAPERS[name]}]({name}.md)", len(kinds), *counts))
+        link = f"[{data['title']}]({name}.md)"
+        lines += [
+            (link, *(line[key] for key in ("result", "printed", "ours", "then", "now"))) for line in data["summary"]
+        ]
+    return "\n".join([
         "# The five papers rebuilt",
         "",
         "Written by `kpareto papers`; verdicts are worked out from the numbers.",
+        "A result matches within the tolerance beside it, differs by the amount told, or cannot be compared, and why.",
         "",
-    ]
-    rows = []
-    for made in pages:
-        kinds = [result.verdict.kind for result in made.results]
-        rows.append((f"[{PAPERS[made.key]}]({made.key}.md)", len(kinds), kinds.count("matches"),
-                     kinds.count("differs"), kinds.count("cannot be compared")))  # fmt: skip
-    lines += grid(("paper", "results", "match", "differ", "cannot be compared"), rows)
-    return "\n".join([*lines, "", *summary(pages, ""), ""])
+        *grid(("paper", "results", "match", "differ", "cannot be compared"), rows),
+        "",
+        _total(list(kept.values())),
+        "",
+        *grid(("paper", "result", "printed", "ours", "time then", "time now (processor)"), lines),
+        "",
+    ])  # fmt: skip
 
 
-def summary(pages: Sequence[Page], folder: str) -> list[str]:
-    """One table: paper, result, printed, ours, time then, time now."""
-    rows = []
-    for made in pages:
-        for result, printed, ours, name in made.summary:
-            experiment = next(each for each in made.experiments if each.name == name)
-            link = f"[{made.title}]({folder}{made.key}.md)"
-            rows.append((link, result, printed, ours, experiment.then, f"{made.spent(name)} ({experiment.detail})"))
-    return grid(("paper", "result", "printed", "ours", "time then", "time now (processor)"), rows)
+def _total(pages: Sequence[Mapping[str, Any]]) -> str:
+    """How long the pages took."""
+    wall, seconds = (duration(sum(data[key] for data in pages)) for key in ("seconds", "cpu_seconds"))
+    what = "page" if len(pages) == 1 else f"{len(pages)} pages"
+    kind = " of a quick run" if any(data["quick"] for data in pages) else ""
+    where = "; ".join(sorted({data["versions"]["machine"] for data in pages}))
+    return f"The {what}{kind} took {wall} on a machine of {where}, which gave them {seconds} of processor time."

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 COLOURS = (LINE, MARK, CALM, "#6a4c93", "#4f772d", "#8d99ae", INK)
+WIDE, HIGH = 4.6, 3.4  # inches of one panel
 MOST = 240  # points of one line in a picture; the JSON says how many there were
-Style = Literal["line", "points", "steps", "cloud", "dashed"]
+# rings: open circles, to be seen below points of another run; printed: what the paper prints
+Style = Literal["line", "points", "steps", "cloud", "dashed", "rings", "printed", "answers"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,15 @@ class Boxes:
 
 
 @dataclass(frozen=True)
+class Band:
+    """A range that the paper prints."""
+
+    label: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Panel:
     """One pair of axes."""
 
@@ -47,6 +58,7 @@ class Panel:
     y_name: str
     series: tuple[Series, ...] = ()
     boxes: Boxes | None = None
+    bands: tuple[Band, ...] = ()
     x_log: bool = False
     y_log: bool = False
     ticks: tuple[tuple[float, str], ...] = ()
@@ -92,24 +104,38 @@ def drawn(figure: Figure) -> bytes:
     with rc_context({**words, "svg.hashsalt": "kpareto", "svg.fonttype": "none", "path.simplify": True}):
         across = min(figure.columns, len(figure.panels))
         down = -(-len(figure.panels) // across)
-        canvas: Drawing = Canvas(figsize=(4.6 * across, 3.4 * down), layout="constrained")
-        axes = canvas.subplots(down, across, squeeze=False).ravel()
+        canvas: Drawing = Canvas(figsize=(WIDE * across, HIGH * down))
         for place, panel in enumerate(figure.panels):
-            _panel(axes[place], panel)
-        for empty in axes[len(figure.panels) :]:
-            empty.set_visible(False)
+            row, column = divmod(place, across)
+            # Margins in inches by hand: matplotlib's own layout draws every figure several times.
+            left, bottom = WIDE * column + 0.85, HIGH * (down - 1 - row) + (0.75 if panel.boxes else 0.5)
+            wide, high = WIDE * (column + 1) - 0.15 - left, HIGH * (down - row) - 0.35 - bottom
+            box = (left / WIDE / across, bottom / HIGH / down, wide / WIDE / across, high / HIGH / down)
+            _panel(canvas.add_axes(box), panel)
         stream = BytesIO()
         canvas.savefig(stream, format="svg", dpi=100, metadata={"Date": None})
     return stream.getvalue()
 
 
+# What is drawn as single marks: the arguments of matplotlib's scatter besides the colour.
+_MARKS: dict[str, dict[str, Any]] = {
+    "points": {"s": 14, "zorder": 3},
+    "rings": {"s": 42, "facecolors": "none", "linewidths": 0.9, "zorder": 2},
+    "printed": {"s": 40, "marker": "x", "linewidths": 1.6, "zorder": 5},
+    "answers": {"s": 60, "marker": "*", "linewidths": 0, "zorder": 4},
+}
+
+
 def _panel(axes: Any, panel: Panel) -> None:
+    for band in panel.bands:
+        axes.axhspan(band.low, band.high, color=INK, alpha=0.12, linewidth=0, label=band.label, zorder=0)
     for place, each in enumerate(panel.series):
         colour = COLOURS[(place if each.colour is None else each.colour) % len(COLOURS)]
         if each.style == "cloud":
             axes.scatter(each.x, each.y, s=3, color=FAINT, linewidths=0, label=each.label, rasterized=True, zorder=1)
-        elif each.style == "points":
-            axes.scatter(each.x, each.y, s=14, color=colour, label=each.label, zorder=3)
+        elif each.style in _MARKS:
+            edge = {"edgecolors": colour} if each.style == "rings" else {"color": colour}
+            axes.scatter(each.x, each.y, label=each.label, **edge, **_MARKS[each.style])
         else:
             shape = {"drawstyle": "steps-pre"} if each.style == "steps" else {}
             dash = "--" if each.style == "dashed" else "-"
@@ -131,5 +157,5 @@ def _panel(axes: Any, panel: Panel) -> None:
     axes.set_title(panel.title, fontsize=9, loc="left")
     axes.grid(True, color="#e8ecf0", linewidth=0.6, zorder=0)
     axes.spines[["top", "right"]].set_visible(False)
-    if any(each.label for each in panel.series):
+    if panel.bands or any(each.label for each in panel.series):
         axes.legend(frameon=False, fontsize=7, loc="best")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,6 +25,7 @@ class Counted:
     """A problem on the lattice with the numbers of every node."""
 
     problem: Problem
+    runs: dict[Poka, Told] = field(default_factory=dict)  # of POkA, made so far: tables, figures and tests share them
 
     @cached_property
     def lattice(self) -> Lattice:
@@ -71,7 +72,13 @@ class Told:
 
 
 def poka(counted: Counted, search: Poka) -> Told:
-    """Run POkA on counted numbers and judge it."""
+    """Run POkA on counted numbers, once for each setting, and judge it."""
+    if search not in counted.runs:
+        counted.runs[search] = _judged(counted, search)
+    return counted.runs[search]
+
+
+def _judged(counted: Counted, search: Poka) -> Told:
     run: Reported = replay(search, counted.lattice, counted.numbers)
     keys = [tuple(row) for row in counted.numbers.keys[run.nodes].tolist()]
     wrong = sum(key not in counted.vectors for key in keys)

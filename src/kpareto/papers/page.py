@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,12 +46,18 @@ def near(ours: float, printed: float, within: float, relative: bool = False) -> 
     return Verdict("matches", f"{by}, within {told}") if same else Verdict("differs", f"by {by}, more than {told}")
 
 
-def between(ours: Sequence[float], low: float, high: float) -> Verdict:
-    """Whether every number lies in the printed range, its ends included; by how much the worst one does not."""
+def between(ours: Sequence[float], low: float, high: float, within: float = 0.0) -> Verdict:
+    """Whether every number lies in the printed range, up to a tolerance; by how much the worst one leaves it."""
     out = max(max(low - value, value - high) for value in ours)
+    told = f"{min(ours):.4g} … {max(ours):.4g}"
     if out <= 1e-12:
-        return Verdict("matches", f"all of {min(ours):.4g} … {max(ours):.4g} lie in {low:g} … {high:g}")
-    return Verdict("differs", f"{min(ours):.4g} … {max(ours):.4g} leaves {low:g} … {high:g} by {out:.2g}")
+        return Verdict("matches", f"all of {told} lie in {low:g} … {high:g}")
+    leaves = (
+        f"{told} leaves {low:g} … {high:g} by {out:.2g}" if low < high else f"{told} is up to {out:.2g} off {low:g}"
+    )
+    if out <= within * (1 + 1e-12):
+        return Verdict("matches", f"{leaves}, within {within:g}")
+    return Verdict("differs", leaves + (f", more than {within:g}" if within else ""))
 
 
 def claims(checks: Mapping[str, bool]) -> Verdict:
@@ -119,6 +126,17 @@ class Experiment:
     detail: str = ""
 
 
+@dataclass(frozen=True)
+class Line:
+    """One line of the summary: the time is that of the work named behind it."""
+
+    result: str
+    printed: str
+    ours: str
+    then: str
+    now: str
+
+
 @dataclass
 class Page:
     """Everything about one paper; filled in the order of the experiments."""
@@ -136,7 +154,9 @@ class Page:
     beyond: list[str] = field(default_factory=list)  # what the exact engine says
     experiments: list[Experiment] = field(default_factory=list)
     seeds: dict[str, Any] = field(default_factory=dict)
-    summary: list[tuple[str, str, str, str]] = field(default_factory=list)  # result, printed, ours, experiment name
+    summary: list[Line] = field(default_factory=list)
+    seconds: float = 0.0  # processor time of the whole page, pictures left out
+    wall: float = 0.0
 
     @contextmanager
     def timed(self, name: str, then: str = "not told", detail: str = "") -> Iterator[None]:
@@ -155,6 +175,7 @@ class Page:
         """Numbers, texts, lists and dicts only."""
         return {
             "paper": self.source,
+            "title": self.title,
             "quick": self.quick,
             "versions": versions(),
             "seeds": self.seeds,
@@ -180,6 +201,9 @@ class Page:
                 for f in self.findings
             ],
             "exact": list(self.beyond),
+            "summary": [vars(line) for line in self.summary],
+            "cpu_seconds": self.seconds,
+            "seconds": self.wall,
             "experiments": [
                 {"name": e.name, "then": e.then, "cpu_seconds": round(e.seconds, 2), "seconds": round(e.wall, 2),
                  "detail": e.detail}
@@ -202,8 +226,9 @@ class Page:
         for sheet in self.sheets:
             lines += ["", f"## {sheet.title}", "", *grid(sheet.columns, sheet.rows)]
         lines += ["", "## Time, then and now", ""]
-        done = [(e.name, e.then, duration(e.seconds), e.detail) for e in self.experiments]
-        lines += grid(("experiment", "the paper", "now (processor time of all threads)", "work"), done)
+        done = [(e.name, e.then, duration(e.wall), duration(e.seconds), e.detail) for e in self.experiments]
+        done.append(("the whole page", "", duration(self.wall), duration(self.seconds), machine()))
+        lines += grid(("experiment", "the paper", "now (wall)", "now (processor, all threads)", "work"), done)
         lines += ["", "## What the paper gets wrong or leaves open, and what kpareto does instead", ""]
         found = [(f.id, f.claim, ("" if f.confirmed else "not confirmed here: ") + f.found, f.instead)
                  for f in self.findings]  # fmt: skip
@@ -246,13 +271,18 @@ def plain(value: Any) -> Any:
 
 def versions() -> dict[str, str]:
     """What the numbers were made with."""
-    found = {"kpareto": __version__, "python": platform.python_version()}
+    found = {"kpareto": __version__, "python": platform.python_version(), "machine": machine()}
     for name in ("numpy", "numba", "scikit-learn", "matplotlib"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
             found[name] = "not installed"
     return found
+
+
+def machine() -> str:
+    """What the times were measured on."""
+    return f"{os.cpu_count()} cores, {platform.machine()}"
 
 
 def each(work: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
