@@ -31,6 +31,7 @@ from kpareto.grouped import Draw, text_keys, ticking
 from kpareto.handout import release_job
 from kpareto.job import load_job, parse_job
 from kpareto.release import release
+from kpareto.report.words import proof
 from kpareto.run import front
 from kpareto.schema import Schema
 from kpareto.shell import sentence
@@ -444,6 +445,8 @@ def test_a_front_of_a_sample_says_so() -> None:
     assert "Found on a sample of 500 of 2,784 rows: the numbers are those of the sample." in sentence(found)
     assert "Complete of the sample: no trade-off is missing." in sentence(found)
     assert "found on a sample of 500 of 2,784 rows" in found._repr_html_()
+    assert proof(found).startswith("The search saw a sample of 500 of 2,784 rows; what follows is true of these. The ")
+    assert proof(front(read(people(), PEOPLE))).startswith("The search is complete")
     assert "sample" not in front(read(people(), PEOPLE)).to_dict()["search"]
     assert len(load_front(found.to_dict(), found.problem)) == len(found)
 

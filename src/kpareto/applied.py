@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 from kpareto.diversity import distinct_l
@@ -11,41 +11,25 @@ from kpareto.frames import Missing, Wish, read_merged
 from kpareto.loss import lm
 from kpareto.partition import Partition
 from kpareto.recoding import Recoding
-from kpareto.stored import Choice
-from kpareto.table import Sample
-
-
-@dataclass(frozen=True)
-class Applied:
-    """What a recoding is on the sample that it was chosen on, and what it is on all rows (SPEC IY-14)."""
-
-    sample: Sample
-    numbers: Mapping[str, tuple[float, float]]  # measure -> on the sample, on all rows
-
-    def sentence(self) -> str:
-        """The degradation for a person."""
-        told = [
-            f"{name} {here:.1%} and {there:.1%}" if name == "suppressed" else f"{name} {here:.4g} and {there:.4g}"
-            for name, (here, there) in self.numbers.items()
-        ]
-        return f"Chosen on {self.sample.words()}; on the sample and on all rows: {', '.join(told)}."
+from kpareto.stored import Applied, Choice
 
 
 def on_all_rows(
     choice: Choice, source: object, encoding: str, missing_values: Sequence[object], memory: str | int | None = None
 ) -> tuple[Choice, Applied | None]:
-    """The same recoding of all rows of the source; a choice that was made on all rows is left as it is.
+    """The same recoding of all rows of the source, and what that cost; a choice on all rows is left as it is.
 
     The rows are rolled up to the groups that were chosen, so only as many as there are classes come into memory.
     """
     table = choice.table
     if table.sample is None:
-        return choice, None
+        return choice, choice.applied
     wish = Wish(table.schema, cast(Missing, table.missing), missing_values, table.hierarchies, table.domain)
     whole = read_merged(source, wish, choice.recoding.cuts, encoding, memory)
     recoding = Recoding(whole.hierarchies, choice.recoding.cuts, choice.recoding.levels)
     applied = replace(choice, table=whole, recoding=recoding)
-    return applied, Applied(table.sample, _compared(choice.partition(), applied.partition()))
+    cost = Applied(table.sample, _compared(choice.partition(), applied.partition()))
+    return replace(applied, applied=cost), cost
 
 
 def _compared(here: Partition, there: Partition) -> dict[str, tuple[float, float]]:

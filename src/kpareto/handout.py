@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from kpareto.applied import on_all_rows
 from kpareto.apply import NewColumns, Unseen, apply
 from kpareto.certificate import Certificate
 from kpareto.console import progress, remark, show_table
@@ -18,6 +19,7 @@ from kpareto.front import Front, Point
 from kpareto.inspect import inspect, job_text
 from kpareto.job import Job, load_job
 from kpareto.measure import make
+from kpareto.partition import Partition
 from kpareto.places import is_file
 from kpareto.postgres import Postgres, bare, is_address
 from kpareto.queries import UniqueRows
@@ -25,7 +27,7 @@ from kpareto.recoded import Handling
 from kpareto.release import Release, release
 from kpareto.remarks import Context, FrontFacts, Remark, SearchFacts, remarks
 from kpareto.shell import choose_point, protect, read_problem, refuse_overwriting, search_front, steps, write_json
-from kpareto.stored import store
+from kpareto.stored import as_choice, store
 from kpareto.verify import Verified, parts, verify
 from kpareto.whole import write_whole
 
@@ -90,13 +92,19 @@ def handling_of(job: Job) -> Handling:
     return Handling(missing_values=job.missing_values, shown=dict(shown), **known)
 
 
-def warnings_for(point: Point, how: Handling, limits: Mapping[str, float], unique: UniqueRows | None) -> list[Remark]:
-    """The warnings W1 to W16 that apply to a point about to be released."""
+def warnings_for(
+    point: Point,
+    how: Handling,
+    limits: Mapping[str, float],
+    unique: UniqueRows | None,
+    partition: Partition | None = None,
+) -> list[Remark]:
+    """The warnings W1 to W16 that apply to a point about to be released; ``partition``: on all rows, if it was not."""
     front = point.front
     made = front.provenance
     return remarks(
         Context(
-            point.partition,
+            partition or point.partition,
             limits,
             front.problem.suppression,
             unique,
@@ -145,16 +153,19 @@ def release_job(
             f"The chosen point has k = {limits['k']:g}: rows would leave as they are. Choose another with "
             "--choose k=5, or say --set limits.k=1 if that is meant."
         )
+    given = as_choice(point, limits)
+    chosen, sampled = on_all_rows(given, job.rows_source(), job.encoding, how.missing_values, job.admission.memory)
+    whole = None if sampled is None else chosen.partition()
     warned: list[Remark] = []
 
     def warn(unique: UniqueRows) -> list[tuple[str, str]]:
         """The warnings, once it is known which rows are alone in what was written (W1)."""
-        warned.extend(warnings_for(point, how, limits, unique))
+        warned.extend(warnings_for(point, how, limits, unique, whole))
         return [(each.id, each.text) for each in warned]
 
     with progress("Writing the release", 100, quiet) as advance:
         done = release(
-            point,
+            chosen,
             job.rows_source(),
             place,
             limits=limits,

@@ -20,10 +20,26 @@ from kpareto.loss import cell_loss
 from kpareto.partition import Partition, Rule, Suppression, partition
 from kpareto.recoding import Recoding
 from kpareto.schema import Schema
-from kpareto.table import Domain, Table, make_table
+from kpareto.table import Domain, Sample, Table, make_table
 from kpareto.whole import write_whole
 
 FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What a recoding is on the sample that it was chosen on, and what it is on all rows (SPEC IY-14)."""
+
+    sample: Sample
+    numbers: Mapping[str, tuple[float, float]]  # measure -> on the sample, on all rows
+
+    def sentence(self) -> str:
+        """The degradation for a person."""
+        told = [
+            f"{name} {here:.1%} and {there:.1%}" if name == "suppressed" else f"{name} {here:.4g} and {there:.4g}"
+            for name, (here, there) in self.numbers.items()
+        ]
+        return f"Chosen on {self.sample.words()}; on the sample and on all rows: {', '.join(told)}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +53,7 @@ class Choice:
     # column -> text -> leaf: where values go that the hierarchy does not know
     unseen: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     named: tuple[tuple[str, ...], ...] | None = None  # the label of each group, where not the recoding's own
+    applied: Applied | None = None  # where it was chosen on a sample, and is now one of all rows
 
     @property
     def labels(self) -> tuple[tuple[str, ...], ...]:

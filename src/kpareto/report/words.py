@@ -133,11 +133,18 @@ def verdict(summary: Summary, least: int, risks: tuple[float | None, float | Non
 
 def proof(front: Front) -> str:
     """What the search proves, and what it does not."""
-    made = front.provenance
     names = " and ".join([", ".join(front.names[:-1]), front.names[-1]]) if len(front.names) > 1 else front.names[0]
     # The size of a space of cuts tells how many values occur in a column, so it is not said.
     many = several(front.space.size, "recoding") if front.space.kind == "lattice" else "the recodings"
     space = f"{many} of the space {front.space.kind!r}"
+    sample = front.problem.table.sample
+    if sample is not None:
+        return f"The search saw {sample.words()}; what follows is true of these. {_proven(front, names, space)}"
+    return _proven(front, names, space)
+
+
+def _proven(front: Front, names: str, space: str) -> str:
+    made = front.provenance
     if made.complete:
         counted = "All of them were counted one by one."
         if made.evaluated < front.space.size:

@@ -70,6 +70,8 @@ def _proof(front: Front) -> str:
     """What the search proves about the front."""
     made = front.provenance
     text = f"{made.evaluated:,} recodings counted of {front.space.size:,} in {made.seconds:.1f} s."
+    sample = front.problem.table.sample
+    text += "" if sample is None else f" Found on {sample.words()}."
     if made.complete:
         return f"{text} No trade-off is missing."
     return f"{text} Not complete: {made.note or 'a heuristic search may have missed points'}."
