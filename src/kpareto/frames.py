@@ -26,8 +26,10 @@ from kpareto.files import Engine, Report, engine, file_digest, no_room
 from kpareto.grouped import Held, Numbered, held, numbered
 from kpareto.hierarchy import Hierarchy, flat
 from kpareto.memory import VALUE, allowed, size_text, table_bytes
+from kpareto.postgres import Postgres
 from kpareto.schema import Schema
 from kpareto.sources import opened
+from kpareto.spark import SparkTable, is_frame
 from kpareto.table import Domain, Sample, Table, check_places, distinct_rows, hierarchies_by_name, make_table
 from kpareto.texts import Coded, Dictionary, Rolled, Spelled, arrange, arrow_places, arrow_texts, numpy_of, object_text
 
@@ -81,7 +83,7 @@ def read(  # noqa: PLR0913 (each is a word of the job file too)
         need = need_of(found, schema, admission)
         said = (need.words(),) if need.bytes() > WORTH_SAYING else ()
         if admission.coarsen == "needed" and need.fits:
-            return replace(_whole(found, wish), remarks=said)
+            return replace(_whole(found, wish, remote(source)), remarks=said)
         if admission.coarsen == "needed" and admission.too_many == "error":
             raise need.refusal()
         if need.values and VALUE * sum(need.values) > need.memory:
@@ -159,14 +161,20 @@ def _counted(
             raise
 
 
-def _whole(found: Held, wish: Wish) -> Table:
-    """All distinct rows as they are."""
+def remote(source: object) -> bool:
+    """Whether the rows are in a database or a cluster, where each question costs a scan of the table."""
+    return isinstance(source, Postgres | SparkTable) or is_frame(source)
+
+
+def _whole(found: Held, wish: Wish, sign: bool = False) -> Table:
+    """All distinct rows as they are; ``sign`` keeps their fingerprint."""
     rolled = found.fetch()
+    digest = _digest(wish, *_sorted(rolled, wish.wanted)) if sign else None
     columns = {
         name: replace(column, texts=wish.blank(column.texts))
         for name, column in zip(wish.wanted, rolled.columns, strict=True)
     }
-    table = replace(_table(wish, columns, rolled.weights), spelled=_spelled(columns))
+    table = replace(_table(wish, columns, rolled.weights), spelled=_spelled(columns), digest=digest)
     if wish.hierarchies is None:
         return replace(table, domain=wish.domain)
     return table.bind(loaded(table, wish.hierarchies), wish.domain)

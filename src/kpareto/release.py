@@ -19,18 +19,17 @@ from kpareto.certificate import Certificate, Facts, Warned, certify
 from kpareto.delimited import Csv
 from kpareto.errors import BadInput, BadTable, Unsafe
 from kpareto.files import Report
-from kpareto.frames import fingerprint
+from kpareto.frames import fingerprint, remote
 from kpareto.held import opened_rows
 from kpareto.measure import Measure, Model
 from kpareto.measures import make
 from kpareto.memory import allowed
 from kpareto.partition import Partition
 from kpareto.places import Place, format_of
-from kpareto.postgres import Postgres
 from kpareto.queries import UniqueRows
 from kpareto.recoded import STAR, Handling, Recoded, recode, shown_labels
-from kpareto.spark import SparkTable, is_frame
 from kpareto.stored import Choice, Origin, as_choice
+from kpareto.table import table_digest
 from kpareto.verify import Verified, check
 
 Warn = Callable[[UniqueRows], Sequence[Warned]]  # from the rows that are alone in what was written
@@ -228,14 +227,17 @@ def _formula_remarks(formulas: Mapping[str, int], how: Handling) -> list[str]:
 
 
 def _digest(source: object, choice: Choice) -> str:
-    """The hash of the input; only columns with a role count where others have no text (lists, bytes).
+    """The hash of the input: of a file's bytes, of a frame's content, of what was rolled up in a database.
 
-    And where the rows are in a database: all columns together would bring every row over the line.
+    Only columns with a role count where others have no text (lists, bytes), and in a database. Of one that was read
+    coarser or by a sample, what is in memory counts: all of it would not fit.
     """
-    if not isinstance(source, Postgres | SparkTable) and not is_frame(source):
-        with suppress(BadTable):
-            return fingerprint(source)
-    schema = choice.table.schema
+    table = choice.table
+    if remote(source):
+        return table.digest or table_digest(table)
+    with suppress(BadTable):
+        return fingerprint(source)
+    schema = table.schema
     person = () if schema.person is None else (schema.person,)
     return fingerprint(source, list(dict.fromkeys((*schema.quasi, *schema.sensitive, *schema.target, *person))))
 

@@ -6,6 +6,7 @@ a table that has just been read has flat hierarchies, and ``bind`` gives it bett
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -74,6 +75,7 @@ class Table:
     domain: Domain = "observed"  # which leaves the loss denominators count (SPEC A.0.2)
     # Column -> its values as the program that holds the rows has them (texts.Spelled): the way out joins by these.
     spelled: Mapping[str, Any] = field(default_factory=dict)
+    digest: str | None = None  # SHA-256 of what was rolled up, where asking a database for it again would cost a scan
     # Per quasi-identifier, rows with each leaf: (leaves,) int64, where the codes name one leaf of each group only.
     leaf_counts: tuple[np.ndarray, ...] | None = None
     sample: Sample | None = None  # where not all rows of the source came in
@@ -205,6 +207,20 @@ def check_places(hierarchy: Hierarchy, values: Sequence[str], rows: np.ndarray, 
         f"The hierarchy of {hierarchy.name!r} has no place for {len(lost):,} value{'s' if len(lost) > 1 else ''} "
         f"of the table: {shorten(named, 5)}. Add them to the hierarchy."
     )
+
+
+def table_digest(table: Table) -> str:
+    """SHA-256 of a table in memory: its leaves, its rows, and the counts of its further columns."""
+    found = hashlib.sha256(b"kpareto rows 1")
+    for hierarchy in table.hierarchies:
+        found.update(repr((hierarchy.name, hierarchy.leaves)).encode())
+    found.update(table.codes.astype("<i8").tobytes())
+    found.update(table.weights.astype("<i8").tobytes())
+    for counts in (*table.sensitive, *table.targets, *(() if table.persons is None else (table.persons,))):
+        found.update(repr((counts.name, counts.values)).encode())
+        for array in (counts.start, counts.code, counts.count):
+            found.update(array.astype("<i8").tobytes())
+    return found.hexdigest()
 
 
 def distinct_rows(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
