@@ -33,6 +33,7 @@ ROOMS = [
     "delimited",
     "files",
     "spark_work",
+    "spark_count",
     "spark_folder",
     "spark",
     "postgres_in",
@@ -118,7 +119,7 @@ ROOMS = [
 # The verifier shares no code with what it verifies.
 ONLY = {
     "counting": {"errors"},
-    "verify": {"errors", "counting", "postgres", "postgres_count"},
+    "verify": {"errors", "counting", "postgres", "postgres_count", "spark_count"},
     "__init__": {"_version"},
 }
 

@@ -114,6 +114,11 @@ def test_a_table_of_the_catalog(spark: SparkSession, crowd: DataFrame) -> None:
     """A table appears under its name when it is verified, and is never overwritten."""
     done = release(chosen(crowd), crowd, "safe_people")
     assert done.certificate.public["release"]["format"] == "table"
+    assert verify(spark.table("safe_people"), done.certificate).rows == 120
+    with pytest.raises(Unsafe, match=r"^The release has 119 rows, and the certificate says 120"):
+        verify(spark.table("safe_people").limit(119), done.certificate)
+    with pytest.raises(Unsafe, match=r"^The release has the columns age, sex, illness; the certificate says"):
+        verify(spark.table("safe_people").drop("note"), done.certificate)
     assert multiset(spark.table("safe_people")) == multiset(release(chosen(people()), people()).data)
     assert [table.name for table in spark.catalog.listTables()] == ["safe_people"]
     with pytest.raises(BadInput, match=r"^Cannot write the table 'default.safe_people': it is there already. Drop it"):
@@ -199,10 +204,12 @@ def test_an_interrupt_cancels_the_job_and_leaves_nothing(
         honest(self, recoded)
 
     monkeypatch.setattr(SparkPlace, "write", interrupted)
-    assert cli.main(["release", str(tmp_path / "job.toml"), "--quiet"]) == 130
+    try:
+        assert cli.main(["release", str(tmp_path / "job.toml"), "--quiet"]) == 130
+    finally:
+        spark.catalog.dropTempView("crowd")
     assert names(tmp_path) == ["job.toml"]
     assert tracker.getActiveJobsIds() == []
-    spark.catalog.dropTempView("crowd")
 
 
 def test_what_killed_programs_left_is_swept(spark: SparkSession, crowd: DataFrame, tmp_path: Path) -> None:
@@ -256,6 +263,8 @@ def test_wrong_wishes_are_sentences(crowd: DataFrame, tmp_path: Path) -> None:
         release(chosen(crowd), crowd, "safe.csv")
     with pytest.raises(BadInput, match=r"there is no folder '.*nowhere'. Make it first"):
         release(chosen(crowd), crowd, tmp_path / "nowhere" / "safe.parquet")
+    with pytest.raises(BadInput, match=r"A list is no release. Give a file, a table or a frame of Spark"):
+        verify([], release(chosen(people()), people()).certificate)  # type: ignore[arg-type]
     with pytest.raises(BadJob, match="Spark cannot write to a int"):
         release(chosen(crowd), crowd, 3)  # type: ignore[arg-type]
 

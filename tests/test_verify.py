@@ -349,7 +349,8 @@ def test_definitions_by_hand(
 
 
 @pytest.mark.parametrize(
-    ("room", "allowed"), [("verify", {"errors", "counting", "postgres", "postgres_count"}), ("counting", {"errors"})]
+    ("room", "allowed"),
+    [("verify", {"errors", "counting", "postgres", "postgres_count", "spark_count"}), ("counting", {"errors"})],
 )
 def test_it_shares_no_code_and_is_short(room: str, allowed: set[str]) -> None:
     """The verifier and its counting import nothing of ours but the errors, and one can read each in one sitting."""

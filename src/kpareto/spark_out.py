@@ -14,11 +14,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kpareto.counting import PARTS, Counted, file_digest, gather, text, wanted
+from kpareto.counting import PARTS, Counted, file_digest
 from kpareto.dialect import Dialect
 from kpareto.errors import BadInput, BadJob, BadTable
 from kpareto.queries import UniqueRows
 from kpareto.spark import SparkSource, SparkTable, legible
+from kpareto.spark_count import count_frame
 from kpareto.spark_folder import Catalogued, folder_of
 from kpareto.spark_work import attended, spelled_out
 from kpareto.texts import Spelled, texts
@@ -298,15 +299,8 @@ class SparkPlace:
 
     def count(self, said: dict[str, Any]) -> Counted:
         """What was written, counted by one GROUP BY of Spark."""
-        names = wanted(said)
-        found = self._written()
-        quoted = [self.rows.dialect.quoted(name) for name in names]
-        with spelled_out("The release could not be counted by Spark, so nothing was released"):
-            answer = attended(self.rows.session, found.groupBy(*quoted).count().toArrow)
-        cells = zip(*(column.to_pylist() for column in answer.columns), strict=True)
         digest = file_digest(Path(self.part)) if self.path is not None else None
-        texted = (([text(value) for value in row[:-1]], row[-1]) for row in cells)
-        return gather(texted, said, self.rows.program, digest)
+        return count_frame(self._written(), said, digest)
 
     def unique(self, columns: list[str]) -> UniqueRows:
         """The written rows that no other equals."""

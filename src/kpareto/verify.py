@@ -18,12 +18,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kpareto.counting import QUASI, Class, Counted, Labels, count
 from kpareto.errors import BadInput, Unsafe
 from kpareto.postgres import Postgres
 from kpareto.postgres_count import count_table
+from kpareto.spark_count import count_frame, is_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 STAR = "*"  # every quasi-identifier of a masked row
 
@@ -38,8 +42,8 @@ class Verified:
     unchecked: tuple[str, ...]  # each claim that cannot be
 
 
-def verify(release: str | PathLike[str] | Postgres, certificate: object) -> Verified:
-    """Raise Unsafe, naming the first bad class, unless the released file or table holds what the certificate claims.
+def verify(release: str | PathLike[str] | Postgres | DataFrame, certificate: object) -> Verified:
+    """Raise Unsafe, naming the first bad class, unless the released file, table or frame holds what is claimed.
 
     ``certificate`` is the path of its JSON, the parsed JSON, or an object with ``public`` and ``confidential``.
     """
@@ -47,6 +51,13 @@ def verify(release: str | PathLike[str] | Postgres, certificate: object) -> Veri
     if isinstance(release, Postgres):
         with _whole():
             return check(count_table(release, public["release"]), certificate, release.table)
+    if not isinstance(release, str | PathLike):
+        if not is_spark(release):
+            raise BadInput(
+                f"A {type(release).__name__} is no release. Give a file, a folder, a table or a frame of Spark."
+            )
+        with _whole():
+            return check(count_frame(release, public["release"]), certificate, "the frame")
     if not Path(release).exists():
         raise BadInput(f"There is no release {str(release)!r}. Give the file that the certificate belongs to.")
     with _whole():
@@ -90,6 +101,8 @@ def _checked(found: Counted, public: dict[str, Any], confidential: dict[str, Any
     if confidential and confidential["public_sha256"] != digest_of(public):
         raise Unsafe("The two parts of the certificate do not belong together: the public part was changed.")
     classes, rows = found.classes, found.rows
+    if not rows:
+        raise Unsafe("The release has no rows.")
     if rows != said["rows"]:
         raise Unsafe(f"The release has {rows:,} rows, and the certificate says {said['rows']:,}.")
     _check_labels(classes, [name for name in said["columns"] if said["roles"][name] == QUASI], public["recoding"])
