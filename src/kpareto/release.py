@@ -84,7 +84,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     """
     chosen, how = as_choice(choice, limits), handling or Handling()
     _check_target(target, source)
-    chosen, applied = on_all_rows(chosen, source, encoding, how.missing_values)
+    chosen, applied = on_all_rows(chosen, source, encoding, how.missing_values, memory)
     found, remarks = settled(chosen)
     remarks += [] if applied is None else [applied.sentence()]
     with opened_rows(source, encoding, chosen.table.spelled, allowed(memory), progress) as rows:
