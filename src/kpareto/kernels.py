@@ -14,12 +14,14 @@ Everything sits in this one file because numba's cache does not notice an edit i
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
 
 # How every loop is compiled. Nobody calls them from C, and the entries for it would take time to compile.
-compiled = njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
+compiled = njit(**OPTIONS)
 
 # Suppression rules (SPEC A.0.5), in the order of partition.RULES.
 NONE, BELOW_K, CAP_MAX_K, CAP_THRESHOLD, CONSTRAINT = range(5)
@@ -1060,8 +1062,8 @@ def split_classes(sizes, counts, hists, n, threshold, failing, marked, hidden, s
         lost += rows
     if gone > 0:
         for j in range(left):
-            i = np.uint64(shown[j])
-            rows, size = counts[i], sizes[i]  # sizes and counts are one array where persons are not told apart
+            at = np.uint64(shown[j])
+            rows, size = counts[at], sizes[at]  # sizes and counts are one array where persons are not told apart
             counts[j] = rows
             sizes[j] = size
         for w in range(hists.shape[0]):
