@@ -11,10 +11,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -288,10 +289,11 @@ def slowed(server: Server, base: str) -> Postgres:
     return Postgres(base, "slow")
 
 
-def during(server: Server, base: str) -> int:
-    """Wait until some session makes a table; the number of its process."""
-    busy = "SELECT pid FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'CREATE TABLE%'"
-    while not (found := server.ask(base, busy)):
+def during(server: Server, base: str, busy: Callable[[], bool]) -> int:
+    """Wait until some session makes a table; the number of its process. ``busy`` tells whether it may still come."""
+    query = "SELECT pid FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'CREATE TABLE%'"
+    while not (found := server.ask(base, query)):
+        assert busy(), "the release ended before anybody saw it"
         time.sleep(0.02)
     return int(found[0][0])
 
@@ -300,13 +302,11 @@ def test_a_cut_connection_leaves_nothing(server: Server, base: str) -> None:
     """The session ended by somebody else in the middle of the release: one sentence, no table."""
     database = slowed(server, base)
     choice = chosen(Postgres(base, "people"))
-    cutter = threading.Thread(
-        target=lambda: server.ask(base, "SELECT pg_terminate_backend(%s)", [during(server, base)])
-    )
-    cutter.start()
-    with pytest.raises(BadInput) as told:
-        release(choice, database, "people_anon")
-    cutter.join()
+    with ThreadPoolExecutor(1) as other:
+        done = other.submit(release, choice, database, "people_anon")
+        server.ask(base, "SELECT pg_terminate_backend(%s)", [during(server, base, lambda: not done.done())])
+        with pytest.raises(BadInput) as told:
+            done.result()
     assert str(told.value) == LOST
     assert tables(server, base) == {"people"}
     assert release(choice, Postgres(base, "people"), "people_anon").rows == 120
@@ -386,6 +386,17 @@ def job(folder: Path, url: str, table: str = "people") -> Path:
     return place
 
 
+@contextmanager
+def releasing(folder: Path, base: str) -> Iterator[subprocess.Popen[str]]:
+    """The command that releases the slow view, in a process of its own."""
+    command = [sys.executable, "-c", CHILD, "release", "-q", str(job(folder, base, "slow"))]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as child:
+        try:
+            yield child
+        finally:
+            child.kill()  # does nothing where it has ended
+
+
 def test_from_job_to_verified_table(
     server: Server, base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -453,14 +464,10 @@ def test_from_a_table_to_a_job_and_to_new_rows(
 def test_ctrl_c_cancels_the_query_and_leaves_nothing(server: Server, base: str, tmp_path: Path) -> None:
     """Status 130, the query is no longer running on the server, and no table is there."""
     slowed(server, base)
-    child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, "release", "-q", str(job(tmp_path, base, "slow"))],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    busy = during(server, base)
-    os.kill(child.pid, signal.SIGINT)
-    _, told = child.communicate(timeout=60)
+    with releasing(tmp_path, base) as child:
+        busy = during(server, base, lambda: child.poll() is None)
+        os.kill(child.pid, signal.SIGINT)
+        _, told = child.communicate(timeout=60)
     assert child.returncode == 130, told
     assert "Traceback" not in told
     left = server.ask(base, "SELECT count(*) FROM pg_stat_activity WHERE pid = %s AND state = 'active'", [busy])
@@ -477,14 +484,10 @@ def test_a_killed_server_leaves_nothing(tmp_path: Path) -> None:
         base = server.url()
         slowed(server, base)
         server.ask(base, "CHECKPOINT")  # fsync is off: what is not written may be gone after a kill
-        child = subprocess.Popen(
-            [sys.executable, "-c", CHILD, "release", "-q", str(job(tmp_path, base, "slow"))],
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        during(server, base)
-        server.kill()
-        _, told = child.communicate(timeout=60)
+        with releasing(tmp_path, base) as child:
+            during(server, base, lambda: child.poll() is None)
+            server.kill()
+            _, told = child.communicate(timeout=60)
         assert (child.returncode, told) == (2, LOST + "\n")
         server.start()
         assert tables(server, base) == {"people"}
