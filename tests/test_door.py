@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from kpareto import memory as mem
 from kpareto.errors import BadJob, BadTable
-from kpareto.files import FOLDER, HELD, LEAST, engine, hold_file, scan
+from kpareto.files import FOLDER, HELD, LEAST, engine, hold, hold_file, scan
 from kpareto.frames import fingerprint, read
 from kpareto.front_file import load_front
 from kpareto.grouped import Draw, text_keys, ticking
@@ -573,6 +573,21 @@ def test_a_report_can_stop_the_query(near_unique: Path, monkeypatch: pytest.Monk
     with pytest.raises(KeyboardInterrupt):
         read(near_unique, SCHEMA, progress=stop)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stopped_query_does_not_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine gives up what it was doing, and takes the next question."""
+    monkeypatch.setattr("kpareto.files.TICK", 0.001)
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with engine() as own:
+        query = "SELECT i % 1000000 AS v0, count(*) AS weight FROM range(30000000) AS t(i) GROUP BY ALL"
+        with pytest.raises(KeyboardInterrupt):
+            hold(own, query, stop)
+        made = own.connection.execute(f"SELECT count(*) FROM duckdb_tables() WHERE table_name = '{HELD}'").fetchall()
+        assert made == [(0,)]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
