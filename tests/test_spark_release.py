@@ -263,7 +263,7 @@ def test_wrong_wishes_are_sentences(crowd: DataFrame, tmp_path: Path) -> None:
         release(chosen(crowd), crowd, "safe.csv")
     with pytest.raises(BadInput, match=r"there is no folder '.*nowhere'. Make it first"):
         release(chosen(crowd), crowd, tmp_path / "nowhere" / "safe.parquet")
-    with pytest.raises(BadInput, match=r"A list is no release. Give a file, a table or a frame of Spark"):
+    with pytest.raises(BadInput, match=r"A list is no release. Give a file, a folder, a table or a frame of Spark"):
         verify([], release(chosen(people()), people()).certificate)  # type: ignore[arg-type]
     with pytest.raises(BadJob, match="Spark cannot write to a int"):
         release(chosen(crowd), crowd, 3)  # type: ignore[arg-type]
