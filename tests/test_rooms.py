@@ -80,6 +80,7 @@ ROOMS = [
     "sampling",
     "representatives",
     "trees",
+    "checkpoint",
     "single",
     "run",
     "population",

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from kpareto.checkpoint import Cancelled, job_print
+from kpareto.cuts import make_cuts
 from kpareto.datasets import adult_table
+from kpareto.ends import step_ends
 from kpareto.errors import BadInput
 from kpareto.partition import Suppression
 from kpareto.problem import Problem, problem
-from kpareto.run import Cancelled, run, run_exact
+from kpareto.run import run, run_exact
 from kpareto.search import Moves
 from kpareto.search.exact import Stopped
 from kpareto.space import Lattice, Space
@@ -120,9 +125,29 @@ def test_a_checkpoint_of_another_job_is_refused(made: Problem, tiny: Table, tmp_
         run(made, space, Wander(), seed=2, checkpoint=kept)
     with pytest.raises(BadInput, match="belongs to another job"):
         run_exact(problem(tiny, ["k", "lm"]), checkpoint=kept)
-    kept.write_bytes(b"nonsense")
-    with pytest.raises(BadInput, match="cannot be read"):
-        run(made, space, Wander(), seed=1, checkpoint=kept)
+    half = kept.read_bytes()[: kept.stat().st_size // 2]
+    lone = io.BytesIO()
+    np.save(lone, np.zeros(3))
+    for damaged in (b"nonsense", half, b"", lone.getvalue()):
+        kept.write_bytes(damaged)
+        with pytest.raises(BadInput, match="cannot be read"):
+            run(made, space, Wander(), seed=1, checkpoint=kept)
+
+
+def test_a_fingerprint_knows_all_that_decides_a_search() -> None:
+    """Another space, other borders or other values of a target: another job."""
+    table = adult_table("iyengar_157")
+    made = problem(table, ["cm"], Suppression("below-k", k=5))
+    (target,) = table.targets
+    renamed = replace(target, values=tuple(f"{value}!" for value in target.values))
+    other = problem(replace(table, targets=(renamed,)), ["cm"], Suppression("below-k", k=5))
+    cuts = make_cuts(table.hierarchies)
+    some = make_cuts(table.hierarchies, {"age": step_ends(table.hierarchies[0], 10)})
+    free = replace(cuts, free=(True,) * len(table.hierarchies))
+    prints = [job_print(made, space, "x", 1) for space in (cuts, some, free)]
+    prints += [job_print(other, cuts, "x", 1), job_print(made, cuts, "y", 1), job_print(made, cuts, "x", 2)]
+    assert len(set(prints)) == len(prints)
+    assert job_print(made, make_cuts(table.hierarchies), "x", 1) == prints[0]
 
 
 def test_many_thresholds_are_for_the_exact_search(made: Problem) -> None:

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from kpareto import batch
+from kpareto.checkpoint import Cancelled
 from kpareto.cuts import Cuts, make_cuts
 from kpareto.datasets import adult_table
 from kpareto.front import Front
 from kpareto.partition import Suppression
 from kpareto.problem import Problem, problem
-from kpareto.run import Cancelled, run
+from kpareto.run import run
 from kpareto.sampling import sample_rows
 from kpareto.score import Score
 from kpareto.search import Search

@@ -7,8 +7,6 @@ would have ended.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kpareto._version import __version__
+from kpareto.checkpoint import Cancelled, job_print, read_checkpoint, write_checkpoint
 from kpareto.cuts import Cuts
 from kpareto.dominance import Ties
 from kpareto.errors import BadInput, Interrupted
@@ -32,7 +30,6 @@ from kpareto.searches import METHODS, check_method, make_search, make_space
 from kpareto.single import can_run_single, run_single
 from kpareto.space import Lattice, Space
 from kpareto.table import Table
-from kpareto.whole import whole
 
 Report = Callable[[int, int], None]  # done, in all
 
@@ -156,18 +153,6 @@ def run(
     return front
 
 
-class Cancelled(Interrupted):
-    """Stopped by the user: holds the front so far, and where the work can go on."""
-
-    def __init__(self, front: Front, checkpoint: Path) -> None:
-        super().__init__(
-            f"Stopped after {front.provenance.evaluated:,} recodings; {len(front)} points so far. "
-            f"Go on with --resume (kept in {checkpoint.name})."
-        )
-        self.front = front
-        self.checkpoint = checkpoint
-
-
 def run_exact(
     problem: Problem,
     ties: Ties = "all",
@@ -203,55 +188,6 @@ def run_exact(
 # -- checkpoints -------------------------------------------------------------------------------------------------
 
 
-def job_print(problem: Problem, space: Space, method: str, seed: int | None) -> str:
-    """A fingerprint of everything that decides a search's course; a checkpoint of another job is refused."""
-    table = problem.table
-    digest = hashlib.sha256()
-    facts = [
-        __version__,
-        method,
-        str(seed),
-        space.kind,
-        str([m.name for m in problem.objectives]),
-        str([(m.name, t) for m, t in problem.limits]),
-        str((problem.suppression.rule, problem.suppression.limit, problem.suppression.k, problem.suppression.rows)),
-        str([(h.name, h.leaves, h.loss, h.ordered) for h in table.hierarchies]),
-        table.domain,
-    ]
-    for fact in facts:
-        digest.update(fact.encode() + b"\0")
-    arrays = [table.codes, table.weights, *(h.groups for h in table.hierarchies)]
-    for counts in (*table.sensitive, *table.targets, *((table.persons,) if table.persons else ())):
-        arrays += [counts.start, counts.code, counts.count]
-    for array in arrays:
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
-
-
-def _write(path: Path, header: dict[str, object], arrays: dict[str, np.ndarray]) -> None:
-    """A kill leaves the old checkpoint or the new one."""
-    words = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    with whole(path) as part, part.open("wb") as file:
-        np.savez(file, allow_pickle=False, header=words, **arrays)
-
-
-def _read(path: Path | None, wanted: str) -> dict[str, np.ndarray] | None:
-    if path is None or not path.exists():
-        return None
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file)
-        header = json.loads(arrays.pop("header").tobytes())
-    except (OSError, ValueError, KeyError) as error:
-        raise BadInput(f"The checkpoint {path.name} cannot be read ({error}). Delete it and start again.") from error
-    if header.get("job") != wanted:
-        raise BadInput(
-            f"The checkpoint {path.name} belongs to another job (other rows, columns, objectives, seed or version). "
-            "Delete it, or go back to the job it was made with."
-        )
-    return arrays
-
-
 def _numbers_arrays(numbers: Numbers, prefix: str = "n_") -> dict[str, np.ndarray]:
     return {
         f"{prefix}which": numbers.which,
@@ -268,16 +204,18 @@ def _numbers_from(arrays: dict[str, np.ndarray], prefix: str = "n_") -> Numbers:
     return Numbers(*(arrays[prefix + name] for name in names))
 
 
+def _exact_print(problem: Problem, ties: Ties) -> str:
+    return job_print(problem, Lattice(problem.table.hierarchies), f"exact {ties}", None)
+
+
 def _save_state(path: Path, problem: Problem, state: State, ties: Ties) -> None:
-    header: dict[str, object] = {"job": job_print(problem, Lattice(problem.table.hierarchies), f"exact {ties}", None)}
     counts = np.array([state.done, state.counted, state.settled], dtype=np.int64)
-    _write(path, header, {"counts": counts, "cloud": state.cloud, **_numbers_arrays(state.best)})
+    arrays = {"counts": counts, "cloud": state.cloud, **_numbers_arrays(state.best)}
+    write_checkpoint(path, _exact_print(problem, ties), arrays)
 
 
 def _load_state(path: Path | None, problem: Problem, ties: Ties) -> State | None:
-    arrays = (
-        _read(path, job_print(problem, Lattice(problem.table.hierarchies), f"exact {ties}", None)) if path else None
-    )
+    arrays = read_checkpoint(path, _exact_print(problem, ties)) if path else None
     if arrays is None:
         return None
     done, counted, settled = (int(n) for n in arrays["counts"])
@@ -301,12 +239,12 @@ class _Recalled:
 
 def _save_memo(path: Path, memo: Memo, method: str, seed: int) -> None:
     genomes = np.concatenate(memo.genomes) if memo.genomes else np.zeros((0, 0), dtype=np.int64)
-    header: dict[str, object] = {"job": job_print(memo.problem, memo.space, method, seed)}
-    _write(path, header, {"genomes": genomes, **_numbers_arrays(memo.all())})
+    job = job_print(memo.problem, memo.space, method, seed)
+    write_checkpoint(path, job, {"genomes": genomes, **_numbers_arrays(memo.all())})
 
 
 def _load_memo(path: Path | None, problem: Problem, space: Space, method: str, seed: int) -> _Recalled | None:
-    arrays = _read(path, job_print(problem, space, method, seed)) if path else None
+    arrays = read_checkpoint(path, job_print(problem, space, method, seed)) if path else None
     if arrays is None:
         return None
     genomes = np.ascontiguousarray(arrays["genomes"])

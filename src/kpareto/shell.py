@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 import numpy as np
 
+from kpareto.checkpoint import Cancelled
 from kpareto.console import progress, remark, show_table
 from kpareto.cuts import Cuts
 from kpareto.errors import BadJob, Interrupted
@@ -20,7 +21,7 @@ from kpareto.front import counted as size_text
 from kpareto.job import Job, load_job
 from kpareto.plots import Curve
 from kpareto.problem import Problem
-from kpareto.run import Cancelled, run, run_exact
+from kpareto.run import run, run_exact
 from kpareto.searches import check_method, make_search, make_space
 from kpareto.single import can_run_single, run_single
 from kpareto.space import Lattice, Space

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from kpareto.checkpoint import Cancelled
 from kpareto.dominance import non_dominated
 from kpareto.errors import KparetoError
 from kpareto.front import Front
 from kpareto.job import Job
 from kpareto.problem import Numbers, Problem, join
 from kpareto.queries import UniqueRows
-from kpareto.run import BUDGET, Cancelled, run
+from kpareto.run import BUDGET, run
 from kpareto.search import Search
 from kpareto.search.exact import State, Stopped, exact_front
 from kpareto.searches import check_method, make_search, make_space
