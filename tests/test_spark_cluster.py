@@ -115,7 +115,7 @@ def names(folder: Path) -> list[str]:
 
 
 def test_a_job_runs_on_the_cluster(machines: Cluster, surroundings: dict[str, str], tmp_path: Path) -> None:
-    """``kpareto release`` starts a session of its own, leaves a verified folder with its papers, and ends."""
+    """``kpareto release`` starts one session of its own, leaves a verified folder with its papers, and ends."""
     (tmp_path / "job.toml").write_text(JOB.format(address=machines.address, folder=machines.folder))
     command = [sys.executable, "-m", "kpareto", "release", str(tmp_path / "job.toml")]
     done = subprocess.run(
@@ -125,6 +125,8 @@ def test_a_job_runs_on_the_cluster(machines: Cluster, surroundings: dict[str, st
     assert verify(tmp_path / "safe.parquet", tmp_path / "safe.certificate.json").numbers["k"] >= 10
     assert len(set(pq.read_table(tmp_path / "safe.parquet").column("name").to_pylist())) == 120
     assert [name for name in names(tmp_path) if name.startswith(".")] == []
+    log = (machines.folder / "master.log").read_text()
+    assert (log.count("Registered app"), log.count("Received unregister request")) == (1, 1)  # one session, stopped
 
 
 def test_workers_are_lost_in_mid_release(machines: Cluster, surroundings: dict[str, str], tmp_path: Path) -> None:

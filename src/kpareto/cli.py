@@ -16,6 +16,7 @@ import click
 from kpareto._version import __version__
 from kpareto.console import one_line
 from kpareto.errors import Interrupted, KparetoError, Unsafe, did_you_mean
+from kpareto.spark_work import kept
 
 # Exit statuses that scripts rely on; 0 is done.
 BAD_INPUT, UNSAFE, INTERRUPTED = 2, 3, 130
@@ -305,7 +306,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return shell_complete(commands, {}, "kpareto", "_KPARETO_COMPLETE", instruction)
     try:
-        return _run(list(sys.argv[1:] if arguments is None else arguments))
+        with kept():
+            return _run(list(sys.argv[1:] if arguments is None else arguments))
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "kpareto"
         return _fail(f"{_sentence(error.format_message())} See: {where} --help", BAD_INPUT)

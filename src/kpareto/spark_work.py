@@ -23,6 +23,7 @@ PATIENCE = "spark.kpareto.patience"  # a setting of the session: how long to wai
 LONGEST = 120.0  # seconds, where the session does not say
 BEAT = 0.05  # seconds between looks at the work, growing to a second
 _SERVED: set[str] = set()  # applications that had executors
+_KEPT: list[list[SparkSession]] = []  # per block that keeps them, the sessions it started
 
 # A session of our own is quiet, shows nothing to the network in local mode, and writes times in UTC.
 SETTINGS = {
@@ -48,10 +49,25 @@ def session(master: str | None) -> Iterator[SparkSession]:
         yield running
         return
     started = _started(master)
+    if _KEPT:
+        _KEPT[-1].append(started)
+        yield started
+        return
     try:
         yield started
     finally:
         started.stop()
+
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """Within the block a session of our own is started once, for all that is asked of it; at the end it is stopped."""
+    _KEPT.append([])
+    try:
+        yield
+    finally:
+        for started in _KEPT.pop():
+            started.stop()
 
 
 def _started(master: str | None) -> SparkSession:
