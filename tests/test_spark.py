@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from kpareto.datasets import adult, adult_hierarchies, adult_schema
-from kpareto.errors import BadJob, BadTable
+from kpareto.errors import BadInput, BadJob, BadTable
 from kpareto.frames import fingerprint, read
 from kpareto.inspect import inspect
 from kpareto.job import parse_job
@@ -208,3 +211,20 @@ def test_failures_of_spark_say_what_to_do(spark: SparkSession) -> None:
     assert first_line(RuntimeError("An error occurred while calling o1.x\n: java.io.IOException: torn.\n\tat")) == (
         "java.io.IOException: torn"
     )
+
+
+def test_without_spark_or_java_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What is missing, and how to install it."""
+    (tmp_path / "job.toml").write_text(
+        '[data]\nsource = "spark://local[2]"\ntable = "people"\n[columns.age]\nrole = "quasi-identifier"\n'
+    )
+    command = [sys.executable, "-W", "ignore", "-m", "kpareto", "front", str(tmp_path / "job.toml")]
+    surroundings = {**os.environ, "JAVA_HOME": str(tmp_path)}
+    done = subprocess.run(command, env=surroundings, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 2
+    told = done.stderr.splitlines()[-1]
+    assert told.startswith("Spark does not start on 'local[2]' (")
+    assert "It needs Java 17 or newer (on Debian: apt-get install default-jre-headless)" in told
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    with pytest.raises(BadInput, match=r"^Spark is not installed. Install it with: pip install 'kpareto\[spark\]'."):
+        read(SparkTable("spark://", "people"), Schema(quasi=("age",)))
