@@ -42,6 +42,15 @@ def binary(name: str) -> str:
     return str(found)
 
 
+def _parent(stat: Path) -> int | None:
+    """The parent of a running process; None where it is dead, buried or not."""
+    try:
+        state, parent, *_ = stat.read_text().rpartition(")")[2].split()
+    except (OSError, ValueError):
+        return None
+    return None if state in "ZX" else int(parent)
+
+
 @dataclass
 class Server:
     """A running server; ``kill`` and ``start`` are for tests that pull the plug."""
@@ -57,7 +66,9 @@ class Server:
         """Run one of its programs; PostgreSQL refuses to be run by root."""
         own = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
         done = subprocess.run([*own, *command], capture_output=True, text=True, cwd=self.folder, check=False)
-        assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}"
+        log = self.folder / "log"
+        said = log.read_text()[-2000:] if done.returncode and log.exists() else ""
+        assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}{said}"
 
     def start(self) -> None:
         """Start it and wait until it answers."""
@@ -71,13 +82,15 @@ class Server:
     def kill(self) -> None:
         """Kill every process of it, as a power cut would."""
         head = int((self.data / "postmaster.pid").read_text().split()[0])
-        listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(head)], capture_output=True, text=True, check=True)
-        for process in (head, *map(int, listed.stdout.split())):
+        os.kill(head, signal.SIGSTOP)  # it starts no more of them
+        children = [int(stat.parent.name) for stat in Path("/proc").glob("[0-9]*/stat") if _parent(stat) == head]
+        for process in (head, *children):
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
-        while Path(f"/proc/{head}").exists():
-            time.sleep(0.02)
-        (self.data / "postmaster.pid").unlink()
+        while any(_parent(Path(f"/proc/{process}/stat")) is not None for process in (head, *children)):
+            time.sleep(0.02)  # the next server refuses to start as long as one of them has the memory
+        for lock in (self.data / "postmaster.pid", *self.folder.glob(".s.PGSQL.*.lock")):
+            lock.unlink()  # a dead process that nobody has buried yet would count as running
 
     def url(self, database: str = "postgres", user: str = "postgres", password: str = "") -> str:
         """The address of a database."""
