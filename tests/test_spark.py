@@ -206,6 +206,7 @@ def test_failures_of_spark_say_what_to_do(spark: SparkSession) -> None:
     wrong = spark.sql("SELECT raise_error('the tape is torn') AS x FROM range(3)")
     with pytest.raises(BadTable, match=r"^The distinct rows cannot be counted by Spark: .*the tape is torn"):
         read(wrong, Schema(quasi=("x",)))
+    assert why(ConnectionRefusedError()).startswith("Spark's driver is gone. Raise spark.driver.memory")
     assert "Raise spark.executor.memory" in why(RuntimeError("x\njava.lang.OutOfMemoryError: Java heap space"))
     assert "fewer columns" in why(RuntimeError("... is bigger than spark.driver.maxResultSize 1024.0 MiB"))
     assert first_line(RuntimeError("An error occurred while calling o1.x\n: java.io.IOException: torn.\n\tat")) == (

@@ -334,7 +334,8 @@ def _folder_place(rows: SparkRows, target: str) -> Iterator[SparkPlace]:
     except OSError as error:
         raise BadInput(f"Cannot write {target!r}: {reason(error)}. Nothing was written.") from error
     finally:
-        part.delete()
+        with suppress(Exception):  # what went wrong before is what should be told
+            part.delete()
 
 
 @contextmanager

@@ -56,7 +56,7 @@ def session(master: str | None) -> Iterator[SparkSession]:
     try:
         yield started
     finally:
-        started.stop()
+        _stop(started)
 
 
 @contextmanager
@@ -67,7 +67,12 @@ def kept() -> Iterator[None]:
         yield
     finally:
         for started in _KEPT.pop():
-            started.stop()
+            _stop(started)
+
+
+def _stop(started: SparkSession) -> None:
+    with suppress(Exception):  # one that is gone is stopped
+        started.stop()
 
 
 def _started(master: str | None) -> SparkSession:
@@ -163,12 +168,16 @@ def spelled_out(what: str) -> Iterator[None]:
 
     try:
         yield
-    except (PySparkException, _java_error()) as error:
+    except (PySparkException, _java_error(), ConnectionError, EOFError) as error:
         raise BadTable(f"{what}: {why(error)}") from error
 
 
 def why(error: BaseException) -> str:
     """What went wrong in Spark, in words, and what to do about it."""
+    from py4j.protocol import Py4JNetworkError
+
+    if isinstance(error, Py4JNetworkError | ConnectionError | EOFError):
+        return _GONE
     told = str(error)
     for sign, sentence in _SIGNS.items():
         if sign in told:
@@ -177,6 +186,7 @@ def why(error: BaseException) -> str:
 
 
 _LOST = "no executor is left to do the work. See that the master and the workers are up, and try again."
+_GONE = "Spark's driver is gone. Raise spark.driver.memory if it ran out of it, start a new session, and try again."
 _STOPPED = "the Spark session was stopped. See that the cluster is up, start a new session, and try again."
 # What Spark's own messages say when something other than the query is wrong; the first that is found decides.
 _SIGNS = {
