@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kpareto import kernels, single
+from kpareto.checkpoint import Cancelled
 from kpareto.cuts import Cuts, make_cuts
 from kpareto.datasets import adult_table
+from kpareto.errors import BadInput, Interrupted, Unsafe
+from kpareto.front import Front
 from kpareto.partition import Suppression
-from kpareto.problem import constrained, problem
+from kpareto.problem import Problem, constrained, problem
+from kpareto.sampling import sample_rows
+from kpareto.search.exact import Stopped
+from kpareto.search.genitor import Result
 from kpareto.single import can_run_single, run_single
 from tests.strategies import Case, cases
 
@@ -73,3 +83,189 @@ def test_what_the_compiled_searches_do_not_know() -> None:
     assert not can_run_single("nsga2", problem(table, ["lm"], Suppression("below-k", k=5)), space)
     limits = {"k": 5}
     assert can_run_single("genitor", problem(table, ["lm"], constrained(limits, 0.01), limits), space)
+
+
+# -- stopped and resumed -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def made() -> Problem:
+    """LM at k = 25 on some rows of Adult in the 157-bit scheme."""
+    return problem(sample_rows(adult_table("iyengar_157"), 500, 1), ["lm"], Suppression("below-k", k=25))
+
+
+def lasting(front: Front) -> dict[str, object]:
+    """Everything in a front but the time it took, as it is written to files."""
+    told: dict[str, object] = json.loads(json.dumps(front.to_dict()))
+    search = told["search"]
+    assert isinstance(search, dict)
+    del search["seconds"]
+    return told
+
+
+def search(method: str, made: Problem, **more: Any) -> Front:
+    """One of the compiled searches, short enough for tests."""
+    return run_single(method, made, make_cuts(made.table.hierarchies), 6_000, 3, {"population": 40}, **more)
+
+
+def stop_at(limit: int) -> Callable[[int, int], None]:
+    """A report that stops the search after so many evaluations."""
+
+    def stop(done: int, _: int) -> None:
+        if done >= limit:
+            raise Stopped
+
+    return stop
+
+
+@pytest.fixture(scope="module", params=["genitor", "improve"])
+def whole(request: pytest.FixtureRequest, made: Problem) -> Front:
+    """A search that was left alone."""
+    return search(request.param, made)
+
+
+def test_stopped_and_resumed_is_uninterrupted(whole: Front, made: Problem, tmp_path: Path) -> None:
+    """Stopped four times, from its first step to its last, a search ends with the bits of one that was left alone."""
+    method, kept = whole.provenance.method, tmp_path / "kept.npz"
+    end = whole.provenance.evaluated
+    for limit in (1, end // 3, end // 2, end):
+        with pytest.raises(Cancelled, match="Go on with --resume") as caught:
+            search(method, made, report=stop_at(limit), checkpoint=kept)
+        known = caught.value.front
+        assert limit <= known.provenance.evaluated <= end
+        assert known.provenance.stopped
+        assert not known.provenance.complete
+        assert known[0].values["lm"] >= whole[0].values["lm"]
+    resumed = search(method, made, checkpoint=kept)
+    assert lasting(resumed) == lasting(whole)
+    assert resumed.genomes.tobytes() == whole.genomes.tobytes()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("step", [1, 4, 9])
+def test_ctrl_c_in_the_middle_of_a_step(
+    whole: Front, made: Problem, step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a step done when Ctrl-C comes: it is done again, from where the search stood before it."""
+    method, kept = whole.provenance.method, tmp_path / "kept.npz"
+    name = "genitor_steps" if method == "genitor" else "recut"
+    real, calls = getattr(kernels, name), itertools.count(1)
+
+    def interrupted(*given: Any) -> Any:
+        answer = real(*given)
+        if next(calls) == (step if method == "genitor" else 20 * step):
+            raise KeyboardInterrupt
+        return answer
+
+    monkeypatch.setattr(single, "TAKEN", 0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(kernels, name, interrupted)
+        with pytest.raises(Cancelled) as caught:
+            search(method, made, checkpoint=kept)
+    assert caught.value.front.provenance.evaluated < whole.provenance.evaluated
+    assert lasting(search(method, made, checkpoint=kept)) == lasting(whole)
+
+
+def test_ctrl_c_while_the_bound_is_worked_out(
+    whole: Front, made: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search is done and not done again; what it found is told without a bound."""
+    method, kept = whole.provenance.method, tmp_path / "kept.npz"
+
+    def never(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(single, "lower_bound", never)
+        with pytest.raises(Cancelled) as caught:
+            search(method, made, checkpoint=kept)
+        alone = search(method, made)
+    assert alone.provenance.stopped
+    for known in (caught.value.front, alone):
+        assert known.genomes.tobytes() == whole.genomes.tobytes()
+        assert known.provenance.note == "stopped by the user"
+    steps: list[int] = []
+    resumed = search(method, made, report=lambda done, _: steps.append(done), checkpoint=kept)
+    assert steps == []
+    assert lasting(resumed) == lasting(whole)
+
+
+def test_ctrl_c_before_anything_was_counted(
+    whole: Front, made: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is nothing to go on from, and a checkpoint of before stays as it is."""
+    method, kept = whole.provenance.method, tmp_path / "kept.npz"
+
+    def never(*_: object, **__: object) -> Result:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(single, method, never)
+        with pytest.raises(Interrupted, match="before anything was counted"):
+            search(method, made, checkpoint=kept)
+        assert len(search(method, made)) == 0
+        assert not kept.exists()
+    with pytest.raises(Cancelled):
+        search(method, made, report=stop_at(1), checkpoint=kept)
+    before = kept.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(single, method, never)
+        with pytest.raises(Cancelled):
+            search(method, made, checkpoint=kept)
+    assert kept.read_bytes() == before
+
+
+def test_a_checkpoint_belongs_to_one_search(made: Problem, tmp_path: Path) -> None:
+    """Another method, seed, budget, setting or table is refused, in a sentence; the checkpoint stays."""
+    space, kept = make_cuts(made.table.hierarchies), tmp_path / "kept.npz"
+    with pytest.raises(Cancelled):
+        run_single("genitor", made, space, 5_000, 3, {"population": 40}, stop_at(1), kept)
+    fewer = problem(sample_rows(made.table, 300, 1), ["lm"], Suppression("below-k", k=25))
+    others: list[tuple[str, Problem, int, int, int]] = [
+        ("improve", made, 5_000, 3, 40),
+        ("genitor", fewer, 5_000, 3, 40),
+        ("genitor", made, 6_000, 3, 40),
+        ("genitor", made, 5_000, 4, 40),
+        ("genitor", made, 5_000, 3, 41),
+    ]
+    for method, given_problem, budget, seed, population in others:
+        with pytest.raises(BadInput, match="belongs to another job"):
+            run_single(method, given_problem, space, budget, seed, {"population": population}, checkpoint=kept)
+    assert kept.exists()
+    assert len(run_single("genitor", made, space, 5_000, 3, {"population": 40}, checkpoint=kept)) == 1
+    assert not kept.exists()
+
+
+def test_checkpoints_are_written_on_the_way(
+    whole: Front, made: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every few seconds (here at every step), whole each time; a folder that is not there changes nothing."""
+    monkeypatch.setattr(single, "TAKEN", 0.0)
+    monkeypatch.setattr(single, "SAVED", 0.0)
+    method, kept = whole.provenance.method, tmp_path / "kept.npz"
+    seen: list[bytes] = []
+    found = search(method, made, report=lambda *_: seen.append(kept.read_bytes()), checkpoint=kept)
+    assert len(set(seen)) == len(seen) > 5
+    assert lasting(found) == lasting(whole)
+    assert list(tmp_path.iterdir()) == []
+    for middle in (seen[len(seen) // 2], seen[-1]):
+        kept.write_bytes(middle)
+        assert lasting(search(method, made, checkpoint=kept)) == lasting(whole)
+    assert lasting(search(method, made, checkpoint=tmp_path / "nowhere" / "kept.npz")) == lasting(whole)
+
+
+def test_a_search_that_finds_nothing_is_done_too(
+    made: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More rows per class than there are, and none may go: unsafe, and no checkpoint stays behind."""
+    monkeypatch.setattr(single, "TAKEN", 0.0)
+    monkeypatch.setattr(single, "SAVED", 0.0)
+    limits = {"k": made.table.rows + 1.0}
+    hopeless = problem(made.table, ["lm"], constrained(limits, 0.0), limits)
+    kept = tmp_path / "kept.npz"
+    with pytest.raises(Cancelled) as caught:
+        search("genitor", hopeless, report=stop_at(1), checkpoint=kept)
+    assert len(caught.value.front) == 0
+    with pytest.raises(Unsafe):
+        search("genitor", hopeless, checkpoint=kept)
+    assert not kept.exists()

@@ -95,7 +95,8 @@ def _searched(job: Job, problem: Problem, quiet: bool, checkpoint: Path | None) 
     space: Space = make_space(job.space, problem.table)
     if isinstance(space, Cuts) and can_run_single(job.method, problem, space):
         with progress(f"Searching ({job.method})", job.budget, quiet) as advance:
-            return run_single(job.method, problem, space, job.budget, job.seed, job.options, steps(advance))
+            report = steps(advance)
+            return run_single(job.method, problem, space, job.budget, job.seed, job.options, report, checkpoint)
     search = make_search(job.method, problem, space, job.options)
     with progress(f"Searching ({job.method})", job.budget, quiet) as advance:
         return run(problem, space, search, job.budget, job.seed, steps(advance), checkpoint)
@@ -228,7 +229,8 @@ def sentence(found: Front) -> str:
     counted = f"{made.evaluated:,} counted in {made.seconds:.2f} s"
     text = f"{words} of {size_text(found.space.size)} recodings; {counted}; the last columns are {shape}."
     if len(found) == 0:
-        text = f"No recoding of {size_text(found.space.size)} meets the limits; {counted}."
+        which = "No recoding" if made.complete else "No recoding that was counted"
+        text = f"{which} of {size_text(found.space.size)} meets the limits; {counted}."
     sample = found.problem.table.sample
     if sample is not None:
         text += f" Found on {sample.words()}: the numbers are those of the sample."

@@ -84,9 +84,10 @@ class Result:
 
 
 Progress = Callable[[int, float], bool]  # evaluations so far, best value -> False to stop
+Keep = Callable[[Callable[[], Result]], None]  # given a function that tells where the search stands, good for later
 
 
-def genitor(
+def genitor(  # noqa: PLR0913 (keywords, each a choice of its own)
     score: Score,
     budget: int,
     seed: int = 1,
@@ -94,11 +95,13 @@ def genitor(
     seeds: np.ndarray | None = None,
     resume: dict[str, np.ndarray] | None = None,
     progress: Progress | None = None,
+    keep: Keep | None = None,
 ) -> Result:
     """Minimize a score over the genomes of its space within a budget of evaluations.
 
     ``seeds`` are genomes (n, genes) to begin with, such as the embedded lattice front. ``resume`` is the state of an
-    interrupted run with the same score, seed and settings; the result is then that of a run never interrupted.
+    interrupted run with the same score, seed, settings and budget; the result is then that of a run never interrupted.
+    ``keep`` is called before each chunk of children.
     """
     chosen = settings or Settings()
     if budget < 1:
@@ -113,7 +116,15 @@ def genitor(
     )  # fmt: skip
     trace = [] if len(state["trace"]) == 0 else [state["trace"]]
     patience = 50 * chosen.population + 10_000  # children in a row that the population already holds
+
+    def stand() -> Result:
+        # Copies: the next chunk is bred in the arrays themselves.
+        now = {name: array.copy() for name, array in state.items()}
+        return _result(score, now | {"trace": np.concatenate(trace) if trace else np.zeros((0, 3))}, patience)
+
     while int(state["tallies"][1]) < budget and int(state["tallies"][3]) < patience:
+        if keep is not None:
+            keep(stand)
         _grow(state)
         kernels.genitor_steps(
             CHUNK, budget, state["population"], state["scores"], state["ranks"], state["places"], state["packed"],
@@ -126,6 +137,10 @@ def genitor(
         if progress is not None and not progress(done, best):
             break
     state["trace"] = np.concatenate(trace) if trace else np.zeros((0, 3))
+    return _result(score, state, patience)
+
+
+def _result(score: Score, state: dict[str, np.ndarray], patience: int) -> Result:
     order = state["ranks"]
     values = score.value(state["scores"][order])
     return Result(

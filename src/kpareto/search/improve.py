@@ -21,7 +21,7 @@ from kpareto.errors import BadJob
 from kpareto.problem import Problem
 from kpareto.score import INFEASIBLE, Score
 from kpareto.search import Moves
-from kpareto.search.genitor import Progress, Result
+from kpareto.search.genitor import Keep, Progress, Result
 from kpareto.space import Lattice, Space
 from kpareto.variation import first_genomes
 
@@ -95,7 +95,7 @@ class Recutter:
         return cost, steps
 
 
-def improve(
+def improve(  # noqa: PLR0913 (keywords, each a choice of its own)
     score: Score,
     seed: int = 1,
     starts: np.ndarray | None = None,
@@ -103,74 +103,85 @@ def improve(
     patience: int = 60,
     progress: Progress | None = None,
     resume: dict[str, np.ndarray] | None = None,
+    keep: Keep | None = None,
 ) -> Result:
     """Minimize a score by recutting columns: from each start, then with kicks until ``patience`` of them gain nothing.
 
     ``starts`` are genomes (n, genes), such as ``lattice_starts(problem, space)``; ``restarts`` random ones are added.
     Every step depends on the seed alone, so a run can be repeated bit by bit. ``resume`` is the state of a run that
-    ``progress`` stopped, with the same score and settings; the result is then that of a run never stopped.
+    ``progress`` stopped, with the same score and settings; the result is then that of a run never stopped. ``keep`` is
+    called before each start and each kick.
     """
     rng = np.random.default_rng(seed)
-    space, cutter = score.space, Recutter(score)
     if resume is None:
-        walk = _begin(cutter, rng, starts, restarts)
+        fresh = first_genomes(score.space, max(restarts, 1), rng, "spread")
+        given = fresh if starts is None else np.concatenate((np.asarray(starts, dtype=np.int64), fresh[:restarts]))
+        walk = _Walk(Recutter(score), rng, given.astype(np.uint8))
     else:
-        walk = _Walk(cutter, rng, resume["champion"])
+        walk = _Walk(Recutter(score), rng, resume["champion"][None, :])
         walk.restore(resume)
-    while walk.idle < patience:
-        if walk.idle and walk.idle % 25 == 0:  # a while without gain: go on from the best, or from another good one
-            other = rng.random() < 0.5
-            walk.current = walk.champion if other else walk.runners[int(rng.integers(len(walk.runners)))]
-            walk.cost = float("inf")
-        bits, kicked = kick(space, walk.current, rng)
-        before = walk.best
-        found = walk.settle(bits, kicked)
-        # A little worse is taken now and then: that leaves narrow valleys.
-        if found <= walk.cost or rng.random() < np.exp((walk.cost - found) / (0.004 * abs(found) + 1e-300)):
-            walk.current, walk.cost = bits, found
-        walk.idle = 0 if walk.best < before else walk.idle + 1
+    while len(walk.waiting) or walk.idle < patience:
+        if keep is not None:
+            keep(lambda: walk.result(patience))
+        if len(walk.waiting):
+            walk.begin(max(restarts, 1))
+        else:
+            walk.go_on()
         if progress is not None and not progress(walk.steps, walk.value):
             break
-    genome = walk.champion.astype(np.int64)
-    trace = np.array(walk.trace)
-    return Result(
-        genome, walk.value, walk.steps, len(trace), trace, genome[None, :], np.array([walk.value]), walk.state(),
-        walk.idle >= patience,
-    )  # fmt: skip
-
-
-def _begin(cutter: Recutter, rng: np.random.Generator, starts: np.ndarray | None, restarts: int) -> _Walk:
-    """Settle every start; the walk goes on from the best, and the best few are kept for later."""
-    fresh = first_genomes(cutter.score.space, max(restarts, 1), rng, "spread")
-    given = fresh if starts is None else np.concatenate((np.asarray(starts, dtype=np.int64), fresh[:restarts]))
-    walk = _Walk(cutter, rng, given[0].astype(np.uint8))
-    settled = []
-    for start in given:
-        bits = start.astype(np.uint8)
-        settled.append((walk.settle(bits), bits))
-    walk.runners = np.array([bits for _, bits in sorted(settled, key=lambda pair: pair[0])[: max(restarts, 1)]])
-    walk.current = walk.champion.copy()
-    return walk
+    return walk.result(patience)
 
 
 class _Walk:
-    """Descents that remember the best genome allowed.
+    """Descents that remember the best genome allowed: from each start, then from one kicked genome to the next.
 
     Where not every row may be suppressed, each suppressed row is fined. The fine rises while descents end with too many
     suppressed rows and falls while they do not, so that the walk stays near the limit; what ends beyond it is settled
     with ever higher fines before it counts.
     """
 
-    def __init__(self, cutter: Recutter, rng: np.random.Generator, champion: np.ndarray) -> None:
-        self.cutter, self.rng, self.champion = cutter, rng, champion
+    def __init__(self, cutter: Recutter, rng: np.random.Generator, starts: np.ndarray) -> None:
+        self.cutter, self.rng, self.waiting = cutter, rng, starts  # (n, genes) uint8, starts not settled yet
         self.score = cutter.score
         # What a suppressed row costs by itself: all its cells, and one error.
         dear = float(np.sum(self.score.evaluation[4]) + self.score.evaluation[7][3])
         self.fine = 0.0 if self.score.allowed >= self.score.table.rows else dear
         self.best, self.steps = float("inf"), 0
         self.trace: list[tuple[float, float, float]] = []
-        self.current, self.cost, self.idle = champion, float("inf"), 0  # where it stands, and kicks without gain
-        self.runners = champion[None, :]  # (n, genes) uint8, other good genomes to go on from
+        self.champion = starts[0]
+        self.current, self.cost, self.idle = self.champion, float("inf"), 0  # where it stands, and kicks without gain
+        self.runners, self.costs = starts[:0], np.zeros(0)  # (n, genes) uint8, other good genomes to go on from
+
+    def begin(self, most: int) -> None:
+        """Settle the next start; the walk goes on from the best, and the best few are kept for later."""
+        bits, self.waiting = self.waiting[0].copy(), self.waiting[1:]
+        costs = np.append(self.costs, self.settle(bits))
+        best = np.argsort(costs, kind="stable")[:most]
+        self.runners, self.costs = np.concatenate((self.runners, bits[None, :]))[best], costs[best]
+        self.current = self.champion
+
+    def go_on(self) -> None:
+        """Kick the genome where the walk stands, settle, and stay there or go back."""
+        rng = self.rng
+        if self.idle and self.idle % 25 == 0:  # a while without gain: go on from the best, or from another good one
+            other = rng.random() < 0.5
+            self.current = self.champion if other else self.runners[int(rng.integers(len(self.runners)))]
+            self.cost = float("inf")
+        bits, kicked = kick(self.score.space, self.current, rng)
+        before = self.best
+        found = self.settle(bits, kicked)
+        # A little worse is taken now and then: that leaves narrow valleys.
+        if found <= self.cost or rng.random() < np.exp((self.cost - found) / (0.004 * abs(found) + 1e-300)):
+            self.current, self.cost = bits, found
+        self.idle = 0 if self.best < before else self.idle + 1
+
+    def result(self, patience: int) -> Result:
+        """The best so far, and the state to go on from."""
+        genome, state = self.champion.astype(np.int64), self.state()
+        return Result(
+            genome, self.value, self.steps, len(self.trace), state["trace"], genome[None, :], np.array([self.value]),
+            state, len(self.waiting) == 0 and self.idle >= patience,
+        )  # fmt: skip
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything the next step depends on, as arrays."""
@@ -181,7 +192,9 @@ class _Walk:
             "champion": self.champion,
             "current": self.current,
             "runners": self.runners,
-            "trace": np.array(self.trace),
+            "costs": self.costs,
+            "waiting": self.waiting,
+            "trace": np.array(self.trace).reshape(-1, 3),
             "numbers": np.array([self.fine, self.best, self.cost]),
             "tallies": np.array([self.steps, self.idle], dtype=np.int64),
             "chance": np.array([*words, chance["has_uint32"], chance["uinteger"]], dtype=np.uint64),
@@ -189,7 +202,8 @@ class _Walk:
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Stand where a state was taken."""
-        self.champion, self.current, self.runners = (state[name].copy() for name in ("champion", "current", "runners"))
+        self.champion, self.current = state["champion"].copy(), state["current"].copy()
+        self.runners, self.costs, self.waiting = (state[name].copy() for name in ("runners", "costs", "waiting"))
         self.trace = [(row[0], row[1], row[2]) for row in state["trace"].tolist()]
         self.fine, self.best, self.cost = state["numbers"].tolist()
         self.steps, self.idle = state["tallies"].tolist()
