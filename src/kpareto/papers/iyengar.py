@@ -43,7 +43,7 @@ IDS = tuple(f"IY-r{n}" for n in range(1, 14))
 KS = (10, 25, 50, 75, 100, 150, 200, 250, 500)
 FEW = (10, 25, 75, 100, 250, 500)  # of a quick run
 LOSSES = ("cm", "lm")
-UNITS = {"cm": "CM (share of rows told wrong)", "lm": "LM (mean loss per cell, 0 … 1)"}
+UNITS = {"cm": "CM (share of rows wrong or suppressed)", "lm": "LM (mean loss per cell, 0 … 1)"}
 SIZES = (5000, 500_000)  # population and evaluations of GENITOR, as printed; a quick run has a twentieth of both
 ANCHOR = (18, 284, 5510, Fraction(198985744, 1095))  # classes, smallest, rows told wrong, sum of cell losses
 

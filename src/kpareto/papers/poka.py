@@ -22,7 +22,11 @@ PRINTED = {1: (502, 22), 2: (1945, 41), 3: (4033, 45), 4: (6544, 45), 5: (9205, 
 INDEPENDENT = {1: (505, 22), 2: (1908, 34), 3: (4120, 40), 4: (6888, 40), 5: (9803, 40), 6: (12453, 40)}
 NODES, FOUND = 0.10, 0.06  # tolerances: share of the printed nodes; share of the optima
 LOSSES = {"glm": "GLM", "dcn": "DCN", "cm": "CM"}
-UNITS = {"glm": "GLM (sum of cell losses)", "dcn": "DCN (sum of squared sizes)", "cm": "CM (share of rows told wrong)"}
+UNITS = {
+    "glm": "GLM (sum of cell losses)",
+    "dcn": "DCN (sum of squared sizes)",
+    "cm": "CM (share of rows wrong or suppressed)",
+}
 HALVING = [[str(i), f"{i // 2}/2", f"{i // 4}/4", "*"] for i in range(8)]
 FLAT = [["0", "*"], ["1", "*"]]
 NONE: frozenset[Repair] = frozenset()
