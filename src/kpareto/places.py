@@ -94,6 +94,11 @@ class FilePlace:
         try:
             query = f"COPY ({recoded.query()}) TO {literal(str(self.part))} ({form})"
             carried_out(self.engine.connection, query, self.engine.report)
+        except duckdb.OutOfMemoryException as error:
+            raise BadInput(
+                'The rows cannot be put in order within the memory allowed. Give more, such as memory = "2 GB"; '
+                "nothing was released."
+            ) from error
         except duckdb.Error as error:
             why = "no space is left" if "No space left" in str(error) else reason(error)
             raise BadInput(f"The release could not be written: {why}. Nothing was released.") from error

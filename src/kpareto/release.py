@@ -32,6 +32,7 @@ from kpareto.stored import Choice, Origin, as_choice
 from kpareto.table import table_digest
 from kpareto.verify import Verified, check
 
+LEAST = 500_000_000  # bytes without which DuckDB cannot sort rows on disk
 Warn = Callable[[UniqueRows], Sequence[Warned]]  # from the rows that are alone in what was written
 
 
@@ -79,15 +80,15 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     ``choice`` is a Choice or a point of a front. The target is a CSV or Parquet file, a folder of Parquet parts (with
     a slash at its end), or a table where the source is one. ``limits`` are measures with the least (k, l) or most
     (t, alpha) they may be; if the rows as written do not meet them, Unsafe is raised and nothing is left.
-    ``memory`` ("2 GB"; half of what is free unless given) is what our own engine may use before it goes to the disk;
-    ``progress`` is called with what is written of how much.
+    ``memory`` ("2 GB"; half of what is free unless given, 500 MB at least) is what our own engine may use before it
+    goes to the disk; ``progress`` is called with what is written of how much.
     """
     chosen, how = as_choice(choice, limits), handling or Handling()
     _check_target(target, source)
     chosen, applied = on_all_rows(chosen, source, encoding, how.missing_values, memory)
     found, remarks = settled(chosen)
     remarks += [] if applied is None else [applied.sentence()]
-    with opened_rows(source, encoding, chosen.table.spelled, allowed(memory), progress) as rows:
+    with opened_rows(source, encoding, chosen.table.spelled, max(allowed(memory), LEAST), progress) as rows:
         _check_rows(chosen, rows.count())
         with rows.place(target) as place:
             recoded = recode(rows, chosen, found, how, plain=place.plain)
