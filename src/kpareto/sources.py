@@ -49,7 +49,7 @@ def opened(source: object, encoding: str = "utf-8", memory: int | None = None) -
         raise BadTable(f"{source!r} is a Spark cluster. Say which table: kpareto.SparkTable(address, 'people').")
     if isinstance(source, str) and "://" in source:
         raise BadTable(
-            f"{hidden(source)!r} is an address, and only files and PostgreSQL are read here. Copy the table to a file."
+            f"{hidden(source)!r} is an address, and only files, PostgreSQL and Spark are read here. Copy it to a file."
         )
     if isinstance(source, str | PathLike):
         source = Csv(Path(fspath(source)), encoding) if encoding != "utf-8" else Path(fspath(source))
