@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -53,3 +53,18 @@ def server() -> Iterator[Server]:
     """A PostgreSQL of our own, one for all tests of a process."""
     with running() as started:
         yield started
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep groups of tests in one process under ``--dist loadgroup``.
+
+    xdist reads the group behind the name of a test; where it writes it (xdist 3.8), pytest 9.2 does not look.
+    """
+    if not getattr(config.option, "loadgroup", False):
+        return
+    for item in items:
+        mark = item.get_closest_marker("xdist_group")
+        if mark is not None and not item.nodeid.endswith(f"@{mark.args[0]}"):
+            named: Any = item
+            named._id = type(named._id).parse(f"{item.nodeid}@{mark.args[0]}")
