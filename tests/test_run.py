@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +17,7 @@ from kpareto.cuts import make_cuts
 from kpareto.datasets import adult_table
 from kpareto.ends import step_ends
 from kpareto.errors import BadInput
+from kpareto.front import Front
 from kpareto.partition import Suppression
 from kpareto.problem import Problem, problem
 from kpareto.run import run, run_exact
@@ -88,6 +92,45 @@ def test_interrupted_and_resumed_equals_uninterrupted(made: Problem, tmp_path: P
     assert resumed.genomes.tobytes() == whole.genomes.tobytes()
     assert resumed.numbers.keys.tobytes() == whole.numbers.keys.tobytes()
     assert resumed.provenance.evaluated == whole.provenance.evaluated
+
+
+def test_a_search_that_is_killed_leaves_a_checkpoint(
+    made: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Written every half minute (here at every step); from any of them the end is the same, exact search or not."""
+    monkeypatch.setattr(sys.modules["kpareto.run"], "SAVED", -1.0)
+    space, kept = Lattice(made.table.hierarchies), tmp_path / "k.npz"
+    searches: list[Callable[..., Front]] = [partial(run, made, space, Wander(), seed=5), partial(run_exact, made)]
+    for search in searches:
+        seen: list[bytes] = []
+
+        def look(*_: int, seen: list[bytes] = seen) -> None:
+            seen.append(kept.read_bytes())
+
+        whole = search(report=look, checkpoint=kept)
+        assert not kept.exists()
+        assert len(set(seen)) > 2
+        kept.write_bytes(seen[len(seen) // 2])
+        resumed = search(checkpoint=kept)
+        assert resumed.genomes.tobytes() == whole.genomes.tobytes()
+        assert resumed.numbers.keys.tobytes() == whole.numbers.keys.tobytes()
+        assert resumed.provenance.evaluated == whole.provenance.evaluated
+
+
+def test_stopped_while_it_replays_nothing_is_lost(made: Problem, tmp_path: Path) -> None:
+    """A resumed search that is stopped early leaves the checkpoint that knows more."""
+    space, kept = Lattice(made.table.hierarchies), tmp_path / "k.npz"
+    sizes = []
+    for limit in (90, 1):
+
+        def stop(done: int, _: int, limit: int = limit) -> None:
+            if done >= limit:
+                raise Stopped
+
+        with pytest.raises(Cancelled):
+            run(made, space, Wander(), seed=5, report=stop, checkpoint=kept)
+        sizes.append(kept.stat().st_size)
+    assert sizes[0] == sizes[1]
 
 
 def test_exact_search_resumes_too(made: Problem, tmp_path: Path) -> None:

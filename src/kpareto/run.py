@@ -32,6 +32,7 @@ from kpareto.space import Lattice, Space
 from kpareto.table import Table
 
 Report = Callable[[int, int], None]  # done, in all
+SAVED = 30.0  # seconds of work that a kill may cost
 
 
 def names_of(space: Space, genomes: np.ndarray) -> list[bytes]:
@@ -119,7 +120,7 @@ def run(
     memo = Memo(problem, space)
     known = _load_memo(checkpoint, problem, space, search.name, seed)
     moves = search.moves(space, np.random.default_rng(seed))
-    note, stopped = "", False
+    note, stopped, saved = "", False, time.monotonic()
     try:
         genomes = np.ascontiguousarray(next(moves), dtype=np.int64)
         while True:
@@ -130,6 +131,9 @@ def run(
                 break
             if len(fresh):
                 memo.add(fresh, known.recall(fresh, problem, space) if known else problem.evaluate(space, fresh))
+            if checkpoint is not None and time.monotonic() - saved > SAVED:
+                _save_memo(checkpoint, memo, search.name, seed, known)
+                saved = time.monotonic()
             if report is not None:
                 report(len(memo), budget or 0)
             genomes = np.ascontiguousarray(moves.send(memo.numbers(genomes, names)), dtype=np.int64)
@@ -138,7 +142,7 @@ def run(
     except (KeyboardInterrupt, Stopped):
         note, stopped = "stopped by the user", True
         if checkpoint is not None:
-            _save_memo(checkpoint, memo, search.name, seed)
+            _save_memo(checkpoint, memo, search.name, seed, known)
     moves.close()
     made = Provenance(search.name, len(memo), False, seed, time.perf_counter() - began, note, stopped=stopped)
     everything = memo.all()
@@ -168,7 +172,7 @@ def run_exact(
     def keep(now: State) -> None:
         nonlocal saved
         latest[:] = [now]
-        if checkpoint is not None and time.monotonic() - saved > 30:  # a kill costs half a minute at the most
+        if checkpoint is not None and time.monotonic() - saved > SAVED:
             _save_state(checkpoint, problem, now, ties)
             saved = time.monotonic()
 
@@ -237,7 +241,9 @@ class _Recalled:
         return replace(self.numbers.take(np.array(places)), which=np.arange(len(genomes)))
 
 
-def _save_memo(path: Path, memo: Memo, method: str, seed: int) -> None:
+def _save_memo(path: Path, memo: Memo, method: str, seed: int, known: _Recalled | None) -> None:
+    if known is not None and len(memo) <= len(known.places):
+        return  # still being replayed: the checkpoint that is there knows more
     genomes = np.concatenate(memo.genomes) if memo.genomes else np.zeros((0, 0), dtype=np.int64)
     job = job_print(memo.problem, memo.space, method, seed)
     write_checkpoint(path, job, {"genomes": genomes, **_numbers_arrays(memo.all())})
