@@ -11,7 +11,7 @@ import pytest
 
 from kpareto import bench, cli
 from kpareto.batch import CutCounter
-from kpareto.bench import BENCHMARKS, COLUMNS, as_json, call, choose, measure, seconds, start
+from kpareto.bench import BENCHMARKS, COLUMNS, as_json, call, choose, measure, scale, seconds, start
 from kpareto.bench.bars import BARS
 from kpareto.bench.clock import Line, Time, apart, best, machine, peak_bytes
 from kpareto.bench.cuts import populations, random_cut
@@ -31,11 +31,24 @@ from kpareto.search.exact import exact_front, neighbours
 from kpareto.search.genitor import Settings, genitor
 from kpareto.space import Lattice
 from kpareto.table import Table
+from tests.postgres_server import Server
+from tests.sparks import java
 
+SIZES = ("_000_000", "0_000_000", "00_000_000")
 CASES = [case for benchmark in BENCHMARKS.values() for case in benchmark.cases]
-# Compiling everything anew takes many seconds, in a quick run too.
-LONG = {"start.cold"}
-LONG_NAMES = ("start-cold", "door-many", "improve", "front-large")
+# Compiling everything anew takes many seconds, in a quick run too; engines have tests of their own, and sizes of one
+# benchmark are the same in a quick run.
+LONG = {"start.cold", "scale.spark", "scale.postgres", *(f"scale.rows_1{zeros}" for zeros in SIZES)}
+LONG_NAMES = (
+    "start-cold",
+    "door-many",
+    "improve",
+    "front-large",
+    "scale",
+    "scale-spark",
+    "scale-postgres",
+    "scale-100m",
+)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case not in LONG])
@@ -51,6 +64,28 @@ def test_every_benchmark_runs_in_a_quick_size(case: str) -> None:
         assert line.peak > 1_000_000
         assert line.bar == "" or line.bar in BARS
         assert line.reached in ("", "goal", "bar", "neither")
+
+
+@pytest.mark.xdist_group("postgres")
+def test_a_database_is_measured_beside_itself(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bare database and ours, in the database that is named; nothing is left there."""
+    monkeypatch.delenv("KPARETO_BENCH_DATABASE", raising=False)
+    with pytest.raises(BadJob, match="Say it as KPARETO_BENCH_DATABASE"):
+        call("scale.postgres", quick=True)
+    with server.database() as base:
+        monkeypatch.setenv("KPARETO_BENCH_DATABASE", base)
+        lines = call("scale.postgres", quick=True)
+        assert server.ask(base, "SELECT count(*) FROM pg_tables WHERE tablename LIKE 'kpareto%'") == [(0,)]
+    assert [line.work.rpartition(": ")[2] for line in lines] == ["bare GROUP BY", "bare write", *scale.STEPS]
+    assert "x the bare engine" in lines[-1].note
+
+
+@pytest.mark.xdist_group("spark")
+def test_spark_is_measured_beside_itself() -> None:
+    """The same for a local Spark, in a process of its own."""
+    java()
+    lines = apart(call, "scale.spark", True)
+    assert [line.work.rpartition(": ")[2] for line in lines] == ["bare GROUP BY", "bare write", *scale.STEPS]
 
 
 def test_a_cold_start_compiles(monkeypatch: pytest.MonkeyPatch) -> None:

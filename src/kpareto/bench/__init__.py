@@ -63,6 +63,10 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         ("scale.rows_100_000", "scale.rows_1_000_000", "scale.rows_10_000_000"),
         always=False,
     ),
+    "scale-spark": Benchmark("10^6 rows in a local Spark, beside Spark alone", ("scale.spark",), always=False),
+    "scale-postgres": Benchmark(
+        "10^6 rows in PostgreSQL, beside the database alone", ("scale.postgres",), always=False
+    ),
     "scale-100m": Benchmark("the same with 10^8 rows", ("scale.rows_100_000_000",), always=False),
     "memory": Benchmark("the most memory the lattice takes", ("lattice.memory",)),
 }
