@@ -23,7 +23,7 @@ from kpareto.postgres import Postgres
 from kpareto.postgres_out import opened_postgres_rows
 from kpareto.spark import SparkTable, is_frame, opened_table
 from kpareto.spark_out import spark_rows
-from kpareto.texts import Spelled, arrow_places, texts
+from kpareto.texts import Spelled, arrow_places, spell
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -136,20 +136,11 @@ class DuckRows:
 
     def spelled(self, place: int) -> Spelled:
         """The values of a column: those of the roll-up where they are known, else asked for."""
-        import pyarrow as pa
-
         name = self.columns[place]
         # Arrow tells 0.0 from -0.0 and the engine does not: floats are asked for anew, lest a row match twice.
         if name in self.known and self.kinds[place] not in ("FLOAT", "DOUBLE"):
-            raw, words = self.known[name].raw, self.known[name].texts
-        else:
-            found = self.ask(f"SELECT DISTINCT {self.keys[place]} AS v FROM {self.table}").column(0)
-            raw = pa.concat_arrays(found.chunks) if found.num_chunks else pa.array([], found.type)
-            raw = raw.drop_null()
-            words = texts(raw, name)
-        return Spelled(
-            pa.concat_arrays([raw, pa.nulls(1, raw.type)]), pa.concat_arrays([words, pa.nulls(1, words.type)])
-        )
+            return self.known[name].with_none()
+        return spell(self.ask(f"SELECT DISTINCT {self.keys[place]} AS v FROM {self.table}").column(0), name).with_none()
 
     def register(self, name: str, table: pa.Table) -> None:
         """Keep a small table, its texts ``w`` as a type of their own: sorting and writing that costs a tenth."""

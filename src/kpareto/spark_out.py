@@ -22,7 +22,7 @@ from kpareto.spark import SparkSource, SparkTable, legible
 from kpareto.spark_count import count_frame
 from kpareto.spark_folder import Catalogued, folder_of
 from kpareto.spark_work import attended, spelled_out
-from kpareto.texts import Spelled, texts
+from kpareto.texts import Spelled, spell
 from kpareto.whole import reason
 
 if TYPE_CHECKING:
@@ -161,21 +161,12 @@ class SparkRows:
 
     def spelled(self, place: int) -> Spelled:
         """The values of a column: those of the roll-up where they are of the same kind, else asked for."""
-        import pyarrow as pa
-
         name = self.columns[place]
         legible(name, self.kinds[place], name)  # a column that cannot be generalized is a sentence
         known = self.known.get(name)
         if known is not None and _alike(known.raw.type, self.kinds[place]):
-            raw, words = known.raw, known.texts
-        else:
-            found = self.ask(f"SELECT DISTINCT {self.keys[place]} AS v FROM {self.table}").column(0)
-            raw = pa.concat_arrays(found.chunks) if found.num_chunks else pa.array([], found.type)
-            raw = raw.drop_null()
-            words = texts(raw, name)
-        return Spelled(
-            pa.concat_arrays([raw, pa.nulls(1, raw.type)]), pa.concat_arrays([words, pa.nulls(1, words.type)])
-        )
+            return known.with_none()
+        return spell(self.ask(f"SELECT DISTINCT {self.keys[place]} AS v FROM {self.table}").column(0), name).with_none()
 
     def register(self, name: str, table: pa.Table) -> None:
         """Keep a small table as a view; all machines get a copy, unless it has very many entries."""

@@ -66,6 +66,24 @@ class Spelled:
     raw: pa.Array  # (values,) of any type, none of them null
     texts: pa.Array  # (values,) large_string
 
+    def with_none(self) -> Spelled:
+        """One more entry, for no value."""
+        import pyarrow as pa
+
+        return Spelled(
+            pa.concat_arrays([self.raw, pa.nulls(1, self.raw.type)]),
+            pa.concat_arrays([self.texts, pa.nulls(1, self.texts.type)]),
+        )
+
+
+def spell(values: pa.ChunkedArray, column: str) -> Spelled:
+    """The distinct values of a column, as an engine hands them over."""
+    import pyarrow as pa
+
+    raw = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+    raw = raw.drop_null()
+    return Spelled(raw, texts(raw, column))
+
 
 @dataclass(frozen=True, eq=False)
 class Rolled:
