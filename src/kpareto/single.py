@@ -32,7 +32,7 @@ from kpareto.space import Space
 
 SMALL = 2_000_000  # recodings: so few are searched to the end
 BUDGET = 50_000
-TAKEN = 1.0  # seconds of work that Ctrl-C may cost
+TAKEN = 1.0  # seconds of work that Ctrl-C may cost at the most
 SAVED = 3.0  # seconds of work that a kill may cost, and a step
 
 
@@ -114,14 +114,16 @@ class _Kept:
     path: Path | None
     job: str
     now: Result | None = None
-    taken: float = -math.inf
+    due: float = -math.inf  # when it is asked again
     saved: float = field(default_factory=time.monotonic)
 
     def keep(self, stand: Callable[[], Result]) -> None:
         """Take the search's word where it stands, now and then; Ctrl-C may come in the middle of a step."""
         clock = time.monotonic()
-        if clock - self.taken >= TAKEN:
-            self.now, self.taken = stand(), clock
+        if clock >= self.due:
+            self.now = stand()
+            # A walk tells in no time, a population with its memo takes a while: 2 % of the work at the most.
+            self.due = clock + min(TAKEN, 50 * (time.monotonic() - clock))
             if clock - self.saved >= SAVED:
                 with suppress(BadInput):  # a folder that cannot be written to is no reason to give up; Ctrl-C tells
                     self.save()
