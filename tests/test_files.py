@@ -179,7 +179,9 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
         read(tmp_path / "nowhere" / "people.csv", schema)
     with pytest.raises(BadTable, match=r"has no Parquet file \(\*.parquet\). It has: people.csv. Give a file"):
         read(tmp_path, schema)
-    with pytest.raises(BadTable, match=r"'s3://bucket/people.csv' is an address, and only files, PostgreSQL and Spark are read"):
+    with pytest.raises(
+        BadTable, match=r"'s3://bucket/people.csv' is an address, and only files, PostgreSQL and Spark are read"
+    ):
         read("s3://bucket/people.csv", schema)
     with pytest.raises(BadTable, match="'/dev/null' is not a plain file"):
         read("/dev/null", schema)

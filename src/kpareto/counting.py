@@ -170,11 +170,19 @@ def _grouped(parts: list[Path], parquet: bool, said: dict[str, Any]) -> Iterator
     chosen = ", ".join(own[columns.index(name)] for name in wanted(said))
     try:
         with duckdb.connect(":memory:") as connection:
-            answer = connection.sql(f"SELECT {chosen}, count(*) FROM {source} AS t({', '.join(own)}) GROUP BY ALL")
-            for *cells, times in answer.fetchall():
-                yield [text(cell) for cell in cells], times
+            query = f"SELECT {chosen}, count(*) FROM {source} AS t({', '.join(own)}) GROUP BY ALL"
+            *cells, times = connection.sql(query).to_arrow_table().combine_chunks().columns
+            # Values repeat, so each is written once.
+            columns = [[texts[place] for place in codes] for texts, codes in map(_coded, cells)]
+            yield from zip(map(list, zip(*columns, strict=True)), times.to_pylist(), strict=True)
     except duckdb.Error as error:
         raise Unsafe(f"The release cannot be read ({str(error).partition(chr(10))[0]}).") from error
+
+
+def _coded(column: Any) -> tuple[list[str], list[int]]:
+    """The text of each value in a column, and which of them each row has."""
+    found = column.combine_chunks().dictionary_encode("encode")
+    return [text(value) for value in found.dictionary.to_pylist()], found.indices.to_pylist()
 
 
 def _literal(text: str) -> str:

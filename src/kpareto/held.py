@@ -78,6 +78,9 @@ class Rows(Protocol):
     def spelled(self, place: int) -> Spelled:
         """The values of a column in the form of its key, with an entry for no value, and the text of each."""
 
+    def cell(self, place: int) -> str:
+        """A column that is released as it is, in queries."""
+
     def register(self, name: str, table: pa.Table) -> None:
         """Make a small table known to the engine."""
 
@@ -142,6 +145,22 @@ class DuckRows:
             return self.known[name].with_none()
         return spell(self.ask(f"SELECT DISTINCT {self.keys[place]} AS v FROM {self.table}").column(0), name).with_none()
 
+    def cell(self, place: int) -> str:
+        """A text of few different values is put in order as a number: of ten million rows that saves a second."""
+        if not self.dialect.large or not self.textual[place]:
+            return f"t.c{place}"
+        found = self.ask(f"SELECT DISTINCT t.c{place} FROM {self.table} LIMIT {MOST_NAMED + 2}").column(0).to_pylist()
+        words = sorted(word for word in found if word is not None)
+        if not 0 < len(words) <= MOST_NAMED:
+            return f"t.c{place}"
+        self._name(f"p{place}_w", words)
+        return f"t.c{place}::p{place}_w"
+
+    def _name(self, kind: str, words: list[str]) -> None:
+        """Make texts a type of their own."""
+        listed = ", ".join(map(self.dialect.literal, words))
+        self.engine.connection.execute(f"CREATE TYPE {kind} AS ENUM ({listed})")
+
     def register(self, name: str, table: pa.Table) -> None:
         """Keep a small table, its texts ``w`` as a type of their own: sorting and writing that costs a tenth."""
         import pyarrow.compute as pc
@@ -153,7 +172,7 @@ class DuckRows:
             # In order, so that the type is the same whichever value came first.
             words = sorted(pc.unique(table.column(column)).drop_null().to_pylist()) if column == "w" else []
             if words and len(words) <= MOST_NAMED:
-                connection.execute(f"CREATE TYPE {name}_w AS ENUM ({', '.join(map(self.dialect.literal, words))})")
+                self._name(f"{name}_w", words)
                 listed.append(f"w::{name}_w AS w")
             else:
                 listed.append(column)

@@ -168,6 +168,10 @@ class PostgresRows:
         nothing = pa.array([self.nothing], raw.type)
         return Spelled(pa.concat_arrays([raw, nothing]), pa.concat_arrays([words, pa.nulls(1, words.type)]))
 
+    def cell(self, place: int) -> str:
+        """A column that is released as it is."""
+        return f"t.c{place}"
+
     def register(self, name: str, table: pa.Table) -> None:
         """Send a small table over; what the database knows about it lets it plan well."""
         import pyarrow.types as is_

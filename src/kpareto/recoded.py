@@ -1,7 +1,7 @@
 """The way out: the rows of a source as a chosen recoding shows them, as one query for the engine that holds them.
 
-Each column with a role is joined with a small table *value -> text and group*, and the groups with a small table
-*class -> kept or suppressed*; rows of suppressed classes find no partner there. No row passes through Python.
+Each column with a role is joined with a small table *value -> text and group*, and the groups with a small table of
+the suppressed classes; rows that find a partner there are left out or masked. No row passes through Python.
 """
 
 from __future__ import annotations
@@ -169,11 +169,14 @@ def recode(rows: Rows, choice: Choice, partition: Partition, handling: Handling,
         place = rows.columns.index(name)
         told[name] = _mapped(rows, choice, name, labels.get(name), handling)
         joins.append(f"LEFT JOIN m{place} ON {rows.dialect.same(rows.keys[place], f'm{place}.v')}")
-        if table.missing != "category":
+        if name in labels:
+            kept.append(f"m{place}.g >= 0")  # no value, or one without a place
+        elif table.missing != "category":
             kept.append(f"m{place}.w IS NOT NULL")
-    joins.append(_class_join(rows, choice, partition))
     masked = bool((partition.suppressed & partition.visible).any())
-    kept.append("x.lost IS NOT NULL" if masked else "NOT x.lost")
+    if partition.suppressed.any():
+        joins.append(_class_join(rows, choice, partition))
+        kept += [] if masked else ["x.lost IS NULL"]
     outs = []
     for place, name in enumerate(rows.columns):
         role = schema.role(name)
@@ -212,7 +215,7 @@ def _out(rows: Rows, place: int, role: str, told: tuple[_Told, bool, bool, Shown
     if role == "identifier":
         return Out(name, role, "''", True, True)
     if role == "plain":
-        return Out(name, role, f"t.c{place}", text, False, text)
+        return Out(name, role, rows.cell(place), text, False, text)
     if role != "quasi-identifier":
         # A kind that our verifier spells as we do keeps its type; a column of text gets its blanks trimmed.
         if not plain and rows.native[place]:
@@ -262,7 +265,7 @@ def _groups(choice: Choice, column: int, words: list[str | None]) -> np.ndarray:
     for at in np.flatnonzero(leaves < 0).tolist():
         leaves[at] = placed.get(known[at], -1)
     # A value without a place may stand in rows that are left out anyway, for a missing value in another column;
-    # if not, its rows fit no class, and the rows to be released do not add up.
+    # if not, its rows are left out too, and the rows to be released do not add up.
     groups = np.full(len(words), -1, dtype=np.int64)
     found = np.where(leaves < 0, -1, choice.recoding.cuts[column][leaves])
     groups[[at for at, word in enumerate(words) if word is not None]] = found
@@ -270,14 +273,15 @@ def _groups(choice: Choice, column: int, words: list[str | None]) -> np.ndarray:
 
 
 def _class_join(rows: Rows, choice: Choice, partition: Partition) -> str:
-    """Register the table class -> suppressed, and say how it is joined."""
+    """Register the suppressed classes, and say how they are joined: rows that find none of them stay."""
     import pyarrow as pa
 
     whole = classes(choice.table, choice.recoding)
     lost = np.zeros(len(whole.rows), dtype=np.bool_)
     lost[whole.members] = partition.suppressed[partition.members]
-    columns = {f"g{column}": arrow_places(whole.groups[:, column]) for column in range(whole.groups.shape[1])}
-    rows.register("x", pa.table({**columns, "lost": pa.array(lost.tolist())}))
+    gone = whole.groups[lost]
+    columns = {f"g{column}": arrow_places(gone[:, column]) for column in range(gone.shape[1])}
+    rows.register("x", pa.table({**columns, "lost": pa.array([True] * len(gone), pa.bool_())}))
     places = [rows.columns.index(name) for name in choice.table.schema.quasi]
     return "LEFT JOIN x ON " + " AND ".join(f"x.g{column} = m{place}.g" for column, place in enumerate(places))
 

@@ -168,6 +168,10 @@ class SparkRows:
             return known.with_none()
         return spell(self.ask(f"SELECT DISTINCT {self.keys[place]} AS v FROM {self.table}").column(0), name).with_none()
 
+    def cell(self, place: int) -> str:
+        """A column that is released as it is."""
+        return f"t.c{place}"
+
     def register(self, name: str, table: pa.Table) -> None:
         """Keep a small table as a view; all machines get a copy, unless it has very many entries."""
         from pyspark.sql.functions import broadcast
