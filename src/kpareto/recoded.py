@@ -176,7 +176,7 @@ def recode(rows: Rows, choice: Choice, partition: Partition, handling: Handling,
     masked = bool((partition.suppressed & partition.visible).any())
     if partition.suppressed.any():
         joins.append(_class_join(rows, choice, partition))
-        kept += [] if masked else ["x.lost IS NULL"]
+        kept += [] if masked else ["x.g0 IS NULL"]  # a key, so that every engine sees an anti-join
     outs = []
     for place, name in enumerate(rows.columns):
         role = schema.role(name)
