@@ -157,10 +157,14 @@ function row(page, column, panel) {
 
 async function showHierarchy(page, column, panel, focus = false) {
   for (const button of document.querySelectorAll("button[data-column]")) button.classList.toggle("on", button.dataset.column === column);
+  panel.dataset.asked = column;
+  const late = () => panel.dataset.asked !== column; // another column was asked for meanwhile, and answered before
   try {
     const view = await api.get(`/hierarchy?column=${encodeURIComponent(column)}`);
+    if (late()) return;
     replace(panel, hierarchyPanel(page, view, (next) => { replace(panel, hierarchyPanel(page, next)); }));
   } catch (error) {
+    if (late()) return;
     replace(panel, h("h2", {}, `Hierarchy of ${column}`), h("p", { class: "bad" }, error.message));
   }
   if (focus) { panel.setAttribute("tabindex", "-1"); panel.focus(); panel.scrollIntoView({ block: "nearest" }); }
