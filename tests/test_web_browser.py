@@ -304,7 +304,9 @@ def test_stop_in_the_middle_and_go_on(visit: Visit, monkeypatch: pytest.MonkeyPa
     tab.locator("#budget").fill("40000")
     tab.locator("#budget").blur()
     tab.locator("#start").click()
-    expect(tab.locator(".progress-words")).to_contain_text("per second")
+    expect(tab.locator(".progress-words")).to_contain_text(
+        "per second", timeout=120_000
+    )  # it may have to compile first
     expect(tab.locator(".progress-words")).to_contain_text("left")
     expect(tab.locator(".small-chart svg text").first).to_be_visible()
     visit.shot("9-searching")
