@@ -2,8 +2,7 @@
 
 What the file holds is counted by the room next door, which shares no code with the rest either. Every claim is worked
 out again from these counts, in the words of its definition. With the public part alone, the distances t, beta and
-delta are to the distribution in the release itself; the confidential part also holds that of the whole table, checked
-as well.
+delta are to the distribution in the release itself; with the confidential part to that of the whole table as well.
 Claims that need the input (persons, for example) stand there as ``"recomputed": false`` and are not checked here.
 """
 
