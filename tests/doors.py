@@ -23,6 +23,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
+from kpareto.problem import problem
+from kpareto.run import run_exact
 from kpareto.schema import Schema
 from kpareto.table import Counts, Table
 
@@ -306,3 +308,9 @@ def sheets(draw: st.DrawFn, most_rows: int = 12) -> tuple[Sheet, Schema]:
         person="p" if roles[2] else None,
     )
     return Sheet(found), schema
+
+
+def front_bits(table: Table) -> tuple[bytes, list[dict[str, object]]]:
+    """The exact front of a table, to the last bit."""
+    found = run_exact(problem(table, ["k", "glm"], 0.1))
+    return found.numbers.keys.tobytes(), found.to_dict()["points"]

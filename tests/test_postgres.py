@@ -27,7 +27,7 @@ from kpareto.postgres import Postgres, bare, hidden
 from kpareto.postgres_in import opened_postgres
 from kpareto.queries import unique_rows
 from kpareto.schema import Schema
-from tests.doors import Sheet, arrow, bits, sheets
+from tests.doors import Sheet, arrow, bits, front_bits, sheets
 from tests.postgres_server import PASSWORD, Server, put
 
 pytestmark = pytest.mark.xdist_group("postgres")  # one server serves them all
@@ -165,7 +165,16 @@ def test_adult_through_the_database(base: str) -> None:
     database = put(base, "adult", kinds, list(zip(*(column.to_pylist() for column in rows.columns), strict=True)))
     schema = Schema(("age", "workclass", "education", "sex", "native-country"), sensitive=("occupation",))
     assert bits(read(database, schema)) == bits(read(rows, schema))
+    assert front_bits(read(database, schema)) == front_bits(read(rows, schema))
     assert fingerprint(database) == fingerprint(rows)
+
+
+def test_the_made_table_has_the_same_front(base: str) -> None:
+    """Unicode, gaps, decimals and dates: one front, out of the database and out of memory."""
+    database = put(base, "made", {n: kind for n, (kind, _, _) in MADE.items()}, MADE_ROWS)
+    table = pa.table({name: pa.array(values, kind) for name, (_, kind, values) in MADE.items()})
+    schema = Schema(("word", "price", "day", "flag"))
+    assert front_bits(read(database, schema, "category")) == front_bits(read(table, schema, "category"))
 
 
 def test_unique_rows_and_profiles(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
