@@ -1,4 +1,4 @@
-# make demo | test | lint | types | venv | bench | clean
+# make demo | test | docs | fuzz | lint | types | venv | bench | pictures | clean
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -7,16 +7,19 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser java postgresql lint format types pytest venv bench constraints clean
+.PHONY: help demo test docs browser java postgresql ssh lint format types pytest fuzz venv bench pictures constraints clean
 
 help:
 	@echo "make demo         the main job on the embedded Adult table, from a fresh clone"
 	@echo "make test         everything continuous integration runs: lint, types, pytest"
+	@echo "make docs         the pages as a site that needs no network: site/index.html"
 	@echo "make lint         ruff check and ruff format --check"
 	@echo "make format       let ruff rewrite what it can"
 	@echo "make types        mypy --strict"
 	@echo "make pytest       the tests alone; WORKERS=0 for one process, ARGS='-k name' for some"
+	@echo "make fuzz         random cases against an oracle; CASES=1000 SEED=1 JOBS=1, ARGS='--only front' for some"
 	@echo "make bench        the benchmarks"
+	@echo "make pictures     the pictures of the page in docs, light and dark; ARGS='--look FOLDER' for three widths"
 	@echo "make venv         .venv with the development extras"
 	@echo "make constraints  rewrite constraints.txt from the newest versions that install here"
 	@echo "make clean        remove everything that make made"
@@ -32,14 +35,23 @@ $(VENV)/.demo-stamp: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/.dev-stamp: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable '.[dev]'
-	@touch $@ $(VENV)/.demo-stamp
+	@touch $@ $(VENV)/.demo-stamp $(VENV)/.docs-stamp
+
+$(VENV)/.docs-stamp: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable '.[docs]'
+	@touch $@
 
 venv: $(VENV)/.dev-stamp
 
 demo: $(VENV)/.demo-stamp
 	$(BIN)/kpareto demo
 
-test: browser java postgresql lint types pytest
+# Strict: a link, an anchor or a page that is not there ends it.
+docs: $(VENV)/.docs-stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "Open site/index.html"
+
+test: browser java postgresql ssh lint types pytest
 
 # The tests of the page drive Debian's Chromium; where it is missing and cannot be installed they are skipped.
 browser:
@@ -59,6 +71,11 @@ postgresql:
 	  { apt-get update -qq && apt-get install -y -qq postgresql >/dev/null; } || \
 	  echo "No PostgreSQL: tests of databases are skipped."
 
+# Signatures are compared with those of OpenSSH; where it is missing and cannot be installed that is skipped.
+ssh:
+	@command -v ssh-keygen >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+	  { apt-get update -qq && apt-get install -y -qq openssh-client >/dev/null; } || echo "No OpenSSH: its comparison is skipped."
+
 lint: $(VENV)/.dev-stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -73,8 +90,18 @@ types: $(VENV)/.dev-stamp
 pytest: $(VENV)/.dev-stamp
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
+# Nights: make fuzz CASES=100000 SEED=7 JOBS=8 ARGS='--json fuzz.json'
+CASES ?= 1000
+SEED  ?= 1
+JOBS  ?= 1
+fuzz: $(VENV)/.dev-stamp
+	$(BIN)/python -m tests.fuzz --cases $(CASES) --seed $(SEED) --jobs $(JOBS) $(ARGS)
+
 bench: $(VENV)/.dev-stamp
 	$(BIN)/kpareto bench $(ARGS)
+
+pictures: browser $(VENV)/.dev-stamp
+	$(BIN)/python -m tests.pictures $(ARGS)
 
 # A throw-away environment without constraints; only names and versions are kept, so no host can slip in.
 constraints:
@@ -86,5 +113,5 @@ constraints:
 	rm -rf $(VENV)-constraints
 
 clean:
-	rm -rf $(VENV) $(VENV)-constraints .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache build dist demo
+	rm -rf $(VENV) $(VENV)-constraints .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache build dist demo site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

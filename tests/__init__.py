@@ -1,1 +1,1 @@
-"""The tests; a package so that they can share ``tests.strategies`` and ``tests.twins``."""
+"""The tests; a package so that they can share ``tests.twins.strategies`` and ``tests.twins.slow``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from kpareto.hierarchy import flat, from_levels
-from kpareto.schema import Schema
-from kpareto.table import Table, make_table
-from tests.postgres_server import Server, running
-from tests.sparks import java, local_session
+from kpareto.tables.hierarchy import flat, from_levels
+from kpareto.tables.schema import Schema
+from kpareto.tables.table import Table, make_table
+from tests.twins.postgres_server import Server, running
+from tests.twins.sparks import java, local_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,6 +23,18 @@ if TYPE_CHECKING:
 # No deadline: the first call of a compiled loop takes seconds, and test machines are shared.
 settings.register_profile("house", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
+
+# A shell starts what it runs behind ``&`` with Ctrl-C and Ctrl-\\ ignored, and every process started from there
+# inherits that: tests of Ctrl-C would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGQUIT"):
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c() -> None:
+    """Ctrl-C is Python's in every test: Spark puts its own in the place when a session begins, for the whole process."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
@@ -41,11 +54,9 @@ def tiny() -> Table:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local Spark, one for all tests of a process."""
     java()
-    interrupted = signal.getsignal(signal.SIGINT)
     session = local_session(str(tmp_path_factory.mktemp("warehouse")))
     yield session
     session.stop()
-    signal.signal(signal.SIGINT, interrupted)  # Spark's own asks the session
 
 
 @pytest.fixture(scope="session")
@@ -53,6 +64,31 @@ def server() -> Iterator[Server]:
     """A PostgreSQL of our own, one for all tests of a process."""
     with running() as started:
         yield started
+
+
+class AtOnce:
+    """Writes what failed when it fails: a log that is cut off has it too, and when it was."""
+
+    def __init__(self, terminal: Any) -> None:
+        self.terminal = terminal
+        self.began = time.monotonic()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """One test's setup, call or end, as the process that runs it tells the one that writes."""
+        if report.failed:
+            self.terminal.write_line("")
+            minutes = (time.monotonic() - self.began) / 60
+            self.terminal.write_line(f"{report.nodeid} failed in minute {minutes:.0f}, after {report.duration:.0f} s:")
+            self.terminal.write_line(report.longreprtext[-4000:])
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Only the process that writes has use for it."""
+    terminal = config.pluginmanager.getplugin("terminalreporter")
+    if terminal is not None and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(AtOnce(terminal), "at-once")
 
 
 @pytest.hookimpl(trylast=True)

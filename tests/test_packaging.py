@@ -37,7 +37,7 @@ def test_every_dependency_is_pinned_and_bounded_below() -> None:
     assert [name for name in names if name not in pinned] == [], "renew with: make constraints"
 
 
-@pytest.mark.parametrize("target", ["demo", "test", "lint", "types", "venv", "bench", "clean"])
+@pytest.mark.parametrize("target", ["demo", "test", "docs", "lint", "types", "venv", "bench", "clean"])
 def test_make_targets(target: str) -> None:
     """The targets that the documentation names are there."""
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -11,123 +12,51 @@ import kpareto
 
 HOUSE = Path(kpareto.__file__).parent
 
-# From the foundation up: a room imports only rooms that stand before it.
-# A folder is one room; inside it, its files may import each other.
+# From the foundation up: a folder, or a file beside the folders, imports only what stands before it.
+# Inside a folder files may import each other, as long as they do not go in circles.
 ROOMS = [
     "_version",
     "errors",
-    "counting",
-    "postgres",
-    "postgres_count",
-    "dialect",
-    "whole",
-    "schema",
-    "hierarchy",
-    "builders",
-    "lint",
-    "table",
-    "recoding",
-    "coarse",
-    "memory",
-    "texts",
-    "delimited",
-    "files",
-    "spark_work",
-    "spark_count",
-    "spark_folder",
-    "spark",
-    "postgres_in",
-    "sources",
-    "grouped",
-    "admission",
-    "frames",
-    "queries",
-    "places",
-    "spark_out",
-    "postgres_out",
-    "vocabulary",
-    "proposals",
-    "inspect",
-    "space",
+    "atomic",
+    "strict",
     "kernels",
-    "cuts",
-    "partition",
-    "rollup",
-    "batch",
-    "measure",
-    "privacy",
-    "diversity",
-    "loss",
-    "targets",
-    "properties",
-    "bias",
+    "tables",
     "measures",
-    "preference",
-    "anonymity",
-    "compiled",
-    "problem",
-    "dominance",
-    "sketch",
-    "archive",
-    "front",
-    "ends",
-    "score",
-    "variation",
-    "search",
+    "engines",
+    "fronts",
     "searches",
-    "front_file",
-    "bounds",
-    "sampling",
-    "representatives",
-    "trees",
-    "checkpoint",
-    "single",
-    "run",
-    "population",
-    "risk",
-    "composition",
-    "definetti",
-    "attacks",
-    "remarks",
-    "verify",
-    "stored",
-    "applied",
-    "certificate",
-    "held",
-    "recoded",
-    "release",
-    "apply",
-    "anonymize",
-    "plots",
-    "datasets",
-    "job",
+    "verifier",
+    "releases",
+    "jobs",
+    "sklearn",
     "testing",
-    "search_checks",
-    "console",
-    "shell",
-    "handout",
-    "report",
-    "bench",
-    "papers",
-    "demo",
-    "web",
-    "cli",
+    "faces",
     "__init__",
     "__main__",
 ]
 
-# Rooms that may use less than what stands before them.
-# The verifier shares no code with what it verifies.
+# What may use less than what stands before it: the verifier shares no code with what it verifies.
 ONLY = {
-    "counting": {"errors"},
-    "verify": {"errors", "counting", "postgres", "postgres_count", "spark_count"},
+    "verifier": {"errors", "strict", "engines"},
     "__init__": {"_version"},
 }
 
 VAGUE = {"utils", "util", "helpers", "helper", "core", "base", "common", "manager", "misc", "tools"}
+BESIDE = 8  # files beside the folders, at the most
 LONGEST = 450  # lines of a file
-LONGER = {"kernels.py"}  # numba's disk cache does not notice edits in other files, so all kernels live in one
 HEAVY = {"numba", "pandas", "polars", "duckdb", "pyarrow", "matplotlib", "sklearn", "pyspark", "psycopg"}
+# The nouns everybody knows, the words of the kernels, and how whoever waits is heard, which a reader of one search need
+# not open again.
+NOUNS = {
+    "errors",
+    "fronts.hearing",
+    "measures.measure",
+    "measures.reading",
+    "kernels.words",
+    "kernels.records",
+    "kernels.compiling",
+} | {f"tables.{n}" for n in ("schema", "hierarchy", "table", "recoding", "boxes", "partition", "lattice", "cuts")}
+CLOSURE = 10  # files besides the nouns that one must open to understand one search, at the most
 
 FILES = sorted(HOUSE.rglob("*.py"))
 
@@ -143,9 +72,18 @@ def room_of(file: Path) -> str:
     return parts[0] if len(parts) > 1 else file.stem
 
 
-def imported_rooms(source: str) -> dict[str, int]:
-    """Each room of ours that the source imports at run time, anywhere in it, and the first line that does."""
-    found: dict[str, int] = {}
+def module_of(file: Path) -> str:
+    """The module's dotted name inside the package; a folder's page has the folder's name."""
+    parts = file.relative_to(HOUSE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+MODULES = {module_of(file): file for file in FILES}
+
+
+def imported_modules(source: str) -> dict[str, int]:
+    """Each module of ours that the source imports at run time, anywhere in it, and the first line that does."""
+    lines: dict[str, int] = {}
     tree = ast.parse(source)
     skip = {
         child
@@ -158,22 +96,22 @@ def imported_rooms(source: str) -> dict[str, int]:
             continue
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module == "kpareto":
-            names = [f"kpareto.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module]
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
         for name in names:
             if name == "kpareto" or name.startswith("kpareto."):
-                room = [*name.split("."), "__init__"][1]
-                found.setdefault(room if room in ROOMS else room_if_file(room), node.lineno)
-    return found
+                lines.setdefault(module_meant(name), node.lineno)
+    return lines
 
 
-def room_if_file(name: str) -> str:
-    """``from kpareto import Schema`` asks the front door; ``from kpareto import thing`` may ask a new room."""
-    return name if (HOUSE / f"{name}.py").exists() or (HOUSE / name).is_dir() else "__init__"
+def module_meant(name: str) -> str:
+    """The module behind a dotted name: ``kpareto.tables.table.Table`` lies in ``tables.table``."""
+    parts = name.split(".")[1:]
+    while parts and ".".join(parts) not in MODULES:
+        parts.pop()
+    return ".".join(parts) or "__init__"
 
 
 def complaints(room: str, source: str) -> list[str]:
@@ -183,9 +121,45 @@ def complaints(room: str, source: str) -> list[str]:
     allowed = ONLY.get(room, set(ROOMS[: ROOMS.index(room)])) | {room}
     return [
         f"line {line}: {room} imports {other}, which does not stand before it in the list of rooms."
-        for other, line in imported_rooms(source).items()
-        if other not in allowed
+        for other, line in imported_modules(source).items()
+        if other.split(".")[0] not in allowed
     ]
+
+
+def arrows_inside(room: str) -> dict[str, set[str]]:
+    """Which file of a folder imports which other file of the folder when it is loaded or called."""
+    return {
+        module: {other for other in imported_modules(file.read_text(encoding="utf-8")) if other in MODULES} - {module}
+        for module, file in MODULES.items()
+        if module.split(".")[0] == room
+    }
+
+
+def circle(arrows: dict[str, set[str]]) -> list[str]:
+    """The files of one circle of imports, or none."""
+    sorter = TopologicalSorter(arrows)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        return [str(name) for name in error.args[1]]
+    return []
+
+
+def closure_of(module: str) -> set[str]:
+    """The files besides the nouns that one must open to understand a module, itself left out.
+
+    A kernel is opened where a search calls it; the loops that this loop calls say in a line what they do.
+    """
+    open_, waiting = set[str](), [module]
+    while waiting:
+        here = waiting.pop()
+        if here.startswith("kernels."):
+            continue
+        for other in imported_modules(MODULES[here].read_text(encoding="utf-8")):
+            if other not in open_ | NOUNS | {module}:
+                open_.add(other)
+                waiting.append(other)
+    return open_
 
 
 @pytest.mark.parametrize("file", FILES, ids=name_of)
@@ -194,15 +168,31 @@ def test_rooms_import_only_rooms_before_them(file: Path) -> None:
     assert complaints(room_of(file), file.read_text(encoding="utf-8")) == []
 
 
+@pytest.mark.parametrize("room", [room for room in ROOMS if (HOUSE / room).is_dir()])
+def test_no_circles_inside_a_folder(room: str) -> None:
+    """The files of a folder stand in an order too."""
+    assert circle(arrows_inside(room)) == []
+
+
+def test_a_circle_is_seen() -> None:
+    """Three files that import each other in a ring are named."""
+    assert set(circle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}})) == {"a", "b", "c"}
+
+
+def test_few_files_stand_beside_the_folders() -> None:
+    """The house is read by its folders."""
+    assert len([file for file in FILES if file.parent == HOUSE]) <= BESIDE
+
+
 @pytest.mark.parametrize(
     ("room", "source", "complaint"),
     [
-        ("table", "from kpareto.front import Front", "line 1: table imports front"),
-        ("table", "import kpareto.front as front", "line 1: table imports front"),
-        ("table", "def late():\n    from kpareto import front", "line 2: table imports front"),
-        ("table", "from kpareto import Front", "table imports __init__"),
-        ("search", "from kpareto.run import drive", "search imports run"),
-        ("verify", "from kpareto.table import Table", "verify imports table"),
+        ("tables", "from kpareto.fronts.front import Front", "line 1: tables imports fronts.front"),
+        ("tables", "import kpareto.fronts.front as front", "line 1: tables imports fronts.front"),
+        ("tables", "def late():\n    from kpareto.fronts import front", "line 2: tables imports fronts.front"),
+        ("tables", "from kpareto import Front", "tables imports __init__"),
+        ("searches", "from kpareto.jobs.job import Job", "searches imports jobs.job"),
+        ("verifier", "from kpareto.tables.table import Table", "verifier imports tables.table"),
         ("attic", "", "add it to ROOMS"),
     ],
 )
@@ -214,11 +204,11 @@ def test_wrong_imports_are_seen(room: str, source: str, complaint: str) -> None:
 @pytest.mark.parametrize(
     ("room", "source"),
     [
-        ("front", "from kpareto.table import Table"),
-        ("search", "from kpareto.search.nsga2 import rank"),
-        ("table", "import numpy as np\nfrom kparetoplus import front"),
-        ("table", "if TYPE_CHECKING:\n    from kpareto.front import Front"),
-        ("verify", "from kpareto.errors import Unsafe"),
+        ("fronts", "from kpareto.tables.table import Table"),
+        ("searches", "from kpareto.searches.cuts.nsga2 import rank"),
+        ("tables", "import numpy as np\nfrom kparetoplus import front"),
+        ("tables", "if TYPE_CHECKING:\n    from kpareto.fronts.front import Front"),
+        ("verifier", "from kpareto.errors import Unsafe"),
     ],
 )
 def test_right_imports_pass(room: str, source: str) -> None:
@@ -233,14 +223,41 @@ def test_rooms_have_telling_names_and_a_first_line(file: Path) -> None:
     assert ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))), "the room's first line is missing"
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if name_of(file) not in LONGER], ids=name_of)
+@pytest.mark.parametrize("file", FILES, ids=name_of)
 def test_files_are_short(file: Path) -> None:
     """A file that grew past what one can keep in mind wants to be two rooms."""
     assert len(file.read_text(encoding="utf-8").splitlines()) <= LONGEST
 
 
+SEARCHES = [
+    *(f"searches.lattice.{name}" for name in ("exact", "climbing", "poka", "pbg_ea", "boxes", "greedy", "mondrian")),
+    *(f"searches.cuts.{name}" for name in ("genitor", "nsga2", "recut", "flip", "top_down", "variation", "starts")),
+]
+
+
+def test_every_file_of_a_search_is_counted() -> None:
+    """What lies beside the searches is one of them, or what they minimize."""
+    beside = {m for m in MODULES if m.startswith(("searches.lattice.", "searches.cuts."))}
+    assert beside - set(SEARCHES) == {"searches.cuts.score"}
+
+
+@pytest.mark.parametrize("module", SEARCHES)
+def test_a_search_is_understood_from_few_files(module: str) -> None:
+    """Besides the nouns one opens few files to read one search."""
+    closure = closure_of(module)
+    assert len(closure) <= CLOSURE, sorted(closure)
+
+
 def test_the_command_line_starts_light() -> None:
     """Showing help must not wait for numba, a dataframe or a plotting library."""
-    code = f"import sys, kpareto.cli; print(*sorted({HEAVY!r} & set(sys.modules)))"
+    code = f"import sys, kpareto.faces.cli; print(*sorted({HEAVY!r} & set(sys.modules)))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.split() == []
+
+
+def test_help_opens_no_engine() -> None:
+    """The list of commands, and the help of one, are shown before anything that reads tables is loaded."""
+    code = "import sys, kpareto.faces.cli as cli; cli.main({}); print([m for m in sys.modules if 'engines' in m])"
+    for asked in (["--help"], ["front", "--help"]):
+        answer = subprocess.run([sys.executable, "-c", code.format(asked)], capture_output=True, text=True, check=True)
+        assert answer.stdout.splitlines()[-1] == "[]", asked

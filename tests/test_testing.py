@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from kpareto import testing
-from kpareto.measure import Measure, Model, Number, Trend, trends
 from kpareto.measures import MAKERS, make
-from kpareto.partition import Partition, Rule, classes
-from kpareto.table import Table
+from kpareto.measures.measure import Measure, Model, Number, Trend, trends
+from kpareto.tables.partition import Partition, Rule, classes
+from kpareto.tables.table import Table
 
 EXTRA = (
     "t(distance=ordered)",

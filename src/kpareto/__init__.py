@@ -4,104 +4,110 @@ The public names, nothing else.
 Each is fetched from its room on first use, so that ``import kpareto`` is quick.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from kpareto._version import __version__
 
 if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compares it with the table below
-    from kpareto.anonymize import anonymize as anonymize
-    from kpareto.apply import apply as apply
-    from kpareto.attacks import attack as attack
-    from kpareto.builders import load as load
-    from kpareto.datasets import adult as adult
-    from kpareto.datasets import adult_hierarchies as adult_hierarchies
-    from kpareto.datasets import adult_table as adult_table
-    from kpareto.delimited import Csv as Csv
+    from kpareto.engines.form import Csv as Csv
+    from kpareto.engines.form import DataFile as DataFile
+    from kpareto.engines.form import Form as Form
+    from kpareto.engines.postgres.connect import Postgres as Postgres
+    from kpareto.engines.read import fingerprint as fingerprint
+    from kpareto.engines.read import read as read
+    from kpareto.engines.spark.connect import SparkTable as SparkTable
     from kpareto.errors import BadInput as BadInput
     from kpareto.errors import Interrupted as Interrupted
     from kpareto.errors import KparetoError as KparetoError
+    from kpareto.errors import ReleaseWarning as ReleaseWarning
     from kpareto.errors import Unsafe as Unsafe
-    from kpareto.frames import fingerprint as fingerprint
-    from kpareto.frames import read as read
-    from kpareto.front import Front as Front
-    from kpareto.front import Point as Point
-    from kpareto.hierarchy import Hierarchy as Hierarchy
-    from kpareto.inspect import inspect as inspect
-    from kpareto.job import Job as Job
-    from kpareto.job import load_job as load_job
-    from kpareto.lint import lint as lint
-    from kpareto.measure import Measure as Measure
-    from kpareto.measure import make as make
-    from kpareto.partition import Partition as Partition
-    from kpareto.partition import Suppression as Suppression
-    from kpareto.plots import save_picture as save_picture
-    from kpareto.postgres import Postgres as Postgres
-    from kpareto.problem import Problem as Problem
-    from kpareto.problem import constrained as constrained
-    from kpareto.problem import problem as problem
-    from kpareto.recoded import Handling as Handling
-    from kpareto.recoding import Recoding as Recoding
-    from kpareto.release import Release as Release
-    from kpareto.release import release as release
-    from kpareto.remarks import remarks as remarks
-    from kpareto.risk import risks as risks
-    from kpareto.run import front as front
-    from kpareto.run import run as run
-    from kpareto.schema import Schema as Schema
-    from kpareto.spark import SparkTable as SparkTable
-    from kpareto.stored import store as store
-    from kpareto.table import Table as Table
-    from kpareto.verify import verify as verify
+    from kpareto.fronts.front import Front as Front
+    from kpareto.fronts.front import Point as Point
+    from kpareto.fronts.models import ModelCurves as ModelCurves
+    from kpareto.fronts.models_picture import save_models as save_models
+    from kpareto.fronts.picture import save_picture as save_picture
+    from kpareto.fronts.problem import Problem as Problem
+    from kpareto.fronts.problem import constrained as constrained
+    from kpareto.fronts.problem import problem as problem
+    from kpareto.jobs.anonymize import Anonymized as Anonymized
+    from kpareto.jobs.anonymize import anonymize as anonymize
+    from kpareto.jobs.inspect import Profile as Profile
+    from kpareto.jobs.inspect import inspect as inspect
+    from kpareto.jobs.job import Job as Job
+    from kpareto.jobs.job import load_job as load_job
+    from kpareto.jobs.private import PrivateWish as PrivateWish
+    from kpareto.jobs.private import privatize as privatize
+    from kpareto.jobs.trade_offs import front as front
+    from kpareto.measures.measure import Measure as Measure
+    from kpareto.measures.measure import make as make
+    from kpareto.releases.apply import apply as apply
+    from kpareto.releases.choice import store as store
+    from kpareto.releases.mixed_levels import align_levels as align_levels
+    from kpareto.releases.query import Handling as Handling
+    from kpareto.releases.release import Release as Release
+    from kpareto.releases.release import release as release
+    from kpareto.releases.risk.anonymity import Anonymity as Anonymity
+    from kpareto.releases.risk.anonymity import measure as measure
+    from kpareto.releases.risk.attacks import attack as attack
+    from kpareto.releases.risk.risk import risks as risks
+    from kpareto.releases.warnings import remarks as remarks
+    from kpareto.searches.models import compare_models as compare_models
+    from kpareto.searches.run import run as run
+    from kpareto.tables.adult import adult as adult
+    from kpareto.tables.adult import adult_hierarchies as adult_hierarchies
+    from kpareto.tables.adult import adult_table as adult_table
+    from kpareto.tables.hierarchies import load as load
+    from kpareto.tables.hierarchies.lint import lint as lint
+    from kpareto.tables.hierarchy import Hierarchy as Hierarchy
+    from kpareto.tables.partition import Partition as Partition
+    from kpareto.tables.partition import Suppression as Suppression
+    from kpareto.tables.recoding import Recoding as Recoding
+    from kpareto.tables.schema import Schema as Schema
+    from kpareto.tables.table import Population as Population
+    from kpareto.tables.table import Table as Table
+    from kpareto.verifier import verify as verify
 
-# name -> its room, in the order of the rooms. To make a name public, add one row here and one line above.
-_ROOM_OF = {
-    "KparetoError": "errors",
-    "BadInput": "errors",
-    "Unsafe": "errors",
-    "Interrupted": "errors",
-    "Schema": "schema",
-    "Hierarchy": "hierarchy",
-    "Table": "table",
-    "Recoding": "recoding",
-    "Csv": "delimited",
-    "Postgres": "postgres",
-    "SparkTable": "spark",
-    "read": "frames",
-    "fingerprint": "frames",
-    "Suppression": "partition",
-    "Partition": "partition",
-    "load": "builders",
-    "lint": "lint",
-    "inspect": "inspect",
-    "Measure": "measure",
-    "make": "measure",
-    "Problem": "problem",
-    "problem": "problem",
-    "constrained": "problem",
-    "Front": "front",
-    "Point": "front",
-    "run": "run",
-    "front": "run",
-    "risks": "risk",
-    "attack": "attacks",
-    "remarks": "remarks",
-    "verify": "verify",
-    "release": "release",
-    "Release": "release",
-    "Handling": "recoded",
-    "store": "stored",
-    "apply": "apply",
-    "anonymize": "anonymize",
-    "save_picture": "plots",
-    "load_job": "job",
-    "Job": "job",
-    "adult": "datasets",
-    "adult_table": "datasets",
-    "adult_hierarchies": "datasets",
+# room -> its public names, from the foundation up. To make a name public, add it here and in the imports above.
+_NAMES = {
+    "errors": "KparetoError BadInput Unsafe Interrupted ReleaseWarning",
+    "tables.schema": "Schema",
+    "tables.hierarchy": "Hierarchy",
+    "tables.table": "Table Population",
+    "tables.recoding": "Recoding",
+    "engines.form": "DataFile Form Csv",
+    "engines.postgres.connect": "Postgres",
+    "engines.spark.connect": "SparkTable",
+    "engines.read": "read fingerprint",
+    "tables.partition": "Suppression Partition",
+    "tables.hierarchies": "load",
+    "tables.hierarchies.lint": "lint",
+    "jobs.inspect": "inspect Profile",
+    "measures.measure": "Measure make",
+    "fronts.problem": "Problem problem constrained",
+    "fronts.front": "Front Point",
+    "fronts.models": "ModelCurves",
+    "searches.run": "run",
+    "searches.models": "compare_models",
+    "releases.risk.risk": "risks",
+    "releases.risk.anonymity": "measure Anonymity",
+    "releases.risk.attacks": "attack",
+    "releases.warnings": "remarks",
+    "verifier": "verify",
+    "releases.release": "release Release",
+    "releases.query": "Handling",
+    "releases.choice": "store",
+    "releases.apply": "apply",
+    "jobs.anonymize": "anonymize Anonymized",
+    "releases.mixed_levels": "align_levels",
+    "fronts.picture": "save_picture",
+    "fronts.models_picture": "save_models",
+    "jobs.job": "load_job Job",
+    "jobs.trade_offs": "front",
+    "jobs.private": "privatize PrivateWish",
+    "tables.adult": "adult adult_table adult_hierarchies",
 }
+_ROOM_OF = {name: room for room, names in _NAMES.items() for name in names.split()}
 
 __all__ = ["__version__", *_ROOM_OF]  # noqa: PLE0604 (the table holds nothing but strings)
 
@@ -120,14 +126,3 @@ if not TYPE_CHECKING:  # hidden, so that type checkers see a misspelled name
 def __dir__() -> list[str]:
     """The public names, for tab completion."""
     return sorted(__all__)
-
-
-class _Package(ModuleType):
-    """Keeps ``kpareto.front`` the function: importing the room ``front.py`` would otherwise overwrite it."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (isinstance(value, ModuleType) and name in _ROOM_OF):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

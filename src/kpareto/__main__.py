@@ -2,6 +2,6 @@
 
 import sys
 
-from kpareto.cli import main
+from kpareto.faces.cli import main
 
 sys.exit(main())

@@ -14,11 +14,22 @@ KparetoError
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+Progress = Callable[[int, int], None]  # told what is done and how much it is in all, 0 where nobody knows
+
+
+LONGEST = 1_500  # letters of a sentence that a person still reads; what was given may be longer than that
 
 
 class KparetoError(Exception):
-    """The root of the tree; its text is one sentence for a person."""
+    """The root of the tree; its text is one sentence for a person, with what was given shortened where it is long."""
+
+    def __init__(self, sentence: str = "") -> None:
+        if len(sentence) > LONGEST:
+            sentence = f"{sentence[: LONGEST * 2 // 3]} … {sentence[-LONGEST // 3 :]}"
+        super().__init__(sentence)
 
 
 class BadInput(KparetoError):
@@ -49,8 +60,30 @@ class Unsafe(KparetoError):
     """A limit is not met, so nothing is released."""
 
 
+class ReleaseWarning(UserWarning):
+    """What must be known of a release that was made from Python: told once; ``result.warnings`` has it in full."""
+
+
 class Interrupted(KparetoError):
     """The user stopped the work; what is known so far was kept."""
+
+
+class Stopped(Exception):
+    """Raised by a Progress to stop a search; like Ctrl-C it costs one step, and what is known is kept."""
+
+
+@contextmanager
+def keep_interrupt() -> Iterator[None]:
+    """Ctrl-C is Ctrl-C: coming while a compiled function hands its answer over, Python makes a SystemError of it."""
+    try:
+        yield
+    except SystemError as error:
+        came: BaseException | None = error
+        while came is not None:  # numba may have made yet another error of it on the way
+            came = came.__cause__ or came.__context__
+            if isinstance(came, KeyboardInterrupt):
+                raise KeyboardInterrupt from error
+        raise
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -6,7 +6,7 @@
         check_measure(MyMeasure())
 
 The random tables have quasi-identifiers q0, q1, … , a sensitive column ``sensitive`` and a numeric target ``target``;
-a measure that needs others brings its own ``tables``.
+a measure that needs others brings its own ``tables``, and one that needs a population gets tables drawn from one.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from kpareto.diversity import distinct_l
-from kpareto.hierarchy import Hierarchy, bits_cut, cut_bits, levels_tree
-from kpareto.measure import Measure, Model, exact
-from kpareto.partition import RULES, Partition, Rule, Suppression, partition
-from kpareto.privacy import k as smallest_class
-from kpareto.recoding import Recoding
-from kpareto.schema import Schema
-from kpareto.table import Table, make_table
+from kpareto.measures.measure import Measure, Model, aspect_of, exact
+from kpareto.measures.sensitive import distinct_l
+from kpareto.measures.sizes import k as smallest_class
+from kpareto.tables.hierarchy import Hierarchy, bits_cut, cut_bits, levels_tree
+from kpareto.tables.partition import RULES, Partition, Rule, Suppression, partition
+from kpareto.tables.recoding import Recoding
+from kpareto.tables.schema import Schema
+from kpareto.tables.table import Population, Table, make_table
 
 Tables = Callable[[np.random.Generator], Table]
 CLOSE = 1e-9
@@ -34,6 +34,7 @@ CLOSE = 1e-9
 def check_measure(measure: Measure, rounds: int = 300, seed: int = 0, tables: Tables | None = None) -> None:
     """Run every check of a measure."""
     check_description(measure)
+    tables = tables or (random_sample if aspect_of(measure).population else None)
     check_numbers(measure, max(rounds // 3, 1), seed, tables)
     check_column_order(measure, max(rounds // 6, 1), seed, tables)
     check_trend(measure, rounds, seed, tables)
@@ -64,17 +65,17 @@ def check_numbers(measure: Measure, rounds: int = 100, seed: int = 0, tables: Ta
     """It gives the same number twice, never not-a-number, close to its exact value, and leaves the partition alone."""
     for trial in trials(rounds, seed, tables):
         for rule in RULES:
-            made = trial.partition(trial.fine, rule)
+            partition = trial.partition(trial.fine, rule)
             where = f"{measure.name}, {trial} under {rule}"
             try:
-                value = measure(made)
+                value = measure(partition)
             except ValueError as error:
                 if "read-only" in str(error):
                     raise AssertionError(f"{where}: the measure changes the partition it was given.") from error
                 raise
             _demand(isinstance(value, float) and not math.isnan(value), f"{where}: the value {value!r} is no number.")
-            _demand(measure(made) == value, f"{where}: a second call gives another number.")
-            fraction = exact(measure, made)
+            _demand(measure(partition) == value, f"{where}: a second call gives another number.")
+            fraction = exact(measure, partition)
             agrees = fraction is None or abs(float(fraction) - value) <= CLOSE * max(1.0, abs(value))
             _demand(agrees, f"{where}: the exact value {fraction} is not the value {value!r}.")
 
@@ -112,19 +113,25 @@ def check_model(measure: Model, rounds: int = 50, seed: int = 0, tables: Tables 
     """A privacy model is its worst visible class, and a class that meets the threshold does not fail."""
     for trial in trials(rounds, seed, tables):
         for rule in RULES:
-            made = trial.partition(trial.fine, rule)
-            values = measure.by_class(made)
+            partition = trial.partition(trial.fine, rule)
+            values = measure.by_class(partition)
             where = f"{measure.name}, {trial} under {rule}"
             _demand(
-                values.shape == made.rows.shape, f"{where}: by_class gives {values.shape}, not one number per class."
+                values.shape == partition.rows.shape,
+                f"{where}: by_class gives {values.shape}, not one number per class.",
             )
-            if made.empty:
+            if partition.empty:
                 continue
-            seen = values[made.visible]
+            seen = values[partition.visible]
             worst = float(seen.min() if measure.better == "higher" else seen.max())
-            _demand(measure(made) == worst, f"{where}: the measure is {measure(made)!r}, its worst class {worst!r}.")
-            failing = measure.fails(worst)(made)
-            _demand(not failing[made.visible].any(), f"{where}: a class fails the threshold {worst!r} that it meets.")
+            _demand(
+                measure(partition) == worst,
+                f"{where}: the measure is {measure(partition)!r}, its worst class {worst!r}.",
+            )
+            failing = measure.fails(worst)(partition)
+            _demand(
+                not failing[partition.visible].any(), f"{where}: a class fails the threshold {worst!r} that it meets."
+            )
 
 
 @dataclass(frozen=True)
@@ -146,15 +153,22 @@ class Trial:
         """The partition of one of the two recodings under a rule; its arrays cannot be written to."""
         key = (id(recoding), rule)
         if key not in self.made:
-            made = partition(self.table, recoding, self.suppressions[rule])
-            for array in (made.members, made.groups, made.rows, made.sizes, made.suppressed, made.visible):
+            fresh_partition = partition(self.table, recoding, self.suppressions[rule])
+            for array in (
+                fresh_partition.members,
+                fresh_partition.groups,
+                fresh_partition.rows,
+                fresh_partition.sizes,
+                fresh_partition.suppressed,
+                fresh_partition.visible,
+            ):
                 array.flags.writeable = False
-            self.made[key] = made
+            self.made[key] = fresh_partition
         return self.made[key]
 
     @cached_property
     def turned(self) -> Trial:
-        """The same with the columns in reverse order."""
+        """The trial with its columns in reverse order."""
         table = self.table
         back = replace(
             table,
@@ -208,6 +222,18 @@ def random_table(rng: np.random.Generator) -> Table:
     return replace(table, domain="observed" if rng.integers(0, 2) else "declared")
 
 
+def random_sample(rng: np.random.Generator) -> Table:
+    """A random table without persons, drawn from a population that has its rows and up to twelve others."""
+    table = random_table(rng)
+    table = replace(table, schema=replace(table.schema, person=None), persons=None)
+    others = int(rng.integers(0, 13))
+    more = [rng.integers(0, len(tree.leaves), others) for tree in table.hierarchies]
+    codes = np.concatenate((table.codes, np.stack(more, axis=1))).astype(np.int32)
+    weights = np.append(table.weights, rng.integers(1, 4, others))
+    everybody = make_table(Schema(table.schema.quasi), table.hierarchies, codes, weights, {})
+    return table.drawn_from(Population(table=everybody))
+
+
 def random_hierarchy(rng: np.random.Generator, name: str) -> Hierarchy:
     """Two to five leaves, one to three levels above them, half of them numbers with loss by distance."""
     count = int(rng.integers(2, 6))
@@ -258,7 +284,7 @@ def random_merge(rng: np.random.Generator, recoding: Recoding) -> Recoding:
 def random_suppressions(rng: np.random.Generator, table: Table) -> dict[Rule, Suppression]:
     """One suppression per rule."""
     style = "drop" if rng.random() < 0.7 else "mask"
-    limit = float(rng.integers(1, max(table.rows, 2)))
+    limit = int(rng.integers(1, max(table.rows, 2)))
     fails = [smallest_class().fails(int(rng.integers(1, 5)))]
     if table.sensitive:
         fails.append(distinct_l().fails(int(rng.integers(1, 3))))

@@ -31,7 +31,7 @@ NODES = (
 
 def recoded(levels: tuple[int, ...]) -> dict[str, list[Any]]:
     """The complete rows of Adult with every quasi-identifier shown at a level (needs kpareto)."""
-    from kpareto.datasets import adult, adult_hierarchies
+    from kpareto.tables.adult import adult, adult_hierarchies
 
     rows = adult().to_pydict()
     complete = [

@@ -1,0 +1,304 @@
+"""The way out of DuckDB: how it spells the query, and files that come into place when they are whole.
+
+Files and folders of Parquet parts are written beside their target; frames are tried out in a file of the engine's own
+folder. Other engines that write files put them into a ``Part``, too.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import shutil
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal, cast
+
+from kpareto.atomic import check_target, reason, whole, whole_folder
+from kpareto.engines.duckdb.connect import Engine, carry_out, escape_glob
+from kpareto.engines.duckdb.files import point_number
+from kpareto.engines.duckdb.outward import spell_text, spell_typed
+from kpareto.engines.duckdb.statistics import write_statistics
+from kpareto.engines.duckdb.workbook import write_workbook
+from kpareto.engines.form import Form, TextForm
+from kpareto.engines.source import FORMATS, Outgoing, SourceLayout, Target, Written, ending_of, format_of
+from kpareto.engines.sql import Shuffled, Sql, literal, quote
+from kpareto.errors import BadInput, BadJob
+from kpareto.tables.unique import UniqueRows
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+PLAIN_TEXT = TextForm(",", "utf-8", ".")
+# Kinds that the verifier spells as we do, so that columns may keep them.
+NATIVE = ("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "DATE")
+LARGE = 1_000_000  # rows whose order goes by the engine's own hash: a tenth of the time
+MOST_NAMED = 10_000  # texts of a column that become a type of their own: one or two bytes a cell
+PART_BYTES = "256MB"  # of one file in a folder of parts, about
+EXACT = 2_000_000  # rows up to which unique rows are told apart by their cells; above by a hash of 64 bits
+
+
+def duck_sql(large: bool = False) -> Sql:
+    """DuckDB's way of writing the pieces.
+
+    The order of a ``large`` number of rows goes by the engine's own hash, which a new version may change.
+    """
+
+    def text(value: str) -> str:
+        return f"{value}::VARCHAR"
+
+    return Sql(
+        text=text,
+        real=lambda value: f"{value}::DOUBLE",
+        token=lambda salt: f"substr(sha256({literal(salt)} || row_number() OVER ()), 1, 32)",
+        matches=lambda value, pattern: f"regexp_matches({value}, {literal(pattern)})",
+        shuffled=_shuffle(large),
+        key=(lambda value: value) if large else text,
+    )
+
+
+def _shuffle(large: bool) -> Shuffled:
+    def shuffle(rows: str, cells: Sequence[str], key: Sequence[str], seed: int, few: bool) -> str:
+        """Where ``few`` rows are different, those are sorted and then written out as often as they occur.
+
+        Sorting ten million rows costs more than everything else together.
+        """
+        listed = ", ".join(cells)
+        order = f"hash({literal(str(seed))}, {', '.join(key)})"
+        if few or not large:
+            told = ", ".join(f"coalesce({each}::VARCHAR, chr(1))" for each in key)
+            order = f"md5(concat_ws(chr(31), {literal(str(seed))}, {told}))"
+        if not few:
+            return f"SELECT {listed} FROM ({rows}) ORDER BY {order}"
+        counted = f"SELECT {listed}, count(*) AS n FROM ({rows}) GROUP BY ALL"
+        sorted_ = f"SELECT * FROM ({counted}) ORDER BY {order}"
+        return f"SELECT {listed} FROM (SELECT {listed}, unnest(range(n)) FROM ({sorted_}))"
+
+    return shuffle
+
+
+def lay_out(engine: Engine, table: str, kinds: Sequence[str], large: bool, raw: Collection[int] = ()) -> SourceLayout:
+    """What stands after FROM, with DuckDB's types of its columns, as the way out sees it.
+
+    Of the columns in ``raw`` the table also has what stood there before their form was applied, as r0, …
+    """
+    connection = engine.connection
+
+    def cell(place: int) -> str:
+        """A text of few different values is put in order as a number: of ten million rows that saves a second."""
+        if place in raw:
+            return f"t.r{place}"
+        if not large or kinds[place] != "VARCHAR":
+            return f"t.c{place}"
+        query = f"SELECT DISTINCT t.c{place} FROM {table} LIMIT {MOST_NAMED + 2}"
+        words = sorted(word for (word,) in connection.sql(query).fetchall() if word is not None)
+        if not 0 < len(words) <= MOST_NAMED:
+            return f"t.c{place}"
+        _name(engine, f"p{place}_w", words)
+        return f"t.c{place}::p{place}_w"
+
+    return SourceLayout(
+        sql=duck_sql(large),
+        table=table,
+        # Columns whose kind Arrow lacks are compared by their texts.
+        keys=tuple(f"t.c{place}::VARCHAR" if _odd(kind) else f"t.c{place}" for place, kind in enumerate(kinds)),
+        textual=tuple(kind == "VARCHAR" or kind.startswith("ENUM") for kind in kinds),
+        native=tuple(kind in NATIVE or kind == "DOUBLE" for kind in kinds),
+        discrete=tuple(kind in NATIVE for kind in kinds),
+        cell=cell,
+    )
+
+
+def _odd(kind: str) -> bool:
+    odd = kind.startswith("ENUM") or kind in ("HUGEINT", "UHUGEINT", "BIGNUM", "VARINT", "UUID", "BIT")
+    return odd or kind == "TIME WITH TIME ZONE"
+
+
+def _name(engine: Engine, kind: str, words: list[str]) -> None:
+    """Make texts a type of their own."""
+    engine.connection.execute(f"CREATE TYPE {kind} AS ENUM ({', '.join(map(literal, words))})")
+
+
+def register_table(engine: Engine, name: str, table: pa.Table) -> None:
+    """Keep a small table, its texts ``w`` as a type of their own: sorting and writing that costs a tenth."""
+    import pyarrow.compute as pc
+
+    connection = engine.connection
+    connection.register(f"{name}_arrow", table)
+    listed = []
+    for column in table.column_names:
+        # In order, so that the type is the same whichever value came first.
+        words = sorted(pc.unique(table.column(column)).drop_null().to_pylist()) if column == "w" else []
+        if words and len(words) <= MOST_NAMED:
+            _name(engine, f"{name}_w", words)
+            listed.append(f"w::{name}_w AS w")
+        else:
+            listed.append(column)
+    connection.execute(f"CREATE TEMP TABLE {name} AS SELECT {', '.join(listed)} FROM {name}_arrow")
+    connection.unregister(f"{name}_arrow")
+
+
+# -- files -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file, or a folder of Parquet parts, while it is written."""
+
+    written: Path  # where
+    path: Path | None  # what it becomes; None where the rows are handed over in memory
+    format: str  # csv, parquet, parquet parts, workbook, statistics, frame
+    text: TextForm = PLAIN_TEXT  # of csv
+    draft: Path | None = None  # the same as the engine writes it: in UTF-8, or as Parquet where others write it
+    typed: bool = False  # Parquet of a text file, whose columns have types now
+
+    @property
+    def packed(self) -> bool:
+        """Whether a text is packed by gzip."""
+        return self.path is not None and self.path.name.lower().endswith(".gz")
+
+    @property
+    def rows(self) -> str:
+        """What stands after FROM in DuckDB and gives the written rows."""
+        file = self.draft or self.written
+        where = literal(escape_glob(file) + ("/*.parquet" if self.format == "parquet parts" else ""))
+        if self.format != "csv":  # what looks for texts in it finds texts
+            return (
+                f"(SELECT COLUMNS(*)::VARCHAR FROM read_parquet({where}))" if self.typed else f"read_parquet({where})"
+            )
+        # As it was written: what DuckDB would guess from a column of semicolons is another separator.
+        form = f"""header = true, all_varchar = true, quote = '"', escape = '"', delim = {literal(self.separator)}"""
+        form += f", compression = '{'gzip' if self.packed else 'none'}'"
+        # By the names as they stand there: DuckDB would take the blanks around a name away.
+        with _open_text(file, self.packed, "rt", "utf-8") as lines:
+            own = next(csv.reader(lines, delimiter=self.separator, strict=True), [])
+        names = f", names = [{', '.join(map(literal, own))}]" if own else ""
+        rows = f"read_csv({where}, {form}{names})"
+        if self.text.decimal != ",":
+            return rows
+        cells = [f"{point_number(quote(name), Form(decimal=','))} AS {quote(name)}" for name in own]
+        return f"(SELECT {', '.join(cells)} FROM {rows})"
+
+    @property
+    def separator(self) -> str:
+        """What stands between the cells of a text."""
+        return self.text.separator or ","
+
+
+@contextmanager
+def hidden_part(engine: Engine, target: Target, text: TextForm = PLAIN_TEXT) -> Iterator[Part]:
+    """The file or folder of a target, which gets its name when the block ends well; None is a file of our own."""
+    if target is None:
+        yield Part(engine.folder / "release.parquet", None, "frame")
+    elif str(target).endswith("/"):
+        with whole_folder(Path(target)) as folder:
+            yield Part(folder, Path(target).absolute(), "parquet parts")
+    else:
+        path = check_target(target)
+        kind = format_of(path)
+        with whole(path) as file:
+            draft = None
+            if kind in ("workbook", "statistics"):
+                draft = engine.folder / "release.parquet"
+            elif kind == "csv" and text.encoding != "utf-8":
+                draft = engine.folder / "release.csv"
+            yield Part(file, path, kind, text, draft)
+
+
+def written_part(engine: Engine, part: Part, data: Callable[[], Any]) -> Written:
+    """A part that was written; ``data`` gives the rows themselves where there is no target."""
+    return Written(
+        kind="file",
+        where=part.written,
+        format=part.format,
+        shown=str(part.path or "the release"),
+        unique=lambda columns: count_unique(engine.connection, part.rows, columns),
+        data=data if part.path is None else lambda: None,
+        path=part.path,
+        part=None if part.path is None else part.written,  # nobody keeps the file of a frame
+        rows=part.rows,
+        form=part.text.to_dict() if part.format == "csv" else {},
+    )
+
+
+@contextmanager
+def write_rows(
+    engine: Engine, rows: Outgoing, target: Target, data: Callable[[], Any], own: Form | None = None
+) -> Iterator[Written]:
+    """Have DuckDB write the rows it recodes; ``own`` is the form of the text file they come from, if from one."""
+    known = own or Form()
+    text = PLAIN_TEXT
+    if target is not None and FORMATS.get(ending_of(target)) == "csv":
+        text = rows.form.settled(known, ending_of(target))
+    with hidden_part(engine, target, text) as part:
+        query = rows.query
+        if part.format == "csv":
+            query = spell_text(rows, known, text)
+        elif own is not None and part.path is not None and not rows.tokens:
+            query, part = spell_typed(engine, rows, own), replace(part, typed=True)
+        copy_rows(engine, query, part)
+        yield written_part(engine, part, data)
+
+
+def copy_rows(engine: Engine, query: str, part: Part) -> None:
+    """One COPY of the engine; what goes wrong is a sentence."""
+    import duckdb
+
+    packed = ", COMPRESSION gzip" if part.packed else ""
+    form = f"FORMAT csv, HEADER true, DELIMITER {literal(part.separator)}{packed}" if part.format == "csv" else (
+        "FORMAT parquet"
+    )  # fmt: skip
+    pieces = f", FILE_SIZE_BYTES '{PART_BYTES}', OVERWRITE_OR_IGNORE true"  # the folder is there already
+    form += pieces if part.format == "parquet parts" else ", USE_TMP_FILE false"
+    file = part.draft or part.written
+    try:
+        carry_out(engine.connection, f"COPY ({query}) TO {literal(str(file))} ({form})", engine.report)
+    except duckdb.OutOfMemoryException as error:
+        raise BadInput(
+            'The rows cannot be put in order within the memory allowed. Give more, such as memory = "2 GB"; '
+            "nothing was released."
+        ) from error
+    except duckdb.Error as error:
+        why = "no space is left" if "No space left" in str(error) else reason(error)
+        raise BadInput(f"The release could not be written: {why}. Nothing was released.") from error
+    if part.draft is not None and part.format == "workbook":
+        write_workbook(part.draft, part.written)
+    elif part.draft is not None and part.path is not None and part.format == "statistics":
+        write_statistics(part.draft, part.written, ending_of(part.path))
+    elif part.draft is not None:
+        _encode(part.draft, part)
+
+
+def _open_text(file: Path, packed: bool, mode: Literal["rt", "wt"], encoding: str) -> IO[str]:
+    """A text to read or to write, line ends as they are."""
+    if packed:
+        return cast(IO[str], gzip.open(file, mode, encoding=encoding, newline=""))
+    return cast(IO[str], file.open(mode, encoding=encoding, newline=""))
+
+
+def _encode(draft: Path, part: Part) -> None:
+    """The release in the encoding that it is to have; a character that it lacks is a sentence."""
+    name = part.text.encoding or "utf-8"
+    try:
+        with (
+            _open_text(draft, part.packed, "rt", "utf-8") as text,
+            _open_text(part.written, part.packed, "wt", name) as copy,
+        ):
+            shutil.copyfileobj(text, copy, 1 << 20)
+    except UnicodeEncodeError as error:
+        lacking = error.object[error.start]
+        raise BadJob(
+            f"The release has the character {lacking!r}, which the encoding {name} of its source lacks. "
+            'Write encoding = "utf-8" under [release]. Nothing was released.'
+        ) from None
+
+
+def count_unique(connection: duckdb.DuckDBPyConnection, rows: str, columns: Sequence[str]) -> UniqueRows:
+    """Rows of a written table that are alone with their cells."""
+    names = ", ".join(map(quote, columns))
+    total = int(connection.sql(f"SELECT count(*) FROM {rows}").fetchall()[0][0])
+    query = f"SELECT count(*) AS n FROM {rows} GROUP BY {names if total <= EXACT else f'hash({names})'}"
+    groups, unique = connection.sql(f"SELECT count(*), count(*) FILTER (n = 1) FROM ({query})").fetchall()[0]
+    return UniqueRows(tuple(columns), total, int(unique), int(groups))

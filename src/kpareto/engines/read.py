@@ -1,0 +1,430 @@
+"""The door: any dataframe, file or engine table -> Table.
+
+One GROUP BY, run by the program that holds the rows, gives the distinct rows and how often each occurs; only those
+come into memory here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kpareto.engines import file_of, form_of, open_source
+from kpareto.engines.admission import (
+    VALUE,
+    WORTH_SAYING,
+    Admission,
+    Coarsen,
+    Need,
+    TooMany,
+    allowed_bytes,
+    need_of,
+    size_text,
+    table_bytes,
+)
+from kpareto.engines.distinct import Distinct, Numbered, number_values
+from kpareto.engines.duckdb.connect import no_room
+from kpareto.engines.duckdb.files import file_digest
+from kpareto.engines.source import Source
+from kpareto.engines.values import Coded, Dictionary, Rolled, Spelled, arrange, arrow_places, numpy_of
+from kpareto.engines.wishes import Missing, Wish, flat_of, load_hierarchies
+from kpareto.errors import BadTable, Progress, shorten
+from kpareto.tables.coarse import check_first, coarsen_table
+from kpareto.tables.hierarchies import load
+from kpareto.tables.hierarchy import MISSING, Hierarchy
+from kpareto.tables.schema import Schema
+from kpareto.tables.table import (
+    Domain,
+    Population,
+    Sample,
+    Table,
+    check_places,
+    distinct_rows,
+    hierarchies_by_name,
+    make_table,
+)
+
+MOST_SPELLED = 1_000_000  # values of a column that are kept in memory for the way out
+
+
+def read(  # noqa: PLR0913 (each is a word of the job file too)
+    source: object,
+    schema: Schema,
+    missing: Missing | None = None,
+    missing_values: Sequence[object] = ("?", ""),
+    hierarchies: Mapping[str, object] | Sequence[Hierarchy] | None = None,
+    domain: Domain = "observed",
+    encoding: str = "utf-8",
+    *,
+    memory: str | int | None = None,
+    too_many: TooMany = "error",
+    first: Mapping[str, int] | None = None,
+    coarsen: Coarsen = "needed",
+    sample: int = 200_000,
+    seed: int = 1,
+    population: object = None,
+    progress: Progress | None = None,
+) -> Table:
+    """Roll a table up to its distinct rows.
+
+    ``source`` is a pandas or polars frame (lazy ones too), a pyarrow table, a DuckDB relation, the path of a file (CSV,
+    TSV, JSON lines, Parquet, workbooks, Stata, SPSS, SAS; packed too) or of a folder of Parquet parts, or a
+    ``DataFile``, which says more of its form. ``missing`` says what becomes of rows
+    with no value, or one of ``missing_values``, in a column that is read: ``drop`` leaves them out and counts them,
+    ``category`` gives them a value of their own, ``(missing)``, the last of its column, ``error`` raises. Without a
+    word they are dropped up to 5 % of the rows, and are a category where they are more; the table's remarks say so.
+    Numbers and dates have no order where a missing value stands among them. Only the
+    columns with a role are read, and of those no more than the distinct combinations come into memory.
+
+    Those are counted first. Where they need more than ``memory`` ("2 GB"; half of what is free unless given),
+    ``too_many`` decides: ``error``; ``coarsen``, which reads each column in ``first`` from that level of its hierarchy
+    on (``coarsen="always"`` does so in any case); or ``sample``, which reads so many rows drawn by ``seed``.
+    ``population`` is what the rows were drawn from: a source like the first one with the same quasi-identifiers, or a
+    ``Population`` (a table, or the share that was sampled).
+    ``progress`` is called with what is done of how much; 0 of 0 where the program that counts does not say.
+    """
+    wish = Wish(schema, missing, missing_values, hierarchies, domain)
+    admission = Admission(memory, too_many, first or {}, coarsen, sample, seed)
+    known = None if population is None else read_population(population, wish, admission, encoding)
+    table = read_drawn(source, wish, admission, known, encoding, progress)
+    return replace(table, bare=tuple(name for name in schema.quasi if name not in wish.named))
+
+
+def read_population(population: object, wish: Wish, admission: Admission, encoding: str = "utf-8") -> Population:
+    """What a table was drawn from: rolled up once, by the quasi-identifiers alone."""
+    if isinstance(population, Population):
+        return population
+    if isinstance(population, Table):
+        return Population(table=population)
+    plain = Wish(Schema(wish.schema.quasi), wish.missing or "drop", wish.missing_values, None, wish.domain)
+    return Population(table=read_wish(population, plain, Admission(admission.memory), encoding))
+
+
+def read_drawn(
+    source: object,
+    wish: Wish,
+    admission: Admission,
+    population: Population | None,
+    encoding: str = "utf-8",
+    progress: Progress | None = None,
+) -> Table:
+    """A table that knows its population; hierarchies made by rules get a place for values that only that one has."""
+    if population is None:
+        return read_wish(source, wish, admission, encoding, progress)
+    everybody = population.table
+    further = {} if everybody is None else {hierarchy.name: hierarchy.leaves for hierarchy in everybody.hierarchies}
+    return read_wish(source, replace(wish, further=further), admission, encoding, progress).drawn_from(population)
+
+
+def read_wish(
+    source: object, wish: Wish, admission: Admission, encoding: str = "utf-8", progress: Progress | None = None
+) -> Table:
+    """Roll a table up to its distinct rows; what ``read`` is told word by word stands in two records here."""
+    table, columns = _read(source, wish, admission, encoding, progress)
+    form = None if file_of(source) is None else form_of(source, encoding)
+    return replace(table, columns=columns, form=form, missing_values=wish.marks)
+
+
+def _read(
+    source: object, wish: Wish, admission: Admission, encoding: str, progress: Progress | None
+) -> tuple[Table, tuple[str, ...]]:
+    """The table of a source, and all columns that are there."""
+    admission.check(wish.schema)
+    with _count_distinct(source, wish, encoding, admission, progress) as (distinct, rows):
+        need = need_of(distinct, wish.schema, admission)
+        said = (need.words(),) if need.bytes() > WORTH_SAYING else ()
+        if admission.coarsen == "needed" and need.fits:
+            table = _whole(distinct, wish, sign=rows.costly)
+            return replace(table, remarks=(*said, *table.remarks)), rows.columns
+        if admission.coarsen == "needed" and admission.too_many == "error":
+            raise need.refusal()
+        if need.values and VALUE * sum(need.values) > need.memory:
+            raise need.too_many_values()
+        numbers = number_values(rows.engine(), distinct, wish.blank, progress)
+        return _narrow(numbers, wish, admission, need), rows.columns
+
+
+@contextmanager
+def _count_distinct(
+    source: object, wish: Wish, encoding: str, admission: Admission, progress: Progress | None, empty: bool = False
+) -> Iterator[tuple[Distinct, Source]]:
+    """The distinct rows of a source, counted, and the source."""
+    with open_source(source, encoding, allowed_bytes(admission.memory)) as rows:
+        wish.schema.check(rows.columns)
+        try:
+            distinct = rows.distinct(wish.wanted, progress)
+            if not distinct.distinct and not empty:
+                named = shorten(rows.columns)
+                raise BadTable(f"The table has no rows, only the columns {named}. Give at least one row.")
+            yield distinct, rows
+        except Exception as error:
+            if type(error).__name__ == "OutOfMemoryException":  # the engine's, which need not be loaded
+                raise no_room("the table", error) from error
+            raise
+
+
+def _whole(distinct: Distinct, wish: Wish, sign: bool) -> Table:
+    """All distinct rows as they are; ``sign`` keeps their fingerprint."""
+    rolled = distinct.fetch()
+    digest = _digest(wish, *_sort(rolled, wish.wanted)) if sign else None
+    columns = {
+        name: replace(column, texts=wish.blank(column.texts))
+        for name, column in zip(wish.wanted, rolled.columns, strict=True)
+    }
+    table = replace(_table(wish, columns, rolled.weights), spelled=_spell_values(columns), digest=digest)
+    if wish.hierarchies is None and not wish.further:
+        return replace(table, domain=wish.domain)
+    return table.bind(load_hierarchies(table, wish.hierarchies or {}, wish.further), wish.domain)
+
+
+def _spell_values(columns: Mapping[str, Coded]) -> dict[str, Spelled]:
+    """The engine's own values of each column, for the way out; a column with a value per row is asked for again."""
+    return {n: c.spelled for n, c in columns.items() if c.spelled is not None and len(c.spelled.raw) <= MOST_SPELLED}
+
+
+def _table(wish: Wish, columns: Mapping[str, Coded], weights: np.ndarray) -> Table:
+    schema = wish.schema
+    absent = {name: _absent(column) for name, column in columns.items()}
+    rows = int(weights.sum())
+    keep = ~np.logical_or.reduce(list(absent.values()))
+    lacking = int(weights[~keep].sum())
+    wish = wish.settled(rows - lacking, rows)
+    if wish.missing != "drop":
+        keep = np.ones(len(weights), dtype=np.bool_)
+    wish.check_missing({name: int(weights[mask].sum()) for name, mask in absent.items()}, rows, int(keep.sum()))
+    dictionaries = {name: _dictionary(column, keep) for name, column in columns.items()}
+    hierarchies = tuple(flat_of(name, dictionaries[name]) for name in schema.quasi)
+    codes = np.column_stack([dictionaries[name].codes for name in schema.quasi])
+    extras = {
+        name: (each.values, each.codes, each.numbers) for name, each in dictionaries.items() if name not in schema.quasi
+    }
+    table = make_table(schema, hierarchies, codes, weights[keep], extras)
+    said = wish.words(lacking, rows)
+    return replace(table, dropped=rows - table.rows, missing=wish.missing or "drop", remarks=said)
+
+
+def _absent(column: Coded) -> np.ndarray:
+    """Which rolled-up rows have no value: (rows,) bool."""
+    nulls = np.append(numpy_of(column.texts.is_null()).astype(np.bool_), True)
+    return nulls[column.codes]
+
+
+def _dictionary(column: Coded, keep: np.ndarray) -> Dictionary:
+    """The values of the kept rows in order, missing ones last, with a code per kept row."""
+    codes = column.codes[keep]
+    used = np.flatnonzero(np.bincount(codes + 1, minlength=len(column.texts) + 1)[1:])
+    dictionary = arrange(column.texts.take(arrow_places(used)))
+    rank = np.full(len(column.texts) + 1, -1, dtype=np.int32)  # the last entry is for code -1, no value
+    rank[used] = dictionary.codes
+    own = rank[codes]
+    if (own >= 0).all():
+        return replace(dictionary, codes=own)
+    own[own < 0] = len(dictionary.values)
+    return Dictionary((*dictionary.values, MISSING), own, "text", None)
+
+
+# -- tables larger than memory -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns of numbered rows: what their values are called, and where each value stands."""
+
+    hierarchies: tuple[Hierarchy, ...]  # of the quasi-identifiers, as declared
+    leaf_rows: tuple[np.ndarray, ...]  # per quasi-identifier (leaves,) int64
+    places: tuple[np.ndarray, ...]  # per column (values + 1,) int64: value -> leaf, or code; no value is the last
+    extras: Mapping[str, Dictionary]
+
+
+def _profile(numbers: Numbered, wish: Wish) -> Columns:
+    """Bind the values of each column, without looking at the rows again."""
+    drop = wish.missing == "drop"
+    forms = hierarchies_by_name(wish.hierarchies or {}, wish.schema)
+    hierarchies, leaf_rows, places = [], [], []
+    extras: dict[str, Dictionary] = {}
+    for place, name in enumerate(wish.wanted):
+        coded, rows = numbers.values(place, drop)
+        dictionary = _dictionary(coded, np.ones(len(rows), dtype=np.bool_))
+        own = np.full(len(numbers.texts[place]) + 1, -1, dtype=np.int64)
+        own[coded.codes] = dictionary.codes
+        if name in wish.schema.quasi:
+            counted = np.bincount(dictionary.codes, weights=rows, minlength=len(dictionary.values)).astype(np.int64)
+            form = forms.get(name)
+            if form is not None and not isinstance(form, Hierarchy):
+                form = load(name, form, dict(zip(dictionary.values, counted.tolist(), strict=True)))
+            hierarchy = flat_of(name, dictionary) if form is None else form.renamed(name)
+            leaf = hierarchy.locate(dictionary.values).astype(np.int64)
+            check_places(hierarchy, dictionary.values, counted, leaf)
+            own = np.where(own < 0, -1, leaf[own])
+            hierarchies.append(hierarchy)
+            leaf_rows.append(np.bincount(leaf, weights=counted, minlength=len(hierarchy.leaves)).astype(np.int64))
+        else:
+            extras[name] = dictionary
+        places.append(own)
+    return Columns(tuple(hierarchies), tuple(leaf_rows), tuple(places), extras)
+
+
+def _narrow(numbers: Numbered, wish: Wish, admission: Admission, need: Need) -> Table:
+    """Fewer rows than there are: coarser ones, or a sample of them."""
+    complete = numbers.complete_rows()
+    wish = wish.settled(complete, numbers.rows)
+    left = complete if wish.missing == "drop" else numbers.rows
+    wish.check_missing(dict(zip(wish.wanted, numbers.lost, strict=True)), numbers.rows, left)
+    columns = _profile(numbers, wish)
+    first = {name: level for name, level in admission.first.items() if level}
+    for name, level in first.items():
+        check_first(columns.hierarchies[wish.schema.quasi.index(name)], level)
+    said = replace(need, rows=numbers.rows).words()
+    if admission.too_many == "sample" and not need.fits:
+        table, words = _sample(numbers, wish, columns, admission, need)
+        first = first if admission.coarsen == "always" else {}
+    else:
+        cuts = [columns.hierarchies[place].groups[first.get(name, 0)] for place, name in enumerate(wish.schema.quasi)]
+        count, fetch = _merge(numbers, wish, columns, cuts)
+        coarser = replace(need, distinct=count, rows=numbers.rows)
+        if not coarser.fits:
+            levels = ", ".join(f"{name} at level {level}" for name, level in first.items())
+            raise coarser.refusal(f" even with {levels}")
+        table = fetch()
+        words = f"Read coarser: {coarser.words()}"
+    for name, level in first.items():
+        height = columns.hierarchies[wish.schema.quasi.index(name)].height
+        words += f" {name!r} begins at level {level} of {height}."
+    remarks = (said, words, *wish.words(numbers.rows - complete, numbers.rows))
+    policy = wish.missing or "drop"
+    table = replace(table, dropped=numbers.rows - left, missing=policy, domain=wish.domain, remarks=remarks)
+    return coarsen_table(table, first) if first else replace(table, leaf_counts=None)
+
+
+def read_merged(
+    source: object, wish: Wish, cuts: Sequence[np.ndarray], encoding: str = "utf-8", memory: str | int | None = None
+) -> Table:
+    """All rows of a source merged by cuts of their hierarchies: each stands at the first leaf of its groups.
+
+    The engine merges them, so no more rows come into memory than the cuts have classes.
+    """
+    with _count_distinct(source, wish, encoding, Admission(memory), None) as (distinct, rows):
+        numbers = number_values(rows.engine(), distinct, wish.blank)
+        wish = wish.settled(numbers.complete_rows(), numbers.rows)
+        left = numbers.complete_rows() if wish.missing == "drop" else numbers.rows
+        wish.check_missing(dict(zip(wish.wanted, numbers.lost, strict=True)), numbers.rows, left)
+        _, fetch = _merge(numbers, wish, _profile(numbers, wish), cuts)
+        return replace(fetch(), dropped=numbers.rows - left, missing=wish.missing or "drop", domain=wish.domain)
+
+
+def _merge(
+    numbers: Numbered, wish: Wish, columns: Columns, cuts: Sequence[np.ndarray]
+) -> tuple[int, Callable[[], Table]]:
+    """The rows merged by cuts of the columns, counted, and how to fetch them: each at the first leaf of its groups."""
+    groups = list(columns.places)
+    for column, cut in enumerate(cuts):
+        start = np.flatnonzero(np.diff(cut, prepend=-1))
+        groups[column] = np.where(groups[column] < 0, -1, start[cut[groups[column]]])
+    count, fetch = numbers.merge(groups, wish.missing == "drop")
+
+    def fetch_table() -> Table:
+        return replace(_coded_table(wish, columns, fetch()), leaf_counts=columns.leaf_rows)
+
+    return count, fetch_table
+
+
+def _sample(numbers: Numbered, wish: Wish, columns: Columns, admission: Admission, need: Need) -> tuple[Table, str]:
+    """So many rows, drawn."""
+    drop = wish.missing == "drop"
+    left = numbers.complete_rows() if drop else numbers.rows
+    rows = min(admission.sample, left)
+    if need.bytes(rows) > need.memory:
+        raise BadTable(
+            f"A sample of {rows:,} rows needs up to {size_text(need.bytes(rows))}, and {size_text(need.memory)} may be "
+            f"used. Give a smaller one, such as sample = {round_down(need.most())}, or more memory."
+        )
+    *codes, weights = numbers.draw(rows, admission.seed, drop)
+    table = _coded_table(wish, columns, (*(p[c] for p, c in zip(columns.places, codes, strict=True)), weights))
+    taken = Sample(rows, left, admission.seed)
+    words = f"Read {taken.words()} (seed {taken.seed}), {table.distinct:,} of them distinct."
+    return replace(table, sample=taken), words
+
+
+def round_down(count: int) -> int:
+    """A number with one digit that is not 0."""
+    return count // 10 ** (len(str(count)) - 1) * 10 ** (len(str(count)) - 1)
+
+
+def _coded_table(wish: Wish, columns: Columns, rows: Sequence[np.ndarray]) -> Table:
+    """A table of leaves and codes per column, and weights."""
+    *codes, weights = rows
+    quasi = len(wish.schema.quasi)
+    extras = {
+        name: (each.values, code, each.numbers)
+        for (name, each), code in zip(columns.extras.items(), codes[quasi:], strict=True)
+    }
+    return make_table(wish.schema, columns.hierarchies, np.column_stack(codes[:quasi]), weights, extras)
+
+
+def fingerprint(source: object, columns: Sequence[str] | None = None) -> str:
+    """SHA-256 of a source, for certificates: of the bytes of a file, of the content of anything else.
+
+    The content is what the texts of all columns (or those given) say, in any order of rows, so a frame and its copy
+    in another library have the same fingerprint.
+    """
+    file = file_of(source)
+    if file is not None:
+        return file_digest(file)
+    if columns is None:
+        with open_source(source) as rows:
+            columns = rows.columns
+    wanted = tuple(columns)
+    wish = Wish(Schema(quasi=wanted), "category", (), None, "observed")
+    with _count_distinct(source, wish, "utf-8", Admission(), None, empty=True) as (distinct, rows):
+        if table_bytes(distinct.distinct, len(wanted)) <= allowed_bytes(None):
+            return _digest(wish, *_sort(distinct.fetch(), wanted))
+        return _digest(wish, *_stream(number_values(rows.engine(), distinct, lambda texts: texts), wanted))
+
+
+Ordered = tuple[list[tuple[str, ...]], Callable[[], Iterator[np.ndarray]], Callable[[], Iterator[np.ndarray]]]
+
+
+def _digest(
+    wish: Wish,
+    values: Sequence[tuple[str, ...]],
+    codes: Callable[[], Iterator[np.ndarray]],
+    weights: Callable[[], Iterator[np.ndarray]],
+) -> str:
+    """The hash of the values of each column, of the sorted distinct rows, and of how often each occurs."""
+    whole = hashlib.sha256(b"kpareto table 1")
+    for pair in zip(wish.wanted, values, strict=True):
+        whole.update(repr(pair).encode())
+    for part in (codes, weights):
+        for piece in part():
+            whole.update(piece.astype("<i8").tobytes())
+    return whole.hexdigest()
+
+
+def _sort(rolled: Rolled, wanted: Sequence[str]) -> Ordered:
+    """Distinct rows in memory, in order."""
+    every = np.ones(len(rolled.weights), dtype=np.bool_)
+    named = [_dictionary(column, every) for column in rolled.columns]
+    codes = np.empty((len(rolled.weights), len(wanted)), dtype=np.int64)
+    for place, each in enumerate(named):
+        codes[:, place] = each.codes
+    order, start = distinct_rows(codes)
+    merged = np.add.reduceat(rolled.weights[order], start) if len(start) else rolled.weights
+    return [each.values for each in named], lambda: iter([codes[order[start]]]), lambda: iter([merged])
+
+
+def _stream(numbers: Numbered, wanted: Sequence[str]) -> Ordered:
+    """Distinct rows that do not fit into memory, in order: the engine sorts them, and they pass in batches."""
+    named, places = [], []
+    for place in range(len(wanted)):
+        coded, rows = numbers.values(place, whole=False)
+        each = _dictionary(coded, np.ones(len(rows), dtype=np.bool_))
+        own = np.full(len(numbers.texts[place]) + 1, -1, dtype=np.int64)
+        own[coded.codes] = each.codes
+        named.append(each.values)
+        places.append(own)
+    numbers.merge(places, whole=False)
+    return named, numbers.sorted_rows, numbers.sorted_weights

@@ -1,0 +1,422 @@
+"""The command line: every verb of the library as a word in the shell.
+
+A command is a short function here that imports its room when it runs, so that ``--help`` stays quick.
+Answers go to standard output, remarks and progress to standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from kpareto.errors import BadJob, Interrupted, KparetoError, Unsafe, keep_interrupt
+from kpareto.faces.cli import showing
+from kpareto.faces.cli.group import Commands, commands
+from kpareto.faces.cli.hierarchies import HIERARCHY_COMMANDS
+from kpareto.faces.cli.options import (
+    json_option,
+    model_option,
+    overwrite_option,
+    quiet_option,
+    set_option,
+    sign_option,
+    table_option,
+    trust_option,
+)
+from kpareto.faces.console import one_line
+
+# Exit statuses that scripts rely on; 0 is done.
+BAD_INPUT, UNSAFE, INTERRUPTED = 2, 3, 130
+BROKEN_PIPE = 141  # what the shell reports for any program whose reader went away
+
+__all__ = ["commands", "main", "showing"]
+
+
+@commands.command(
+    epilog="Example: kpareto front people.toml --picture front.svg",
+    short_help="Show every trade-off that a job allows.",
+)
+@click.argument("job")
+@json_option
+@click.option("--picture", metavar="FILE", help="Draw the front: FILE ends in .svg, .png or .pdf.")
+@set_option
+@click.option("--resume", is_flag=True, help="Go on where an interrupted search stopped.")
+@click.option("--local", is_flag=True, help="Show Mondrian's local recodings beside the front.")
+@model_option
+@click.option(
+    "--prefer", metavar="WISHES", help="Answer wishes such as 'k=5, nwp=0.2, necd=1.0', with the front beside."
+)
+@click.option(
+    "--measure", "measures", multiple=True, metavar="NAME", help="A further number on each point, such as cm."
+)
+@click.option("--tree-error", is_flag=True, help="How well a decision tree learns the target from each point's rows.")
+@click.option("--models", metavar="LIST", help="Compare models at usual k instead: lattice,cuts,strict,local.")
+@quiet_option
+def front(  # noqa: PLR0913 (the options of the command)
+    job: str,
+    json_file: str | None,
+    picture: str | None,
+    changes: tuple[str, ...],
+    resume: bool,
+    local: bool,
+    model: str | None,
+    prefer: str | None,
+    measures: tuple[str, ...],
+    tree_error: bool,
+    models: str | None,
+    quiet: bool,
+) -> None:
+    """Show every trade-off that JOB allows (a job file, or the word adult)."""
+    if models is not None:
+        from kpareto.faces.cli.models import show_models
+
+        if resume or local or prefer or measures or tree_error or model is not None:
+            raise BadJob(
+                "--models compares models by itself. Leave --resume, --local, --prefer, --measure, --tree-error and "
+                "--model out."
+            )
+        show_models(job, models, json_file, picture, changes, quiet)
+        return
+    from kpareto.faces.cli.fronts import Beside, show_front
+
+    show_front(job, json_file, picture, resume, quiet, changes, Beside(local, prefer, measures, tree_error, model))
+
+
+@commands.command(
+    name="inspect",
+    epilog="Example: kpareto inspect people.csv -o people.toml",
+    short_help="Look at a table: types, uniqueness, roles; propose a job.",
+)
+@click.argument("data")
+@click.option("-o", "--output", metavar="JOB", help="Write a job file that runs as it is.")
+@click.option("--encoding", default="utf-8", show_default=True, help="Of a text file, such as latin-1.")
+@click.option("--form", multiple=True, metavar="KEY=VALUE", help="Of a file: sheet=People, header=true, skip=2, …")
+@table_option
+@json_option
+@quiet_option
+def inspect_(
+    data: str,
+    output: str | None,
+    encoding: str,
+    form: tuple[str, ...],
+    table: str | None,
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Profile DATA (a file, or the word adult): types, uniqueness, likely roles; propose a job."""
+    from kpareto.faces.cli.releases import inspect_data
+
+    inspect_data(data, output, json_file, quiet, encoding, table, form)
+
+
+@commands.command(
+    epilog="Example: kpareto measure people.csv --quasi age,zip,sex",
+    short_help="How anonymous a table is as it stands.",
+)
+@click.argument("data")
+@click.option("--quasi", required=True, metavar="COLUMNS", help="What others may know of a person: age,zip,sex.")
+@click.option("--sensitive", default="", metavar="COLUMNS", help="What nobody should learn: diagnosis,income.")
+@click.option("--population", metavar="WHO", help="Whom the rows are drawn from: a file, a share (0.1) or a number.")
+@click.option("--person", metavar="COLUMN", help="Tells persons apart who have several rows.")
+@click.option("--rows", type=click.IntRange(0), default=10, show_default=True, help="Rows most at risk to name.")
+@click.option("-o", "--output", metavar="FILE", help="Write a page: FILE ends in .html.")
+@click.option("--encoding", default="utf-8", show_default=True, help="Of a text file, such as latin-1.")
+@click.option("--form", multiple=True, metavar="KEY=VALUE", help="Of a file: sheet=People, header=true, skip=2, …")
+@table_option
+@json_option
+@quiet_option
+def measure(  # noqa: PLR0913 (the options of the command)
+    data: str,
+    quasi: str,
+    sensitive: str,
+    population: str | None,
+    person: str | None,
+    rows: int,
+    output: str | None,
+    encoding: str,
+    form: tuple[str, ...],
+    table: str | None,
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """How anonymous DATA is as it stands: k, l, t and their like, risks, and what singles people out."""
+    from kpareto.faces.cli.measuring import show_anonymity
+
+    show_anonymity(data, quasi, sensitive, population, person, rows, output, json_file, encoding, form, table, quiet)
+
+
+@commands.command(
+    epilog="Example: kpareto release people.toml --choose k=5 --target people-anon.csv",
+    short_help="Release the chosen trade-off: recoded, verified, certified.",
+)
+@click.argument("job")
+@click.option("--choose", metavar="WORDS", help="Instead of the job's: k=5, knee, id=17, 'prefer: lm=0.2, cm=0.2'.")
+@click.option("--target", metavar="FILE", help="Instead of the job's: a .csv or .parquet file, or a table.")
+@sign_option
+@overwrite_option
+@set_option
+@model_option
+@json_option
+@quiet_option
+def release(  # noqa: PLR0913 (the options of the command)
+    job: str,
+    choose: str | None,
+    target: str | None,
+    sign: str | None,
+    overwrite: bool,
+    changes: tuple[str, ...],
+    model: str | None,
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Search as JOB says, choose a point, and release it: recoded, verified, certified."""
+    from pathlib import Path
+
+    from kpareto.engines.source import is_file_name
+    from kpareto.faces.cli.releases import show_release
+    from kpareto.jobs.inspect import toml_value
+
+    more = [f"release.choose={toml_value(choose)}"] if choose else []
+    if target:  # anything but a file is the name of a table, where the rows are in a database
+        named = str(Path(target).absolute()) + "/" * target.endswith("/") if is_file_name(target) else target
+        more.append(f"release.target={toml_value(named)}")
+    show_release(job, (*changes, *more), json_file, quiet, sign=sign, model=model, overwrite=overwrite)
+
+
+@commands.command(
+    epilog="Example: kpareto private people.toml --epsilon 1 --delta 1e-6 --total 4 1e-5",
+    short_help="Release with differential privacy.",
+)
+@click.argument("job")
+@click.option("--epsilon", required=True, metavar="NUMBER", help="What this run spends, such as 1.")
+@click.option("--delta", required=True, metavar="NUMBER", help="The same of delta, such as 1e-6.")
+@click.option(
+    "--total",
+    nargs=2,
+    metavar="EPSILON DELTA",
+    help="What the table may ever spend; needed once, for its first run.",
+)
+@click.option("--score", default="granularity", show_default=True, help="By which recodings are compared.")
+@click.option("--target", metavar="FILE", help="Instead of the job's: a .csv or .parquet file.")
+@click.option("--seed", help="Refused: a run that can be repeated is not private.")
+@set_option
+@json_option
+@quiet_option
+def private(  # noqa: PLR0913 (the options of the command)
+    job: str,
+    epsilon: str,
+    delta: str,
+    total: tuple[str, str] | None,
+    score: str,
+    target: str | None,
+    seed: str | None,
+    changes: tuple[str, ...],
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Release JOB with differential privacy: drawn rows, a privately chosen recoding, small classes dropped."""
+    from kpareto.faces.cli.private_releases import show_private
+    from kpareto.jobs.private import PrivateWish
+
+    show_private(job, PrivateWish(epsilon, delta, total, score, seed), target, changes, json_file, quiet)
+
+
+@commands.command(
+    epilog="Example: kpareto verify people-anon.csv people-anon.certificate.json",
+    short_help="Check that a release holds what its certificate claims.",
+)
+@click.argument("release_file", metavar="RELEASE")
+@click.argument("certificate")
+@trust_option
+@click.option("--population", metavar="FILE", help="The population it was made with, to count k-map and presence.")
+@table_option
+@json_option
+def verify(
+    release_file: str,
+    certificate: str,
+    trust: str | None,
+    population: str | None,
+    table: str | None,
+    json_file: str | None,
+) -> None:
+    """Check that the file RELEASE holds what CERTIFICATE claims; status 3 if it does not."""
+    from kpareto.faces.cli.releases import verify_file
+
+    verify_file(release_file, certificate, json_file, table, trust, population)
+
+
+@commands.group(cls=Commands, epilog="Example: kpareto key new office")
+def key() -> None:
+    """Keys that sign releases."""
+
+
+@key.command(name="new", epilog="Example: kpareto key new office")
+@click.argument("name")
+@quiet_option
+def new_key(name: str, quiet: bool) -> None:
+    """Make the key NAME, for its owner alone, and NAME.pub, for everybody."""
+    from kpareto.faces.cli.releases import make_key
+
+    make_key(name, quiet)
+
+
+@commands.group(
+    cls=Commands,
+    commands=HIERARCHY_COMMANDS,
+    epilog="Example: kpareto hierarchy new city people.csv",
+    short_help="Hierarchies: built in, skeletons; show, lint, convert.",
+)
+def hierarchy() -> None:
+    """Hierarchies: what is built in, a skeleton to fill, show, lint, convert."""
+
+
+@commands.command(
+    epilog="Example: kpareto apply people-anon.recoding.json next-month.csv",
+    short_help="Recode new rows as an earlier release was.",
+)
+@click.argument("recoding")
+@click.argument("data")
+@click.option("--target", metavar="FILE", help="Where the recoded rows go; beside you as NAME-recoded.csv otherwise.")
+@click.option(
+    "--unseen",
+    type=click.Choice(["error", "nearest", "star"]),
+    default="error",
+    show_default=True,
+    help="What becomes of values the stored hierarchies do not know.",
+)
+@click.option("--earlier", multiple=True, metavar="FILE", help="An earlier release by the same recoding (repeatable).")
+@click.option(
+    "--new-columns",
+    type=click.Choice(["error", "drop", "keep"]),
+    default="error",
+    show_default=True,
+    help="What becomes of columns that the fitting table did not have.",
+)
+@click.option("--encoding", help="Of a text file, such as latin-1; that of the fitting table unless given.")
+@sign_option
+@overwrite_option
+@trust_option
+@table_option
+@json_option
+@quiet_option
+def apply(  # noqa: PLR0913 (the options of the command)
+    recoding: str,
+    data: str,
+    target: str | None,
+    unseen: str,
+    earlier: tuple[str, ...],
+    new_columns: str,
+    encoding: str | None,
+    sign: str | None,
+    overwrite: bool,
+    trust: str | None,
+    table: str | None,
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Recode new rows in DATA by the stored RECODING; suppression is worked out anew."""
+    from kpareto.faces.cli.releases import apply_recoding
+
+    apply_recoding(
+        recoding,
+        data,
+        target,
+        unseen,  # type: ignore[arg-type]  # click checked
+        earlier,
+        json_file,
+        quiet,
+        new_columns,  # type: ignore[arg-type]  # click checked
+        encoding,
+        table,
+        trust,
+        sign,
+        overwrite,
+    )
+
+
+@commands.command(
+    epilog="Example: kpareto report people.toml -o people.html", short_help="Write a report on the chosen trade-off."
+)
+@click.argument("front_or_job", metavar="FRONT")
+@click.option(
+    "-o", "--output", metavar="FILE", default="report.html", show_default=True, help="Ends in .html, .md or .json."
+)
+@click.option("--choose", metavar="WORDS", help="Instead of the job's: k=5, knee, id=17, 'prefer: lm=0.2, cm=0.2'.")
+@click.option("--template", is_flag=True, help="The form that EMA 0070 and HIPAA ask for, filled in, instead.")
+@click.option("--confidential", is_flag=True, help="With original rows and small counts: for your own eyes.")
+@set_option
+@quiet_option
+def report(
+    front_or_job: str,
+    output: str,
+    choose: str | None,
+    template: bool,
+    confidential: bool,
+    changes: tuple[str, ...],
+    quiet: bool,
+) -> None:
+    """Write a report on the chosen point of FRONT (a job file, its front as JSON, or the word adult)."""
+    from kpareto.faces.console import remark
+    from kpareto.faces.report import write_report, write_template
+
+    write = write_template if template else write_report
+    path = write(front_or_job, output, choose=choose, changes=changes, confidential=confidential)
+    remark(f"Report: {path}", quiet)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status; an expected failure is one sentence on standard error."""
+    if instruction := os.environ.get("_KPARETO_COMPLETE"):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(commands, {}, "kpareto", "_KPARETO_COMPLETE", instruction)
+    try:
+        with keep_interrupt():
+            return _run(list(sys.argv[1:] if arguments is None else arguments))
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "kpareto"
+        return _fail(f"{_sentence(error.format_message())} See: {where} --help", BAD_INPUT)
+    except click.ClickException as error:
+        return _fail(_sentence(error.format_message()), BAD_INPUT)
+    except Unsafe as error:
+        return _fail(str(error), UNSAFE)
+    except (Interrupted, KeyboardInterrupt, click.Abort) as error:
+        return _fail(str(error) or "Interrupted.", INTERRUPTED)
+    except KparetoError as error:
+        return _fail(str(error), BAD_INPUT)
+    except BrokenPipeError:
+        # Python flushes standard output once more on its way out; let that go nowhere, quietly.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except OSError as error:
+        if error.filename is None:
+            raise
+        return _fail(f"Cannot use {str(error.filename)!r}: {error.strerror}.", BAD_INPUT)
+
+
+def _run(arguments: list[str]) -> int:
+    """Parse and invoke; click's own ``main`` would turn a broken pipe and Ctrl-C into status 1."""
+    try:
+        with commands.make_context("kpareto", arguments) as context:
+            commands.invoke(context)
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    finally:
+        sys.stdout.flush()
+    return 0
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "?", "!", ")")) else text + "."
+
+
+def _fail(sentence: str, status: int) -> int:
+    click.echo(one_line(sentence), err=True)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

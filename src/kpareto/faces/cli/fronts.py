@@ -1,0 +1,268 @@
+"""What the command front prints and writes; the search itself is in jobs/search.py."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from kpareto.errors import BadJob
+from kpareto.faces.cli.front_table import pick_shown, show_points
+from kpareto.faces.console import remark, reporting, show_table, write_json
+from kpareto.fronts.choose import answer_wishes, read_wish
+from kpareto.fronts.front import Front, Point
+from kpareto.fronts.picture import Curve, check_picture
+from kpareto.fronts.problem import Problem
+from kpareto.fronts.summary import front_sentence, kept_percent
+from kpareto.jobs.job import Job, load_job
+from kpareto.jobs.kept import keep_front
+from kpareto.jobs.search import checkpoint_of, search_job
+from kpareto.measures.measure import make
+from kpareto.releases.papers import refuse_overwriting
+from kpareto.searches.checkpoint import Cancelled
+from kpareto.tables.spelling import spell_infinite
+
+WAIT = 5.0  # seconds from which on a person is told beforehand how long it will be
+USUAL = 5  # the k of a job that names none
+
+
+def protect(job: Job, path: str, *outputs: str | PathLike[str] | None) -> None:
+    """Raise where an output would overwrite the job, the rows or the hierarchies it reads, or another output."""
+    refuse_overwriting([*([] if path == "adult" else [Path(path)]), *job.inputs], *outputs)
+
+
+def read_problem(job: Job, quiet: bool) -> Problem:
+    """Read the job's table with a progress bar, and say how it came in."""
+    began = time.perf_counter()
+    with reporting("Reading", quiet) as report:
+        problem = job.problem(progress=report)
+    seconds = time.perf_counter() - began
+    remark(f"Read {problem.table.rows:,} rows ({problem.table.distinct:,} distinct) in {seconds:.1f} s.", quiet)
+    for sentence in (*problem.table.remarks, *problem.remarks, *job.remarks):
+        remark(sentence, quiet)
+    return problem
+
+
+def check_files(*files: str | PathLike[str] | None) -> None:
+    """Raise where a file could not be written when the search is done: its folder must be there."""
+    for file in files:
+        if file is not None and str(file) != "-" and not Path(file).absolute().parent.is_dir():
+            raise BadJob(
+                f"{str(file)!r} cannot be written: there is no folder {str(Path(file).parent)!r}. Make it first."
+            )
+
+
+def find_front(job: Job, problem: Problem, quiet: bool, checkpoint: Path | None = None) -> Front:
+    """Run the job's search with a progress bar."""
+    if job.method == "exact":
+        tell_forecast(job, problem, quiet)
+    title = "Counting nodes" if job.method == "exact" else f"Searching ({job.method})"
+    with reporting(title, quiet) as report:
+        return search_job(job, problem, report, checkpoint)
+
+
+def tell_forecast(job: Job, problem: Problem, quiet: bool) -> None:
+    """Say how long the exact search will take, where that is more than a few seconds."""
+    if quiet:
+        return
+    from kpareto.searches.forecast import forecast_seconds, spell_seconds
+
+    seconds, asked = forecast_seconds(problem, job.options.get("threads")), job.options.get("seconds")
+    if seconds <= WAIT:
+        return
+    told = f"The exact search will take {spell_seconds(seconds)} here."
+    if asked is None:
+        remark(f"{told} With --seconds 60 it ends after a minute, with a proven bound for every point.", quiet)
+    elif seconds > asked:
+        remark(f"{told} It has {asked:g} s, so expect a front with a proven bound for every point.", quiet)
+    else:
+        remark(told, quiet)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What is shown beside a front on request."""
+
+    local: bool = False  # Mondrian's local recodings
+    prefer: str | None = None  # wishes: NSGA-II looks for the answer, other searches choose it from their front
+    measures: tuple[str, ...] = ()  # further numbers about every point
+    tree: bool = False  # the error of a decision tree on every point that is shown
+    model: str | None = None  # another model of privacy than the job's
+
+
+def show_front(
+    path: str,
+    json_file: str | None = None,
+    picture: str | None = None,
+    resume: bool = False,
+    quiet: bool = False,
+    changes: Sequence[str] = (),
+    beside: Beside | None = None,
+) -> Front:
+    """``kpareto front JOB``: search, print the trade-offs, write JSON and a picture."""
+    more = beside or Beside()
+    wished = read_wish(f"prefer: {more.prefer}").numbers if more.prefer else {}
+    measures = [make(name) for name in more.measures]
+    job = load_job(path, changes, more.model)
+    if wished and job.method == "nsga2":
+        table = ", ".join(f"{json.dumps(name)} = {value!r}" for name, value in wished.items())
+        job, wished = load_job(path, (*changes, f"search.preference={{{table}}}"), more.model), {}
+    protect(job, path, json_file, picture)
+    check_files(json_file, picture)
+    check_picture(picture)
+    checkpoint = checkpoint_of(path)
+    if not resume:
+        with suppress(OSError):
+            checkpoint.unlink()
+    elif checkpoint.exists():
+        remark(f"Going on from {checkpoint.name}.", quiet)
+    else:
+        remark("There is no checkpoint to go on from; starting anew.", quiet)
+    problem = read_problem(job, quiet)
+    stopped: Cancelled | None = None
+    try:
+        front = find_front(job, problem, quiet, checkpoint)
+        keep_front(path, job, front)
+    except Cancelled as error:
+        front, stopped = error.front, error
+    if wished:
+        details = {**front.provenance.details, "preference": answer_wishes(front, wished).as_data()}
+        front = replace(front, provenance=replace(front.provenance, details=details))
+    numbers = [{m.name: float(m(point.partition)) for m in measures} for point in front] if measures else []
+    if json_file != "-":
+        print_front(front)
+        if not quiet and stopped is None:
+            remark(tell_switch(front, job, path, changes), quiet)
+        if measures:
+            rows = [[place, *by.values()] for place, by in enumerate(numbers)]
+            show_table(["id", *(m.name for m in measures)], rows, "Measured beside")
+    data = front.to_dict() if json_file else None
+    for point, by in zip(data["points"] if data else (), numbers, strict=False):
+        point["measured"] = spell_infinite(by)
+    write_json(data, json_file)
+    if more.tree:
+        show_trees(front, json_file != "-")
+    curves = local_curve(front, json_file != "-") if more.local else ()
+    if picture is not None:
+        from kpareto.fronts.picture import save_picture
+
+        remark(f"Picture: {save_picture(front, picture, curves=curves)}", quiet)
+    if stopped is not None:
+        raise stopped
+    return front
+
+
+def show_trees(front: Front, shown: bool) -> None:
+    """A sentence on how well a decision tree learns the target, for the chosen few points (IY-12)."""
+    from kpareto.releases.risk.tree_error import tree_errors
+
+    places, _ = pick_shown(front)
+    told = tree_errors([front[place].partition for place in places])
+    for place, error in zip(places if shown else (), told, strict=False):
+        click.echo(f"Point {place}: {error.sentence()}")
+
+
+def local_curve(front: Front, shown: bool) -> tuple[Curve, ...]:
+    """Mondrian's local recodings for the common k, printed, and as a curve where the front has a loss to share."""
+    from kpareto.searches.lattice.mondrian import PRESETS, WARNING, curve
+
+    points = curve(front.problem.table, PRESETS)
+    if shown:
+        show_table(
+            ["k asked", "k", "lm", "glm", "classes"],
+            [[each.asked, each.k, each.lm, float(each.glm), each.classes] for each in points],
+            "Local recoding (Mondrian, relaxed), to stand beside; kpareto releases those of --model local",
+        )
+        click.echo(WARNING)
+    loss = next((name for name in ("glm", "lm") if name in front.names), None)
+    if loss is None or "k" not in front.names:
+        return ()
+    height = [float(each.glm) if loss == "glm" else each.lm for each in points]
+    return (Curve("Mondrian (local recoding)", np.array([float(each.k) for each in points]), np.array(height)),)
+
+
+def print_front(front: Front) -> None:
+    """The points as a table, and in words what the front proves."""
+    hidden = show_points(front)
+    if hidden:
+        click.echo(f"… {hidden} more points; --json FILE has all {len(front)}.")
+    click.echo(front_sentence(front))
+    if wished := front.provenance.details.get("preference"):
+        click.echo(answer_wishes(front, wished["wished"]).words())
+    if exact := front.provenance.details.get("exact"):
+        show_defects(exact)
+
+
+def tell_switch(front: Front, job: Job, path: str, changes: Sequence[str] = ()) -> str:
+    """What other models of recoding would keep, and the command for the best where it keeps more than is shown."""
+    from kpareto.searches.other_models import best_model, other_models, tell_models
+
+    k, shown = int(job.limits.get("k", USUAL)), front.space.kind
+    best = _best_shown(front, k, "k" in job.limits)
+    start = best.recoding.levels if best is not None and shown == "lattice" else None
+    others = other_models(front.problem.table, k, front.problem.suppression.limit, shown, start)
+    told = tell_models(k, others, aside=any(name != "k" for name in job.limits))
+    fitting = [other for other in others if best is not None and _can_take(front.problem, other.name)]
+    better = best_model(fitting, 0.0 if best is None else kept_percent(best))
+    return f"{told} See the best of these with: {model_command(path, better, changes)}" if better else told
+
+
+def _best_shown(front: Front, k: int, limited: bool) -> Point | None:
+    """The point of a front that keeps most at a k, where its numbers tell that; limited: every point has that k."""
+    if "k" in front.names:
+        return front.choose(k=k) if len(front.meeting({"k": k})) > 0 else None
+    told = limited and not {"lm", "glm"}.isdisjoint(front.names)
+    return max(front, key=kept_percent, default=None) if told else None
+
+
+def model_command(path: str, model: str, changes: Sequence[str] = ()) -> str:
+    """The command that searches a job by another model; what was changed of the job stays, but for its own search."""
+    kept = [shlex.quote(change) for change in changes if not change.startswith("search.")]
+    return " ".join(["kpareto front", shlex.quote(path), "--model", model, *(f"--set {change}" for change in kept)])
+
+
+def _can_take(problem: Problem, model: str) -> bool:
+    """Whether the search of a model knows a problem's objectives and limits."""
+    from kpareto.searches.other_models import fits_local
+    from kpareto.searches.run import Plan, course_of
+
+    if model != "local":
+        return True
+    try:
+        course_of(problem, Plan("local", "local"))
+    except BadJob:
+        return False
+    return fits_local(problem.table, {m.name: limit for m, limit in problem.limits if m.name != "k"})
+
+
+def show_defects(exact: Mapping[str, Any]) -> None:
+    """What a search missed of the exact front, and which of its points are wrong, as tables and a sentence."""
+    names, wrong, missed = exact["objectives"], exact["wrong"], exact["missed"]
+    for title, defects in (("Missed", missed), ("Wrongly reported", wrong)):
+        rows = [
+            [*(defect["values"][name] for name in names), *defect["levels"].values(), _causes(defect)]
+            for defect in defects
+        ]
+        if rows:
+            show_table([*names, *defects[0]["levels"], ""], rows, title)
+    proof = "complete" if exact["complete"] else "not complete"
+    click.echo(
+        f"The exact front has {len(exact['points']):,} different points ({proof}): {len(missed):,} were missed, and "
+        f"{len(wrong):,} of the points above are not optimal."
+    )
+    for cause, meaning in exact["meaning"].items():
+        click.echo(f"{cause}: {meaning}.")
+
+
+def _causes(defect: Mapping[str, Any]) -> str:
+    """The errors of the paper that caused a defect, where they are known."""
+    return " or ".join(" and ".join(causes) for causes in defect.get("causes", ()))

@@ -1,0 +1,374 @@
+"""What the commands inspect, release, verify and apply print and write; the release itself is in jobs/release.py."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from warnings import catch_warnings, simplefilter
+
+import click
+
+from kpareto.atomic import write_whole
+from kpareto.engines import is_address, table_at
+from kpareto.engines.form import MARKS
+from kpareto.engines.postgres.connect import bare
+from kpareto.engines.recognise import recognise
+from kpareto.engines.source import format_of, is_file_name
+from kpareto.errors import BadJob, KparetoError, ReleaseWarning, shorten
+from kpareto.faces.cli.fronts import check_files, find_front, model_command, protect, read_problem
+from kpareto.faces.console import remark, reporting, show_table, visible, write_json
+from kpareto.fronts.choose import check_wish
+from kpareto.fronts.front import Front
+from kpareto.jobs.forms import read_form_words
+from kpareto.jobs.inspect import Profile, inspect, job_text
+from kpareto.jobs.job import Job, load_job, parse_job
+from kpareto.jobs.kept import keep_front, recall_front, refuse_new_columns
+from kpareto.jobs.release import Released, file_name, files_of, place_of, release_job
+from kpareto.measures.cells import lm
+from kpareto.measures.measure import make
+from kpareto.releases.apply import NewColumns, Unseen, apply
+from kpareto.releases.papers import paper_files, papers_of, refuse_others_papers, refuse_overwriting
+from kpareto.releases.signing import key_named, load_key, new_key, signature_files, with_signatures
+from kpareto.releases.telling import count_remarks, rank_remarks
+from kpareto.releases.warnings import Remark
+from kpareto.searches.other_models import CELLS, NODES, best_model, other_models, tell_models
+from kpareto.strict import FileKind
+from kpareto.tables.level_words import recoding_words
+from kpareto.verifier import Verified, parts, verify
+from kpareto.verifier.signatures import trusted_bytes
+
+
+def where(source: str, table: str | None) -> Any:
+    """What is meant on the command line: a file, or a table where the source is the address of a database."""
+    if table is not None:
+        return table_at(source, table)
+    if is_address(source):
+        raise BadJob("This is the address of a database, and no table is named. Say which one with --table NAME.")
+    return Path(source)
+
+
+def inspect_data(
+    source: str,
+    target: str | None,
+    json_file: str | None,
+    quiet: bool,
+    encoding: str = "utf-8",
+    table: str | None = None,
+    form: Sequence[str] = (),
+) -> None:
+    """``kpareto inspect DATA``: profile the columns, propose roles and hierarchies, write a job."""
+    data: object = where(source, table)
+    if source == "adult":
+        from kpareto.tables.adult import adult
+
+        data = adult("train")
+    refuse_overwriting([] if source == "adult" else [Path(source)], target, json_file)
+    if target is not None and Path(target).exists():
+        raise BadJob(f"{target!r} is there already, and may hold your own changes. Give another name, or remove it.")
+    profile = inspect(data, encoding=encoding, form=read_form_words(form, source))
+    if json_file != "-":
+        print_profile(profile)
+        for sentence in profile.sentences():
+            click.echo(sentence)
+    write_json(profile.to_dict() if json_file else None, json_file)
+    if target is None:
+        remark("Write a job from this with: -o job.toml", quiet)
+    else:
+        write_job(profile, source, table, target)
+        remark(f"Wrote {target}. Look it over, then: kpareto front {target}", quiet)
+    if not quiet and table is None:  # at last, because it is counted
+        remark(tell_proposal(profile, source, target), quiet)
+
+
+def write_job(profile: Profile, source: str, table: str | None, target: str) -> None:
+    """The proposed job, with the source as it is called from the job's folder."""
+    near: str | Path = source
+    if table is not None:
+        near = bare(source)
+    elif source != "adult":
+        try:
+            near = Path(source).resolve().relative_to(Path(target).resolve().parent)
+        except ValueError:
+            near = Path(source).resolve()
+    write_whole(target, job_text(profile, str(near), table))
+
+
+def print_profile(profile: Profile) -> None:
+    """A table of what was counted, which fits a screen, and below it a line on each column: why, and how it may be."""
+    rows = profile.rows()
+    words = ("hierarchy", "why")
+    show_table(
+        [head for head in rows[0] if head not in words], [[v for h, v in r.items() if h not in words] for r in rows]
+    )
+    click.echo()
+    for row in rows:
+        rule = f" Hierarchy: {row['hierarchy']}." if row["hierarchy"] else ""
+        click.echo(visible(f"{row['column']}: {row['why']}{rule}"))
+
+
+def tell_proposal(profile: Profile, source: str, target: str | None) -> str:
+    """What models of recoding would keep at the proposed k, and the command for the best where there is a job."""
+    job = None if target is None else shlex.quote(target)
+    ask = "" if job is None else f"Compare models with: kpareto front {job} --models lattice,cuts,local"
+    cells = min(profile.quasi.groups, profile.usable) * len(profile.names("quasi-identifier"))
+    if profile.person is not None or profile.k < 2:
+        return ""
+    if profile.size > NODES or cells > CELLS:
+        return ask
+    try:
+        problem = parse_job(job_text(profile, source), Path(), source).problem()
+    except KparetoError:  # the job will say so itself
+        return ""
+    others = other_models(problem.table, profile.k, 0.01)
+    sentence = tell_models(profile.k, others, aside=any(measure.name != "k" for measure, _ in problem.limits))
+    best = best_model(others)
+    if target is None or best in (None, "lattice"):  # the proposed job is that of the lattice
+        return sentence
+    return f"{sentence} See the best of these with: {model_command(target, best)}"
+
+
+def show_release(  # noqa: PLR0913 (the options of the command)
+    path: str,
+    changes: Sequence[str] = (),
+    json_file: str | None = None,
+    quiet: bool = False,
+    front: Front | None = None,
+    sign: str | None = None,
+    model: str | None = None,
+    overwrite: bool = False,
+) -> Released:
+    """``kpareto release JOB``: search, choose, recode, verify, certify; nothing is written that misses a limit."""
+    job = load_job(path, changes, model)
+    if sign is not None:
+        job = replace(job, release={**job.release, "sign": str(Path(sign).absolute())})
+    place = place_of(job)
+    key_named(job.release.get("sign"), job.folder)  # a key that cannot sign is told before the search
+    written = place if isinstance(place, Path) or is_file_name(place) else None
+    protect(job, path, written, *files_of(job, place).values(), json_file)
+    check_before(job, written, overwrite)
+    check_files(json_file)
+    front = front or front_of_job(path, job, quiet)
+    with reporting("Writing the release", quiet) as report:
+        released = release_job(job, front, place, report)
+    if json_file != "-":
+        print_release(released)
+    write_json(released.to_dict() if json_file else None, json_file)
+    return released
+
+
+def check_before(job: Job, written: str | Path | None, overwrite: bool) -> None:
+    """Raise, before anything is searched, where the choice or the target of a release cannot be."""
+    if job.choose is not None:
+        check_wish(job.choose, [make(name).name for name in (*job.objectives, *job.limits)])
+    if written is None:
+        return
+    if not str(written).endswith("/"):
+        format_of(Path(written))
+    check_files(str(written).rstrip("/"))
+    refuse_unasked(written, overwrite)
+
+
+def refuse_unasked(place: str | Path, overwrite: bool) -> None:
+    """Raise where something lies that a release would replace, unless that is asked for."""
+    if Path(place).exists() and not overwrite:
+        raise BadJob(
+            f"{str(place)!r} is there already. Give --overwrite to replace it with its papers, or another --target."
+        )
+
+
+def front_of_job(path: str, job: Job, quiet: bool) -> Front:
+    """The front that was kept beside the job, where the job is unchanged, else a new one, which is kept."""
+    problem = read_problem(job, quiet)
+    front = recall_front(path, job, problem)
+    if front is not None:
+        refuse_new_columns(path, job, problem.table.columns)
+        remark("The job is unchanged since its front was searched, which is used again.", quiet)
+        return front
+    front = find_front(job, problem, quiet)
+    keep_front(path, job, front)
+    return front
+
+
+def print_release(released: Released) -> None:
+    """What was released, in a few lines, and every warning."""
+    done, point = released.release, released.point
+    numbers = ", ".join(verified_numbers(done.verified, done.certificate))
+    click.echo(f"Released {size_of(done.verified)} to {released.place}; verified: {numbers}.")
+    click.echo(f"Suppressed {done.suppressed:,} of {many(done.partition.table.rows, 'row')}.")
+    kept = f"{100 * (1 - lm()(done.partition)):.1f} % of the detail is kept"
+    click.echo(f"{kept}: {recoding_words(point.recoding)}.")
+    print_files(released.files)
+    for sentence in done.remarks:
+        click.echo(f"Note: {sentence}")
+    print_warnings(released.warnings)
+
+
+def print_files(files: Mapping[str, Path]) -> None:
+    """Each paper of a release, and whether it is confidential."""
+    for name, file in files.items():
+        secret = "" if name.startswith("public") or name.endswith("signature") else " (confidential)"
+        click.echo(f"  {name}: {file}{secret}")
+
+
+def print_warnings(warnings: Sequence[Remark]) -> None:
+    """How many warnings a release has, and each of them, the gravest first."""
+    if warnings:
+        click.echo(f"Warnings: {count_remarks(warnings)}.")
+    for warning in rank_remarks(warnings):
+        click.echo(f"{warning.id} ({warning.severity}): {warning.text}")
+
+
+def many(count: int, one: str, more: str | None = None) -> str:
+    """A count with its noun: 1 row, 2 rows."""
+    return f"{count:,} {one if count == 1 else more or one + 's'}"
+
+
+def size_of(verified: Verified) -> str:
+    """Rows and classes of a release."""
+    return f"{many(verified.rows, 'row')} in {many(verified.classes, 'class', 'classes')}"
+
+
+def verified_numbers(verified: Verified, certificate: object) -> list[str]:
+    """Each number that was recounted; where persons are told apart, k in persons stands before that in rows."""
+    claims = parts(certificate)[0]["claims"]
+    persons = {each["measure"]: each["value"] for each in claims if each.get("with", {}).get("counts") == "persons"}
+    lines = []
+    for name, value in verified.numbers.items():
+        told = f"{value:g}"
+        if name in persons:
+            counted = any("counts=persons" in other for other in verified.numbers)
+            people = f"{persons[name]:g} persons" if name == "k" else f"{persons[name]:g}"
+            told = f"{people} ({value:g} rows)" if counted else f"{value:g} rows (of {people}, it says)"
+        if "counts=persons" not in name:
+            lines.append(f"{name} = {told}")
+    return lines
+
+
+def verify_file(
+    path: str,
+    certificate: str,
+    json_file: str | None,
+    table: str | None = None,
+    trust: str | None = None,
+    population: str | None = None,
+) -> None:
+    """``kpareto verify RELEASE CERTIFICATE``: re-derive every claim from the released file or table."""
+    refuse_overwriting([Path(path), Path(certificate), *([Path(population)] if population else [])], json_file)
+    everybody = None if population is None else recognise(population, "utf-8", MARKS).source
+    verified = verify(where(path, table), certificate, trust, everybody)
+    if json_file != "-":
+        click.echo(f"{table or path} holds what its certificate claims: {size_of(verified)}.")
+        for line in verified_numbers(verified, certificate):
+            click.echo(f"  {line}")
+        for name in verified.unchecked:
+            why = ": persons cannot be recounted from the file" if "counts=persons" in name else ""
+            click.echo(f"  not checked: {name}{why}")
+        if verified.files:
+            click.echo(f"Looked at {many(len(verified.files), 'file')}: {shorten(verified.files, 10)}.")
+        click.echo(verified.proves)
+    data = {
+        "rows": verified.rows,
+        "classes": verified.classes,
+        "numbers": verified.numbers,
+        "unchecked": list(verified.unchecked),
+        "files": list(verified.files),
+        "proves": verified.proves,
+        "signed_by": None if verified.signer is None else verified.signer.fingerprint,
+    }
+    write_json(data if json_file else None, json_file)
+
+
+def make_key(name: str, quiet: bool) -> None:
+    """``kpareto key new NAME``: a key to sign releases with, and its public half."""
+    private, public = new_key(name)
+    click.echo(f"Made {private} (keep it to yourself; it can only be made once) and {public} (give it to everybody).")
+    remark(f"Sign with: kpareto release JOB --sign {private}", quiet)
+    remark(f"Check with: kpareto verify RELEASE CERTIFICATE --trust {public}", quiet)
+
+
+def apply_recoding(  # noqa: PLR0913 (the options of the command)
+    recoding: str,
+    source: str,
+    target: str | None,
+    unseen: Unseen,
+    earlier: Sequence[str],
+    json_file: str | None,
+    quiet: bool,
+    new_columns: NewColumns = "error",
+    encoding: str | None = None,
+    table: str | None = None,
+    trust: str | None = None,
+    sign: str | None = None,
+    overwrite: bool = False,
+) -> None:
+    """``kpareto apply RECODING DATA``: recode new rows as stored, suppress there, and watch for drift."""
+    data: object = where(source, table)
+    if source == "adult-test":
+        from kpareto.tables.adult import adult
+
+        data = adult("test")
+    place = target or f"{file_name(table) if table else Path(source).stem}-recoded.csv"
+    written = place if table is None or is_file_name(place) else None
+    beside = written or file_name(place)  # the papers of a table lie here
+    files = paper_files(beside)
+    outdated = outdated_papers(files.pop("recoding"), recoding)
+    refuse_others_papers(beside)
+    key = None if sign is None else load_key(sign)
+    signed = {} if key is None else signature_files(files)
+    read = [Path(recoding), *([] if table else [Path(source)]), *map(Path, [*earlier, *([sign] if sign else [])])]
+    refuse_overwriting(read, json_file, *files.values(), *signed.values(), beside)
+    for there in ([] if written is None else [Path(written)]) + outdated:
+        refuse_unasked(there, overwrite)
+    if trust is not None:
+        trusted_bytes(recoding, trust, FileKind("The recoding", "Take the file as it was written with its release."))
+    with catch_warnings():
+        simplefilter("ignore", ReleaseWarning)  # they are printed below
+        applied = apply(
+            recoding,
+            data,
+            place if table else Path(place),
+            unseen=unseen,
+            earlier=[Path(each) for each in earlier],
+            new_columns=new_columns,
+            encoding=encoding,
+            papers=lambda done: {**with_signatures(papers_of(done, files, {}), key), **dict.fromkeys(outdated)},
+        )
+    files |= signed
+    names = [name for name in applied.fit if name in applied.batch]
+    if json_file != "-":
+        counts = "" if applied.release.partition.table.persons is None else " persons"
+        rows = many(applied.release.rows, "row")
+        union = "not known in persons" if applied.k_union is None else f"{applied.k_union}"
+        together = f", with earlier releases {union}" if earlier else ""
+        click.echo(f"Released {rows} to {place}; k = {applied.k}{counts}{together}.")
+        show_table(
+            ["", *names],
+            [["fitting table", *(applied.fit[n] for n in names)], ["new rows", *(applied.batch[n] for n in names)]],
+        )
+        for column, values in applied.unseen.items():
+            click.echo(f"Unseen in {column!r}: {many(len(values), 'value')}.")
+        print_files(files)
+        for sentence in (*applied.remarks, *applied.release.remarks):
+            click.echo(f"Note: {sentence}")
+        for alarm in applied.alarms:
+            click.echo(f"ALARM: {alarm}")
+        print_warnings(applied.warnings)
+    answer = {"fit": dict(applied.fit), "batch": dict(applied.batch), "k": applied.k, "k_union": applied.k_union,
+              "unseen": {n: list(v) for n, v in applied.unseen.items()}, "alarms": list(applied.alarms),
+              "remarks": [*applied.remarks, *applied.release.remarks],
+              "files": {"release": place, **{word: str(file) for word, file in files.items()}},
+              "warnings": [warning.to_dict() for warning in applied.warnings]}  # fmt: skip
+    write_json(json.loads(json.dumps(answer, default=float)) if json_file else None, json_file)
+    remark(f"Hand out {place} and {files['public'].name}; keep the other papers.", quiet)
+
+
+def outdated_papers(beside: Path, used: str) -> list[Path]:
+    """The recoding of a release that is replaced, with its signature; none where it is the one in use."""
+    if os.path.realpath(beside) == os.path.realpath(used):
+        return []
+    return [file for file in (beside, *signature_files({"recoding": beside}).values()) if file.is_file()]

@@ -1,0 +1,113 @@
+"""``kpareto demo``: the main job on the embedded Adult table, from a look at the columns to a verified release."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from kpareto.atomic import write_whole
+from kpareto.faces.cli.fronts import find_front, print_front
+from kpareto.faces.cli.releases import inspect_data, show_release, verify_file
+from kpareto.faces.console import remark, write_json
+from kpareto.faces.report import write_report
+from kpareto.fronts.picture import save_picture
+from kpareto.jobs.job import load_job
+
+FOLDER = "kpareto-demo"
+JOB = """\
+# The main job on the embedded Adult table (UCI, CC BY 4.0).
+[data]
+source = "adult"
+preset = "default"
+
+[columns.fnlwgt]          # nearly every row has a value of its own
+role = "identifier"       # left out of the release
+
+[columns.education-num]   # says the same as education,
+tie = "education"         # so it shows the same groups
+
+[columns.relationship]    # tells the marital status, which the release hides
+role = "identifier"
+
+[columns.capital-gain]    # columns that nobody has decided about are left out
+role = "decide"
+
+[columns.capital-loss]
+role = "decide"
+
+[columns.hours-per-week]
+role = "decide"
+
+[suppression]
+limit = 0.01              # at most one row in a hundred may be suppressed
+
+[limits]
+l = 2                     # at least two occupations in every class
+
+[search]
+method = "exact"
+objectives = ["k", "glm"]
+
+[release]
+choose = "k=5"
+target = "adult-5.csv"
+"""
+
+
+def run(json_file: str | None = None, quiet: bool = False, folder: str = FOLDER) -> None:
+    """Inspect, front, choose k = 5, release, verify, report; everything lands in one folder."""
+    began = time.perf_counter()
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    job_file = place / "job.toml"
+    show = json_file != "-"
+
+    def step(text: str) -> None:
+        if show:
+            click.echo(f"\n== {text}")
+
+    step("1. What is in the table? (kpareto inspect adult)")
+    if show:
+        inspect_data("adult", str(place / "proposed-job.toml"), None, quiet=True)
+    write_whole(job_file, JOB)
+
+    step(f"2. Every trade-off it allows (kpareto front {job_file})")
+    job = load_job(job_file)
+    front = find_front(job, job.problem(), quiet)
+    if show:
+        print_front(front)
+    write_json(front.to_dict(), str(place / "front.json"))
+    save_picture(front, place / "front.svg")
+    save_picture(front, place / "front.png")
+
+    step(f"3. The cheapest one with k = 5, released (kpareto release {job_file})")
+    released = show_release(
+        str(job_file), json_file=None if show else str(place / "release.json"), quiet=quiet, front=front, overwrite=True
+    )
+    point = released.point
+
+    step("4. Checked again from the file alone (kpareto verify adult-5.csv adult-5.certificate.json)")
+    target, certificate = str(place / "adult-5.csv"), str(place / "adult-5.certificate.json")
+    verify_file(target, certificate, None if show else str(place / "verified.json"))
+
+    step(f"5. The report (kpareto report {job_file})")
+    report = write_report(str(job_file), str(place / "report.html"), front=front, point=point, release=released.release)
+
+    files = {
+        "job": job_file,
+        "front": place / "front.json",
+        "picture": place / "front.svg",
+        "release": target,
+        "certificate": certificate,
+        "report": report,
+    }
+    seconds = time.perf_counter() - began
+    if show:
+        for name, file in files.items():
+            click.echo(f"  {name:<12}{file}")
+        click.echo(f"\nDone in {seconds:.1f} s. Open {report} in a browser.")
+    remark("Nothing left this machine.", quiet)
+    answer = {name: str(file) for name, file in files.items()} | {"seconds": round(seconds, 2), "k": point.values["k"]}
+    write_json(answer if json_file else None, json_file)

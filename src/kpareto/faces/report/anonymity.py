@@ -1,0 +1,129 @@
+"""How anonymous a table is as it stands, as tables for any face, and as one HTML page that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kpareto.faces.report.html import whole_page
+from kpareto.faces.report.markup import Markup, table, tag
+from kpareto.releases.risk.anonymity import Anonymity
+from kpareto.releases.risk.risk import Risk
+
+MOST_PAIRS = 10  # shown; the JSON has all that were counted
+
+
+@dataclass(frozen=True)
+class AnswerTable:
+    """One table of the answer: its title, its heads, its rows and a sentence below it."""
+
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+    below: str = ""
+
+
+def answer_tables(answer: Anonymity) -> list[AnswerTable]:
+    """The answer as tables, each of which fits into 80 columns while names are short."""
+    shown = [_classes(answer), _risks(answer)]
+    shown += [_sensitive(answer)] if answer.sensitive else []
+    shown += [_columns(answer)]
+    shown += [_pairs(answer)] if answer.pairs else []
+    return shown + ([_rows(answer)] if answer.riskiest else [])
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if share == 0 or share >= 0.0005 else "< 0.1 %"
+
+
+def _classes(answer: Anonymity) -> AnswerTable:
+    rows = tuple((each.words, each.rows, _percent(each.rows / answer.rows), each.classes) for each in answer.bands)
+    return AnswerTable("Rows by the size of their class", ("class size", "rows", "of all", "classes"), rows)
+
+
+def _risks(answer: Anonymity) -> AnswerTable:
+    def line(name: str, knows: str, risk: Risk) -> tuple[object, ...]:
+        highest = "–" if risk.highest is None else _percent(risk.highest)
+        return name, knows, highest, "?" if risk.mean is None else _percent(risk.mean)
+
+    risks = answer.risks
+    rows = (
+        line("prosecutor", "the person is in the table", risks.prosecutor),
+        line("journalist", "the person may be in the table", risks.journalist),
+        line("marketer", "wants as many as possible", risks.marketer),
+    )
+    below = "" if risks.journalist.known else f"Journalist and marketer: {risks.journalist.basis}."
+    if risks.uniques is not None:
+        alone, people = risks.uniques.population_uniques, risks.uniques.population
+        below = (
+            f"About {alone:,.0f} of {people:,} people are alone in the population (model {risks.uniques.estimator})."
+        )
+    return AnswerTable("Who could recognise people", ("attacker", "knows", "at most", "on average"), rows, below)
+
+
+def _sensitive(answer: Anonymity) -> AnswerTable:
+    names = tuple(answer.sensitive[0].numbers)
+    rows = tuple((each.column, *(round(each.numbers[name], 3) for name in names)) for each in answer.sensitive)
+    below = "The worst class of each; entropy-l and l are better high, the others low."
+    return AnswerTable("What classes tell of sensitive columns", ("column", *names), rows, below)
+
+
+def _columns(answer: Anonymity) -> AnswerTable:
+    rows = tuple(
+        (each.columns[0], each.groups, each.unique, _percent(each.share), answer.without.get(each.columns[0], ""))
+        for each in answer.columns
+    )
+    heads = ("column", "values", "rows it singles out", "of all", "alone without it")
+    return AnswerTable("Which columns single people out", heads, rows)
+
+
+def _pairs(answer: Anonymity) -> AnswerTable:
+    top = answer.pairs[:MOST_PAIRS]
+    rows = tuple((" + ".join(each.columns), each.groups, each.unique, _percent(each.share)) for each in top)
+    hidden = len(answer.pairs) - len(top) + answer.pairs_left
+    below = f"{hidden:,} more pairs; the JSON has those that were counted." if hidden else ""
+    return AnswerTable(
+        "Which pairs of columns do", ("pair", "combinations", "rows they single out", "of all"), rows, below
+    )
+
+
+def _rows(answer: Anonymity) -> AnswerTable:
+    known = answer.riskiest[0].people is not None
+    rows = tuple(
+        (
+            ", ".join(each.values.values()),
+            each.size,
+            *([each.people] if known else []),
+            "; ".join(" + ".join(columns) for columns in each.alone_by[:2])
+            + (f"; {len(each.alone_by) - 2:,} more" if len(each.alone_by) > 2 else ""),
+        )
+        for each in answer.riskiest
+    )
+    heads = (", ".join(answer.quasi), "class", *(["population"] if known else []), "alone by")
+    below = "Confidential: these are values of people in the table. --rows 0 leaves them out."
+    return AnswerTable("Rows most at risk", heads, rows, below)
+
+
+def anonymity_page(answer: Anonymity, title: str) -> str:
+    """The answer as a page."""
+    secret = bool(answer.riskiest)
+    notice = "It holds values of single rows. Keep it with the data." if secret else "It holds no value of any row."
+    header = tag(
+        "header",
+        tag("div", "kpareto · how anonymous a table is", at={"class": "brand"}),
+        tag("h1", title),
+        tag("p", tag("strong", "Confidential. " if secret else ""), notice, at={"class": "notice secret"}),
+    )
+    first = tag("section", tag("h2", "In short"), [tag("p", sentence) for sentence in answer.sentences()])
+    return whole_page(f"{title} – how anonymous it is", header, [first, *map(_section, answer_tables(answer))])
+
+
+def _section(each: AnswerTable) -> Markup:
+    right = [at for at in range(len(each.heads)) if _is_numeric([row[at] for row in each.rows])]
+    rows = [[f"{cell:,}" if isinstance(cell, int | float) else cell for cell in row] for row in each.rows]
+    below = tag("p", each.below.replace(" --rows 0 leaves them out.", "")) if each.below else Markup("")
+    return tag("section", tag("h2", each.title), table(each.title, each.heads, rows, right), below)
+
+
+def _is_numeric(cells: Sequence[object]) -> bool:
+    return all(isinstance(cell, int | float) or str(cell).endswith(" %") for cell in cells)

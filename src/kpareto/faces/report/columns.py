@@ -1,0 +1,210 @@
+"""The columns of a report: hierarchies with the chosen cut, loss per column, the code book of the release."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kpareto.faces.report.discretion import Discretion
+from kpareto.faces.report.report import Code, ColumnPart, LevelBand
+from kpareto.measures.cells import cell_loss
+from kpareto.releases.choice import hierarchy_digest
+from kpareto.tables.hierarchy import TOP, Hierarchy, runs_of
+from kpareto.tables.partition import Partition
+
+LISTED = 48  # values of a label that are named one by one
+WORDS = tuple(map(re.compile, (r"[\w.:]+", r"[\w.:-]+", r"[^,;]*[^,;\s]")))  # what may be a value inside a label
+DRAWN = 160  # groups of a level that can still be told apart in a drawing
+
+
+def column_parts(
+    partition: Partition, discretion: Discretion, written: Mapping[str, Sequence[str]] | None = None
+) -> tuple[ColumnPart, ...]:
+    """One part per quasi-identifier; ``written`` are the labels of the released file, where there is one."""
+    labels = [
+        (written or {}).get(h.name, own)
+        for h, own in zip(partition.recoding.hierarchies, partition.recoding.labels, strict=True)
+    ]
+    return tuple(
+        _column(partition, place, discretion, tuple(labels[place]))
+        for place in range(len(partition.recoding.hierarchies))
+    )
+
+
+def _column(partition: Partition, place: int, discretion: Discretion, labels: tuple[str, ...]) -> ColumnPart:
+    table, recoding = partition.table, partition.recoding
+    hierarchy, cut = recoding.hierarchies[place], recoding.cuts[place]
+    numerators, denominator = cell_loss(table, place, *recoding.runs(place))
+    kept = ~partition.suppressed
+    kept_rows = np.bincount(partition.groups[kept, place], weights=partition.rows[kept], minlength=len(numerators))
+    lost = partition.suppressed_rows
+    total = float(kept_rows @ numerators) / denominator
+    rows_left = table.rows - lost
+    names = _Names(hierarchy, _count_released(partition, place), table.persons is None, discretion)
+    level = None if recoding.levels is None else recoding.levels[place]
+    bands = (_bands if discretion.confidential else _public_bands)(cut, level, names, labels)
+    used = np.flatnonzero(kept_rows)
+    return ColumnPart(
+        hierarchy.name,
+        None if level is None else level + hierarchy.first,
+        hierarchy.height + hierarchy.first,
+        len(hierarchy.leaves) if discretion.confidential else None,
+        len(used),
+        int(cut[-1]) + 1 == len(hierarchy.leaves),
+        {labels[group] for group in used} == {TOP},
+        None if discretion.hides(lost) else (total + lost) / table.rows,
+        total / rows_left if rows_left else 1.0,
+        bands,
+        _codes(partition, place, kept_rows.astype(np.int64), names, labels),
+        names.withheld or len(bands) <= hierarchy.height,
+        hierarchy.data_dependent,
+        hierarchy_digest(hierarchy),
+    )
+
+
+def _count_released(partition: Partition, place: int) -> np.ndarray:
+    """Released rows with each leaf: (leaves,) int64."""
+    table, kept = partition.table, ~partition.suppressed[partition.members]
+    count = len(table.hierarchies[place].leaves)
+    counts = np.bincount(table.codes[kept, place], weights=table.weights[kept], minlength=count)
+    return counts.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Names:
+    """Which values of a column may be named.
+
+    Leaves may have been read from the rows, and a declared list cannot be told from one that was. So a value is named
+    in public only where k released rows have it, and none where k rows may be one person or where labels are made of
+    the rows.
+    """
+
+    hierarchy: Hierarchy
+    rows: np.ndarray  # (leaves,) int64, released rows with each leaf
+    alone: bool  # each row is a person of its own
+    discretion: Discretion
+
+    @property
+    def never(self) -> bool:
+        """Whether nothing but the labels of the release may be named."""
+        return not self.discretion.confidential and (not self.alone or self.hierarchy.data_dependent)
+
+    @property
+    def withheld(self) -> bool:
+        """Whether some value is not named."""
+        return not all(self.may_name(place) for place in range(len(self.rows)))
+
+    def may_name(self, place: int) -> bool:
+        """Whether a value may be named."""
+        return self.discretion.confidential or (not self.never and int(self.rows[place]) >= self.discretion.least)
+
+    def ends(self, first: int, last: int) -> tuple[str | None, str | None]:
+        """The first and last value of a group; in public of those that released rows have, both or none."""
+        if not self.discretion.confidential:
+            there = first + np.flatnonzero(self.rows[first : last + 1])
+            if not there.size or not (self.may_name(int(there[0])) and self.may_name(int(there[-1]))):
+                return None, None
+            first, last = int(there[0]), int(there[-1])
+        return self.hierarchy.leaves[first], self.hierarchy.leaves[last]
+
+    def list_values(self, first: int, last: int) -> tuple[str, ...]:
+        """The values by name; none where they are a range, many, or not all to be named."""
+        if self.hierarchy.spans is not None or self.hierarchy.ordered or last - first >= LISTED or first == last:
+            return ()
+        there = [at for at in range(first, last + 1) if self.discretion.confidential or self.rows[at]]
+        known = tuple(self.hierarchy.leaves[at] for at in there if self.may_name(at))
+        return known if len(known) == len(there) and not all(map(_is_number, known)) else ()
+
+    def draws(self, groups: np.ndarray, labels: tuple[str, ...]) -> bool:
+        """Whether the public may see a level that the release does not show."""
+        if self.never:
+            return False
+        sums = np.bincount(groups, weights=self.rows)
+        shown = [labels[group] for group in np.flatnonzero(sums)]
+        return bool((sums[sums > 0] >= self.discretion.least).all()) and not self._holds_rare(shown)
+
+    def _holds_rare(self, labels: Sequence[str]) -> bool:
+        """Whether a label has a rare value as a word of its own, as borders of a group may be."""
+        rare = {leaf for place, leaf in enumerate(self.hierarchy.leaves) if not self.may_name(place)}
+        words = {word.strip() for label in labels for shape in WORDS for word in shape.findall(label)}
+        return not rare.isdisjoint({*labels, *words})
+
+
+def _bands(cut: np.ndarray, level: int | None, names: _Names, labels: tuple[str, ...]) -> tuple[LevelBand, ...]:
+    """The levels from the leaves up; a cut that is no level stands after them as a band of its own."""
+    hierarchy = names.hierarchy
+    slots = np.arange(len(hierarchy.leaves))
+    bands = [
+        _band(_level_name(at), groups, hierarchy.labels[at], at == level, slots)
+        for at, groups in enumerate(hierarchy.groups)
+    ]
+    if level is None:
+        bands.append(_band("chosen cut", cut, labels, True, slots))
+    return tuple(bands)
+
+
+def _public_bands(cut: np.ndarray, level: int | None, names: _Names, labels: tuple[str, ...]) -> tuple[LevelBand, ...]:
+    """The labels of the release, and the levels whose every group k released rows have; boxes of equal width."""
+    hierarchy = names.hierarchy
+    if level is None:
+        return (_band("chosen cut", cut, labels, True, _slots(cut, names.rows)),)
+    drawn = [
+        at for at, groups in enumerate(hierarchy.groups) if at == level or names.draws(groups, hierarchy.labels[at])
+    ]
+    slots = _slots(hierarchy.groups[drawn[0]], names.rows)
+    return tuple(
+        _band(
+            _level_name(at), hierarchy.groups[at], labels if at == level else hierarchy.labels[at], at == level, slots
+        )
+        for at in drawn
+    )
+
+
+def _slots(finest: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The box of each leaf in a drawing, one box per group that released rows have, -1 for other leaves: (leaves,)."""
+    used = np.unique(finest[rows > 0])
+    return np.where(rows > 0, np.searchsorted(used, finest), -1)
+
+
+def _level_name(at: int) -> str:
+    return "values" if at == 0 else f"level {at}"
+
+
+def _band(name: str, cut: np.ndarray, labels: tuple[str, ...], chosen: bool, slots: np.ndarray) -> LevelBand:
+    runs: list[tuple[int, int, str]] = []
+    for (first, last), label in zip(runs_of(cut), labels, strict=True):
+        boxes = slots[first : last + 1]
+        boxes = boxes[boxes >= 0]
+        if boxes.size:  # a group that only suppressed rows have is no part of the public report
+            runs.append((int(boxes[0]), int(boxes[-1]), label))
+    return LevelBand(name, len(runs), chosen, tuple(runs) if len(runs) <= DRAWN else ())
+
+
+def _codes(
+    partition: Partition, place: int, kept_rows: np.ndarray, names: _Names, labels: tuple[str, ...]
+) -> tuple[Code, ...]:
+    cut = partition.recoding.cuts[place]
+    all_rows = np.bincount(cut, weights=partition.table.leaf_rows[place], minlength=len(labels)).astype(np.int64)
+    full = names.discretion.confidential
+    codes = []
+    for group, ((first, last), label) in enumerate(zip(runs_of(cut), labels, strict=True)):
+        rows = int(kept_rows[group])
+        if not rows and not full:
+            continue  # a label that no released row shows is no part of the public code book
+        # How many rows of a label are suppressed could be had by subtraction from the other labels: not for the public.
+        lost = int(all_rows[group]) - rows if full else None
+        itself = first == last and names.hierarchy.leaves[first] == label
+        count = last - first + 1 if full or itself else None
+        codes.append(Code(label, *names.ends(first, last), count, names.list_values(first, last), rows, lost))
+    return tuple(codes)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,334 @@
+"""Make the report of a chosen point: count, describe, and leave out what is not for the public."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kpareto.errors import BadJob, Unsafe
+from kpareto.faces.report import words
+from kpareto.faces.report.columns import column_parts
+from kpareto.faces.report.discretion import Discretion, round_number
+from kpareto.faces.report.front import front_part, public_front, seen_ids
+from kpareto.faces.report.regulator_form import fill
+from kpareto.faces.report.report import (
+    Alert,
+    ColumnPart,
+    ProfileRow,
+    ProfileView,
+    Report,
+    RiskPart,
+    RiskSide,
+    SampleRow,
+    SampleView,
+    Sizes,
+    Summary,
+)
+from kpareto.fronts.front import Point
+from kpareto.measures.cells import lm
+from kpareto.releases.certificate import Certificate
+from kpareto.releases.risk.attacks import AttackReport
+from kpareto.releases.risk.risk import Risk, Risks, bias_tables, risk_change
+from kpareto.releases.telling import search_facts
+from kpareto.releases.warnings import Context, FrontFacts, Remark, remarks
+from kpareto.tables.partition import Partition
+from kpareto.tables.recoding import bottom
+from kpareto.tables.spelling import are
+
+SAMPLE = 8  # rows shown
+# Numbers of a warning that count rows or persons, and so must not be small in public.
+PEOPLE = (
+    *("unique_rows", "likely_rows", "certain_rows", "excluded_rows", "minimality_rows", "suppressed", "masked"),
+    *("dropped", "missing", "persons", "small", "alone", "revealed"),
+    *("several_rows", "holding_rows", "narrowed_rows"),
+)
+SEE_OTHER = "The numbers are not for this public report; the confidential one has them."
+
+
+def make_report(
+    point: Point,
+    context: Context | None = None,
+    *,
+    certificate: Certificate | Mapping[str, Any] | None = None,
+    tests: AttackReport | None = None,
+    choice: str = "",
+    date: str | None = None,
+    confidential: bool = False,
+) -> Report:
+    """The report of a point of a front; ``context`` holds what is known beyond it, such as the population.
+
+    A public report holds no count of rows from 1 to below k, and no original row. ``confidential=True`` adds original
+    rows and small counts; keep such a report with the data. ``date`` is printed as given; there is none by itself, so
+    that equal runs give equal bytes.
+    """
+    about = context or context_of(point)
+    partition = about.partition
+    if partition.empty:
+        raise Unsafe("Every row is suppressed, so there is no release to report on. Choose another point.")
+    if partition.table is not point.front.problem.table:
+        raise BadJob("The context is about another table than the point. Make it with context_of(point).")
+    k = int(partition.sizes[partition.visible].min())
+    discretion = Discretion(k, confidential)
+    change = risk_change(partition, about.population)
+    said = _certificate(certificate)
+    written = (said or {}).get("confidential", {}).get("recoding", {}).get("labels")
+    columns = column_parts(partition, discretion, written)
+    risks = tuple(
+        _risk(before, after, discretion, partition)
+        for before, after in zip(_three(change.before), _three(change.after), strict=True)
+    )
+    summary = _summary(partition, discretion, columns, (risks[0].before.highest, risks[0].after.highest))
+    method = words.method(point, columns, summary, said, confidential)
+    profiles, note = _profiles(partition, discretion)
+    ids = seen_ids(point, partition, discretion)
+    shown = tuple(_warning(remark, about, point, ids, discretion) for remark in remarks(about))
+    front = front_part(point, ids, partition, discretion, choice)
+    title = f"{'Release' if said else 'Candidate'} with k = {k:,}"
+    template = fill(point, summary, columns, risks, method, discretion)
+    return Report(
+        title,
+        confidential,
+        k,
+        date,
+        summary,
+        front,
+        _sample(partition, discretion, written or {}),
+        columns,
+        _sizes(partition, discretion),
+        risks,
+        profiles,
+        note,
+        shown,
+        _tests(tests, discretion),
+        method,
+        template,
+    )
+
+
+def context_of(point: Point) -> Context:
+    """What the front itself tells about a point, for the warnings; add to it with ``dataclasses.replace``."""
+    front = point.front
+    limits = {measure.name: threshold for measure, threshold in front.problem.limits}
+    numbers = tuple(tuple(float(value) for value in row) for row in front.numbers.values.tolist())
+    return Context(
+        point.partition,
+        limits,
+        front.problem.suppression,
+        search=replace(search_facts(point), size=front.space.size if front.space.kind == "lattice" else None),
+        front=FrontFacts(tuple(front.names), numbers),
+    )
+
+
+def _certificate(certificate: Certificate | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    if isinstance(certificate, Certificate):
+        return {"public": certificate.public, "confidential": certificate.confidential}
+    if certificate is not None and "public" not in certificate:
+        raise BadJob("A certificate has a part 'public', and what was given has none. Give a certificate of a release.")
+    return certificate
+
+
+def _summary(
+    partition: Partition,
+    discretion: Discretion,
+    columns: Sequence[ColumnPart],
+    highest: tuple[float | None, float | None],
+) -> Summary:
+    table, seen, kept = partition.table, partition.visible, ~partition.suppressed
+    lost, veiled = partition.suppressed_rows, discretion.veils(partition)
+    summary = Summary(
+        discretion.least,
+        "rows" if table.persons is None else "persons",
+        table.schema.quasi,
+        table.schema.sensitive,
+        None if veiled else table.rows,
+        int(partition.rows[seen].sum()),
+        discretion.count(lost),
+        bool((partition.suppressed & seen).any()),
+        partition.classes,
+        float(np.median(partition.sizes[kept])) if kept.any() else 0.0,
+        int(partition.sizes[kept].max()) if kept.any() else 0,
+        # Over all rows it would tell how many were lost whole; the mean of the columns over the released rows does not.
+        round_number(float(np.mean([column.kept_loss for column in columns]))) if veiled else lm()(partition),
+        (),
+    )
+    return replace(summary, sentences=words.verdict(summary, discretion.least, highest))
+
+
+def _three(risks: Risks) -> tuple[Risk, Risk, Risk]:
+    return risks.prosecutor, risks.journalist, risks.marketer
+
+
+def _risk(before: Risk, after: Risk, discretion: Discretion, partition: Partition) -> RiskPart:
+    # Of persons, k rows may be one: then the counts of rows are not for the public.
+    by_rows = partition.table.persons is None
+    first = _side(before, discretion if by_rows else Discretion(before.rows + 1, discretion.confidential))
+    if discretion.veils(partition):  # before, the suppressed rows were counted: the highest risk may be that of theirs
+        above = tuple((border, None, None) for border, _, _ in first.above)
+        first = replace(first, highest=None, mean=None, above=above, shown=False)
+    return RiskPart(before.attacker, words.ATTACKERS[before.attacker], first, _side(after, discretion))
+
+
+def _side(risk: Risk, discretion: Discretion) -> RiskSide:
+    counts = discretion.counts([each.rows for each in risk.above], risk.rows)
+    above = tuple(
+        (each.threshold, shown, None if shown is None else each.share)
+        for each, shown in zip(risk.above, counts, strict=True)
+    )
+    return RiskSide(risk.highest, risk.mean, above, risk.basis)
+
+
+def _sample(partition: Partition, discretion: Discretion, written: Mapping[str, Sequence[str]]) -> SampleView:
+    """Rows evenly over the table (confidential), or labels evenly over the classes by size (public)."""
+    table = partition.table
+    quasi = table.schema.quasi
+    if not discretion.confidential:
+        kept = np.flatnonzero(~partition.suppressed)
+        order = kept[np.argsort(partition.sizes[kept], kind="stable")]
+        chosen = order[_even(len(order), SAMPLE)]
+        rows = tuple(
+            SampleRow(None, _labels(partition, int(c), written), int(partition.sizes[c]), False) for c in chosen
+        )
+        note = "What rows look like in the release, from small classes to large; original rows are confidential."
+        return SampleView(quasi, len(quasi), rows, note)
+    extras = [*table.sensitive, *(c for c in table.targets if c.name not in table.schema.sensitive)]
+    leaves = bottom(table.hierarchies).labels
+    lost = partition.suppressed[partition.members]
+    some = np.flatnonzero(~lost)
+    gone = np.flatnonzero(lost)
+    picked = [*some[_even(len(some), SAMPLE - min(2, len(gone)))], *gone[_even(len(gone), min(2, len(gone)))]]
+    sample: list[SampleRow] = []
+    for at in picked:
+        own = [counts.values[int(counts.code[counts.start[at]])] for counts in extras]
+        before = [labels[code] for labels, code in zip(leaves, table.codes[at].tolist(), strict=True)]
+        place = int(partition.members[at])
+        after = (
+            [*_labels(partition, place, written), *own] if partition.visible[place] else ["" for _ in (*quasi, *own)]
+        )
+        size = int(partition.sizes[place]) if partition.visible[place] else None
+        sample.append(SampleRow((*before, *own), tuple(after), size, bool(lost[at])))
+    note = "Original rows, spread evenly over the table, and what becomes of them. Confidential."
+    return SampleView((*quasi, *(counts.name for counts in extras)), len(quasi), tuple(sample), note)
+
+
+def _even(count: int, wanted: int) -> list[int]:
+    """So many places spread evenly from the first to the last."""
+    if wanted <= 0 or count <= wanted:
+        return list(range(min(count, max(wanted, 0))))
+    return [round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted)]
+
+
+def _labels(partition: Partition, place: int, written: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    own = zip(partition.recoding.hierarchies, partition.recoding.labels, strict=True)
+    labels = [written.get(hierarchy.name, shown) for hierarchy, shown in own]
+    return tuple("*" if g < 0 else labels[c][g] for c, g in enumerate(partition.groups[place].tolist()))
+
+
+def _sizes(partition: Partition, discretion: Discretion) -> tuple[Sizes, ...]:
+    """Classes by size: from k on, each border twice the one before; in confidence also what is suppressed."""
+    ranges = []
+    if discretion.confidential:
+        gone = ~partition.visible
+        ranges += _bin(partition.sizes[gone], partition.rows[gone], 1, True)
+    seen = partition.visible
+    return (*ranges, *_bin(partition.sizes[seen], partition.rows[seen], discretion.least, False))
+
+
+def _bin(sizes: np.ndarray, rows: np.ndarray, first: int, suppressed: bool) -> list[Sizes]:
+    ranges = []
+    low = first
+    while len(sizes) and low <= int(sizes.max()):
+        high = min(2 * low - 1, int(sizes.max())) if suppressed else 2 * low - 1
+        there = (sizes >= low) & (sizes <= high)
+        ranges.append(Sizes(low, high, int(there.sum()), int(rows[there].sum()), suppressed))
+        low = 2 * low
+    return ranges
+
+
+def _profiles(partition: Partition, discretion: Discretion) -> tuple[tuple[ProfileView, ...], str]:
+    lost = partition.suppressed_rows
+    if not lost:
+        return (), "No row is suppressed, so nobody disappears."
+    if not discretion.confidential and (discretion.veils(partition) or partition.table.persons is not None):
+        return (
+            (),
+            "Who is suppressed is shown in the confidential report only: the counts are too small for the public.",
+        )
+    profiles = []
+    # Values of a hierarchy built from the rows are cells whose borders are original values.
+    built = {h.name for h in partition.table.hierarchies if h.data_dependent and not discretion.confidential}
+    for table in (each for each in bias_tables(partition) if each.by not in built):
+        ordered = sorted(table.rows, key=lambda row: (-row.suppressed, -row.rows, row.group))
+        rows = [ProfileRow(r.group, r.rows, r.suppressed_rows, r.suppressed, r.loss) for r in ordered]
+        shown, merged = discretion.groups(rows)
+        if shown:
+            profiles.append(ProfileView(table.by, shown, merged > 0))
+    profiles.sort(key=lambda each: -(max(r.share for r in each.rows) - min(r.share for r in each.rows)))
+    total = partition.table.rows
+    note = f"{lost:,} of {total:,} rows {are(lost)} suppressed ({words.percent(lost / total)})."
+    if not discretion.confidential:
+        note += f" Groups with counts from 1 to {discretion.least - 1} are taken together with others."
+    return tuple(profiles), note
+
+
+def _warning(remark: Remark, context: Context, point: Point, ids: Sequence[int], discretion: Discretion) -> Alert:
+    """A warning as it may be shown."""
+    numbers = dict(remark.numbers)
+    if discretion.confidential:
+        return Alert(remark.id, remark.severity, remark.text, numbers)
+    if remark.id == "W7":
+        return _public_w7(remark, context.partition, discretion)
+    if remark.id == "W16":
+        return _public_w16(remark, context, FrontFacts(*public_front(point, ids, discretion)))
+    people = {name: value for name, value in numbers.items() if name in PEOPLE and isinstance(value, int)}
+    # Both tell how many rows were read, the third only where it counts the persons among them.
+    veiled = discretion.veils(context.partition) and (remark.id == "W11" or "k_persons" in numbers)
+    if veiled or remark.id in ("W5", "W9") or any(discretion.hides(int(value)) for value in people.values()):
+        first = remark.text.partition(". ")[0] if remark.id == "W5" else _SUBJECTS.get(remark.id, "A warning applies")
+        return Alert(remark.id, remark.severity, f"{first.rstrip('.')}. {SEE_OTHER}", {})
+    return Alert(remark.id, remark.severity, remark.text, numbers)
+
+
+_SUBJECTS: Mapping[str, str] = {
+    "W1": "A few rows are unique on all released columns together, so who knows the others can single them out",
+    "W2": "No limit protects the sensitive columns, and in a few rows they are (almost) certain",
+    "W3": "Classes count persons, some of whom have several rows",
+    "W9": "The loss counts declared values that no row has, so hiding all that occurs may seem to cost little",
+    "W11": "Some rows have a missing value",
+    "W13": "Publish the public part of the certificate only",
+    "W18": "Local recoding: what a value became differs from class to class, and the labels of classes overlap",
+}
+
+
+def _public_w7(remark: Remark, partition: Partition, discretion: Discretion) -> Alert:
+    lost = partition.suppressed_rows
+    if discretion.veils(partition):
+        text = f"Fewer than {discretion.least} rows are suppressed. {SEE_OTHER}"
+        return Alert("W7", remark.severity, text, {})
+    share = words.percent(lost / partition.table.rows)
+    text = f"{lost:,} of {partition.table.rows:,} rows ({share}) {are(lost)} suppressed. "
+    text += "Check that those who disappear may disappear."
+    if bool((partition.suppressed & partition.visible).any()):
+        text += " They are masked and form a visible class of their own."
+    return Alert("W7", remark.severity, text, {"suppressed": lost, "share": lost / partition.table.rows})
+
+
+def _public_w16(remark: Remark, context: Context, shown: FrontFacts) -> Alert:
+    """The warning as it is where every point is shown exactly; otherwise without numbers, for they would differ."""
+    if context.front is not None and shown.values == context.front.values:
+        return Alert("W16", remark.severity, remark.text, dict(remark.numbers))
+    text = "Some neighbours on the front hardly differ: choose between such solutions by other reasons."
+    return Alert("W16", remark.severity, text, {})
+
+
+def _tests(tests: AttackReport | None, discretion: Discretion) -> tuple[str, ...]:
+    """What the attack tests mean; two releases together may have small classes, which is not for the public."""
+    if tests is None:
+        return ()
+    if discretion.confidential:
+        return tuple(tests.sentences())
+    sentences: Sequence[str] = replace(tests, composition=()).sentences()
+    extra = [f"The test against earlier releases was run. {SEE_OTHER}"] if tests.composition else []
+    return (*sentences, *extra)

@@ -1,0 +1,236 @@
+"""The anonymisation report as regulators ask for it, filled from the run; what only people know is left open.
+
+The parts follow EMA policy 0070 and Health Canada's guidance (variables, technique per variable, initial risk,
+threshold, residual risk) and HIPAA's expert determination, 45 CFR 164.514(b)(1) (expert, methods and results,
+recipients and context, an end date, a signature). It is a draft for an expert and no legal opinion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kpareto.errors import shorten
+from kpareto.faces.report import words
+from kpareto.faces.report.discretion import Discretion
+from kpareto.faces.report.report import ColumnPart, FormField, GridView, Method, RiskPart, Section, Summary, Template
+from kpareto.fronts.front import Point
+from kpareto.releases.risk.risk import PRESETS
+from kpareto.tables.spelling import several
+
+INVENTORY = "Variable inventory"
+INTRO = (
+    (
+        "This draft follows the anonymisation report of EMA policy 0070 and Health Canada, and the documentation that "
+        "HIPAA's expert determination asks for (45 CFR 164.514(b)(1))."
+    ),
+    (
+        "What the run knows is filled in. Lines left open are for the person who signs: no program can know the "
+        "recipients, what they already know, or what the law of the country asks."
+    ),
+)
+
+
+def fill(
+    point: Point,
+    summary: Summary,
+    columns: Sequence[ColumnPart],
+    risks: Sequence[RiskPart],
+    method: Method,
+    discretion: Discretion,
+) -> Template:
+    """The template with everything the run knows."""
+    least = discretion.least
+    rows = (
+        "not shown: it would tell the number of suppressed rows" if summary.rows_in is None else f"{summary.rows_in:,}"
+    )
+    return Template(
+        INTRO,
+        (
+            Section(
+                "Identification",
+                (
+                    FormField("Title of the data", None, "study, register or extract, with its period"),
+                    FormField("Data holder", None, "organisation, department, contact"),
+                    FormField("Expert", None, "name, qualification, experience with disclosure control"),
+                    FormField("Version and date of this report", None),
+                ),
+            ),
+            Section(
+                "Purpose, recipients and context",
+                (
+                    FormField("Purpose of the release", None),
+                    FormField("Legal basis", None),
+                    FormField("Recipients", None, "named researchers, contract partners, the public"),
+                    FormField("Controls at the recipient", None, "contract, training, secure environment, no linking"),
+                    FormField(
+                        "Plausible adversaries and what they know", None, "neighbours, employers, public registers"
+                    ),
+                    FormField("Other releases about the same people", None),
+                    FormField("Public release?", None, "yes or no; decides which threshold applies"),
+                ),
+            ),
+            Section(
+                "Data",
+                (
+                    FormField("Rows in the table", rows),
+                    FormField("Rows left out for missing values", _tell_dropped(point, discretion)),
+                    FormField("Counted", f"{summary.unit} per equivalence class"),
+                    FormField("Sample or whole population", None, "decides whether journalist risk can be claimed"),
+                ),
+            ),
+            Section(INVENTORY, (), inventory(point, columns)),
+            Section("Threshold", _threshold_fields(summary, risks), _thresholds(summary)),
+            Section("Initial and residual risk", (), _risk_grid(risks)),
+            Section("Method", (), None, (*method.statement, method.proof)),
+            Section("Results", _results(summary, least)),
+            Section(
+                "Limits of the claim",
+                (),
+                None,
+                (
+                    (
+                        "The numbers hold for the declared quasi-identifiers. A column that is not one but known to an "
+                        "adversary is not covered."
+                    ),
+                    (
+                        "The release is not differentially private, and k-anonymity alone does not protect sensitive "
+                        "values that are alike within a class; see the warnings of the report."
+                    ),
+                ),
+            ),
+            Section(
+                "Validity and signature",
+                (
+                    FormField(
+                        "Valid until", None, "the determination should be renewed when data, recipients or means change"
+                    ),
+                    FormField(
+                        "To be reviewed earlier if", None, "new releases of the same people, new public registers"
+                    ),
+                    FormField(
+                        "Conclusion of the expert",
+                        None,
+                        "the risk is very small / acceptable / not acceptable, because",
+                    ),
+                    FormField("Place and date", None),
+                    FormField("Signature", None),
+                ),
+            ),
+        ),
+    )
+
+
+def _tell_dropped(point: Point, discretion: Discretion) -> str:
+    table = point.front.problem.table
+    return f"{words.count(discretion.count(table.dropped), discretion.least)} (policy {table.missing!r})"
+
+
+def technique(column: ColumnPart) -> str:
+    """What was done to a quasi-identifier, in words."""
+    if column.kept:
+        return "kept as it is"
+    if column.hidden:
+        return "hidden: every row shows the same"
+    how = "a cut of its hierarchy" if column.level is None else f"level {column.level} of {column.height}"
+    said = f"generalized to {several(column.groups, 'group')} ({how})"
+    shown = [code.label for code in column.codes if code.rows]
+    return f"{said}: every row shows {shown[0]!r}" if len(shown) == 1 else said
+
+
+IDENTIFIERS = {"drop": "removed", "token": "replaced by a random token, new for every row"}
+
+
+def with_rows(
+    template: Template, point: Point, columns: Sequence[ColumnPart], identifiers: str, plain: Sequence[str] | None
+) -> Template:
+    """The template with what is known of the rows as written: what becomes of identifiers, and the plain columns."""
+    told = inventory(point, columns, IDENTIFIERS[identifiers], plain)
+    sections = (replace(part, grid=told) if part.title == INVENTORY else part for part in template.sections)
+    return replace(template, sections=tuple(sections))
+
+
+def inventory(
+    point: Point,
+    columns: Sequence[ColumnPart],
+    identifiers: str = "removed, or a random token per row",
+    plain: Sequence[str] | None = None,
+) -> GridView:
+    """Every variable: direct or indirect, and what was done to it; plain ones by name where they are known."""
+    schema = point.front.problem.table.schema
+    rows: list[tuple[str, ...]] = []
+    direct = [
+        *schema.identifier,
+        *((schema.person,) if schema.person and schema.person not in schema.identifier else ()),
+    ]
+    for name in direct:
+        done = "not released; classes count persons by it" if name == schema.person else identifiers
+        rows.append((name, "direct identifier", done, ""))
+    for column in columns:
+        before = "" if column.leaves is None else f"{several(column.leaves, 'value')} → "
+        values = f"{before}{several(column.groups, 'label')}"
+        rows.append((column.name, "indirect (quasi-identifier)", technique(column), values))
+    for name in schema.sensitive:
+        role = "sensitive, target of analysis" if name in schema.target else "sensitive"
+        rows.append((name, role, "released as it is", ""))
+    rows += [
+        (name, "target of analysis", "released as it is", "") for name in schema.target if name not in schema.sensitive
+    ]
+    if plain is None:
+        as_they_are = "released as they are; check that none of them identifies"
+        rows.append(("all other columns", "declared plain", as_they_are, ""))
+    for name in plain or ():
+        rows.append((name, "plain", "released as it is; check that it does not identify", ""))
+    return GridView(
+        "Variables, their kind and what was done to them", ("variable", "kind", "technique", "values"), tuple(rows)
+    )
+
+
+def _thresholds(summary: Summary) -> GridView:
+    rows = []
+    for name, border in PRESETS.items():
+        need = int(1 / border)
+        met = "met" if summary.k >= need else "not met"
+        rows.append((name, f"{float(border):.3f}", f"{need}", met))
+    return GridView(
+        "Thresholds in use elsewhere, and whether the highest risk of this release is below them",
+        ("threshold", "highest risk", "smallest class", "this release"),
+        tuple(rows),
+    )
+
+
+def _threshold_fields(summary: Summary, risks: Sequence[RiskPart]) -> tuple[FormField, ...]:
+    highest = risks[0].after.highest
+    return (
+        FormField("Threshold chosen", None, "for example 0.09; say why it fits purpose and recipients"),
+        FormField("Highest risk of this release", f"{highest:.4g} (1/{summary.k:,})" if highest is not None else None),
+    )
+
+
+def _risk_grid(risks: Sequence[RiskPart]) -> GridView:
+    rows: list[tuple[str, ...]] = []
+    for risk in risks:
+        name = f"{risk.attacker} ({risk.meaning})"
+        sides = (risk.before, risk.after)
+        if risk.attacker != "marketer":
+            rows.append((f"{name}: highest", *(words.chance(side.highest, side) for side in sides)))
+        rows.append((f"{name}: mean", *(words.chance(side.mean, side) for side in sides)))
+    for (border, before, _), (_, after, _) in zip(risks[0].before.above, risks[0].after.above, strict=True):
+        rows.append((f"rows with a risk above {border:.3g}", words.at_risk(before), words.at_risk(after)))
+    return GridView("Re-identification risk before and after", ("measure", "initial", "residual"), tuple(rows))
+
+
+def _results(summary: Summary, least: int) -> tuple[FormField, ...]:
+    lost = "masked" if summary.masked else "suppressed"
+    return (
+        FormField("Smallest equivalence class (k)", several(summary.k, summary.unit.removesuffix("s"))),
+        FormField("Equivalence classes", f"{summary.classes:,}"),
+        FormField("Rows released", f"{summary.rows_out:,}"),
+        FormField(f"Rows {lost}", words.count(summary.suppressed, least)),
+        FormField(
+            f"Information kept in the quasi-identifiers{' of the released rows' if summary.rows_in is None else ''}",
+            words.percent(None if summary.loss is None else 1 - summary.loss),
+        ),
+        FormField("Sensitive columns", shorten(summary.sensitive) if summary.sensitive else "none declared"),
+        FormField("Effect on the intended analysis", None, "what can and what cannot be answered any more"),
+    )

@@ -1,0 +1,237 @@
+"""The sentences of a report: what was done, what the search proves, whose ideas they are."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kpareto._version import __version__
+from kpareto.errors import shorten
+from kpareto.faces.report.report import RELEASED, ColumnPart, Method, RiskSide, Summary
+from kpareto.fronts.front import Front, Point
+from kpareto.measures.measure import MAKERS, Measure, parameters_of, short_name
+from kpareto.tables.spelling import EXACT, are, several, without_point
+
+PAPERS = (
+    "V. S. Iyengar. Transforming data to satisfy privacy constraints. KDD 2002, pages 279–288.",
+    "M. Lunacek, D. Whitley, I. Ray. A crossover operator for the k-anonymity problem. GECCO 2006, pages 1713–1720.",
+    (
+        "R. Dewri, D. Whitley, I. Ray, I. Ray. A multi-objective approach to data sharing with privacy constraints and "
+        "preference based objectives. GECCO 2009, pages 1499–1506."
+    ),
+    (
+        "R. Dewri, I. Ray, I. Ray, D. Whitley. POkA: identifying Pareto-optimal k-anonymous nodes in a domain "
+        "hierarchy lattice. CIKM 2009, pages 1037–1046."
+    ),
+    (
+        "R. Dewri, I. Ray, I. Ray, D. Whitley. On the identification of property based generalizations in microdata "
+        "anonymization. DBSec 2010, LNCS 6166, pages 81–96."
+    ),
+)
+RULES: Mapping[str, str] = {
+    "none": "No row is suppressed.",
+    "below-k": "Every class with fewer than k is suppressed.",
+    "cap-max-k": "The smallest classes are suppressed as long as the limit allows, which gives each recoding its k.",
+    "cap-threshold": "Every class size from which on classes are kept is a choice of its own, within the limit.",
+    "constraint": "Every class that misses a limit is suppressed.",
+}
+ATTACKERS: Mapping[str, str] = {
+    "prosecutor": "knows that a certain person is in the table",
+    "journalist": "looks for anybody, and does not know who is in the table",
+    "marketer": "wants to recognise as many people as possible",
+}
+
+
+def percent(share: float | None) -> str:
+    """A share for people; a small one is never printed as nothing, nor a large one as all."""
+    if share is None:
+        return "not estimable"
+    if 0 < share < 0.0005:
+        return "less than 0.1%"
+    if 0.9995 <= share < 1:
+        return "more than 99.9%"
+    return f"{share:.1%}"
+
+
+def chance(share: float | None, side: RiskSide) -> str:
+    """A risk for people, or that it is not for the public."""
+    return percent(share) if side.shown else "not shown"
+
+
+def number(value: object) -> str:
+    """A number for people: thousands apart, six digits at the most."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    plain = without_point(value, EXACT) if isinstance(value, float) else value
+    if isinstance(plain, int):
+        return f"{plain:,}"
+    return f"{plain:,.6g}" if isinstance(plain, float) else str(plain)
+
+
+def count(value: int | None, least: int) -> str:
+    """A count of rows, or that it is below what may be shown."""
+    return f"fewer than {least}" if value is None else f"{value:,}"
+
+
+def at_risk(value: int | None) -> str:
+    """A count that is left out for its size, or because another could be had from it by subtraction."""
+    return "not shown" if value is None else f"{value:,}"
+
+
+def meaning(measure: Measure) -> str:
+    """What a measure counts: the first sentence about it, without references; of a user's own measure its unit."""
+    maker = None if parameters_of(measure) is None else MAKERS.get(short_name(measure.name))
+    said = (None if maker is None else maker.__doc__) or ""
+    first = said.strip().partition("\n\n")[0].replace("\n", " ")
+    bare = re.sub(r"\s*\([^()]*\)\.?$", "", " ".join(first.split())).rstrip(".")
+    return bare[:1].lower() + bare[1:] or measure.unit
+
+
+def verdict(summary: Summary, least: int, risks: tuple[float | None, float | None]) -> tuple[str, ...]:
+    """The release in a few sentences."""
+    columns = several(len(summary.quasi), "declared quasi-identifier")
+    others = several(summary.k - 1, "other " + ("person" if summary.unit == "persons" else "row"))
+    sentences = [
+        f"Every {'person' if summary.unit == 'persons' else 'row'} in this release looks like at least {others} in the "
+        f"{columns} ({shorten(summary.quasi, 12)}): k = {summary.k:,}."
+        if summary.k > 1
+        else f"Some rows of this release are alone in the {columns}: k = 1, which protects nobody from being found."
+    ]
+    done = "masked" if summary.masked else "suppressed"
+    if summary.rows_in is None:
+        sentences.append(f"{summary.rows_out:,} rows are released; fewer than {least} rows are {done}.")
+    elif not summary.suppressed:
+        sentences.append(f"All {summary.rows_in:,} rows are released; none is suppressed.")
+    else:
+        share = percent(summary.suppressed / summary.rows_in)
+        kept = summary.rows_in - summary.suppressed
+        sentences.append(
+            f"{kept:,} of {several(summary.rows_in, 'row')} keep their cells; {summary.suppressed:,} ({share}) "
+            f"{are(summary.suppressed)} {done}."
+        )
+    before, after = risks
+    if before is not None and after is not None:
+        sentences.append(
+            f"The highest chance to recognise a person by them falls from {percent(before)} to {percent(after)}."
+        )
+    elif after is not None:
+        sentences.append(f"The highest chance to recognise a person by them is {percent(after)}.")
+    if summary.loss is not None:
+        of = " of the released rows" if summary.rows_in is None else ""
+        sentences.append(
+            f"The quasi-identifiers keep {percent(1 - summary.loss)} of their detail (one minus the mean loss LM{of})."
+        )
+    return tuple(sentences)
+
+
+def proof(front: Front) -> str:
+    """What the search proves, and what it does not."""
+    names = " and ".join([", ".join(front.names[:-1]), front.names[-1]]) if len(front.names) > 1 else front.names[0]
+    # The size of a space of cuts tells how many values occur in a column, so it is not said.
+    many = several(front.space.size, "recoding") if front.space.kind == "lattice" else "the recodings"
+    space = f"{many} of the space {front.space.kind!r}"
+    sample = front.problem.table.sample
+    if sample is not None:
+        return f"The search saw {sample.words()}; what follows is true of these. {_tell_proof(front, names, space)}"
+    return _tell_proof(front, names, space)
+
+
+def _tell_proof(front: Front, names: str, space: str) -> str:
+    provenance = front.provenance
+    if provenance.complete:
+        counted = "All of them were counted one by one."
+        if provenance.evaluated < front.space.size:
+            counted = (
+                f"{provenance.evaluated:,} were counted one by one; bounds prove that each of the others is beaten."
+            )
+        return (
+            f"The search is complete: among all {space} no trade-off of {names} is missing, so no recoding there is "
+            "better than the chosen one in one of them without being worse in another. " + counted
+        )
+    why = f" ({provenance.note})" if provenance.note else ""
+    return (
+        f"The search is not complete{why}: the method {provenance.method!r} counted {provenance.evaluated:,} of "
+        f"{space}. The chosen recoding meets its limits all the same, but a better trade-off of {names} may exist, "
+        "and how much better it would be is not known."
+    )
+
+
+def statement(point: Point, columns: Sequence[ColumnPart]) -> tuple[str, ...]:
+    """How the release was made, in a paragraph of sentences."""
+    problem = point.front.problem
+    objectives = ", ".join(f"{m.name} ({m.better} is better)" for m in problem.objectives)
+    limits = ", ".join(f"{m.name} {'≥' if m.better == 'higher' else '≤'} {t:g}" for m, t in problem.limits)
+    kind = "whole levels of fixed hierarchies" if point.recoding.levels is not None else "cuts of hierarchies"
+    shown = sum(1 for column in columns if column.kept)
+    hidden = sum(1 for column in columns if column.hidden and not column.kept)
+    between = len(columns) - shown - hidden
+    rule = problem.suppression
+    allowed = rule.allowed(problem.table.rows)
+    cap = "" if rule.rule in ("none", "below-k") else f" At most {rule.limit * 100:g}% of the rows may be suppressed."
+    if rule.limit >= 1 and cap:
+        cap = f" At most {several(allowed, 'row')} may be suppressed."
+    return (
+        (
+            f"The values of {several(len(columns), 'quasi-identifier')} are generalized by {kind}, the same for every "
+            f"row (global recoding): {shown} of them {'keeps its' if shown == 1 else 'keep their'} values, "
+            f"{between} {are(between)} generalized, {hidden} {are(hidden)} hidden."
+        ),
+        f"Rows that look alike on all of them form an equivalence class. {RULES[rule.rule]}{cap}",
+        f"The recoding was searched for with the objectives {objectives}"
+        + (f" and the limits {limits}." if limits else "; no further limits were set."),
+        "No value is invented, exchanged or perturbed: what the release says of a row is true.",
+    )
+
+
+def method(
+    point: Point, columns: Sequence[ColumnPart], summary: Summary, certificate: Mapping[str, Any] | None, secret: bool
+) -> Method:
+    """The method statement with parameters, versions and hashes."""
+    front = point.front
+    problem, provenance, table = front.problem, front.provenance, front.problem.table
+    rule = problem.suppression
+    parameters = [
+        ("objectives", ", ".join(front.names)),
+        ("limits", ", ".join(f"{m.name} = {t:g}" for m, t in problem.limits) or "none"),
+        ("suppression rule", rule.rule),
+        ("suppression limit", f"{rule.limit:g}" + (" (share of the rows)" if rule.limit < 1 else " rows")),
+        ("suppressed rows are", "masked" if summary.masked else "dropped"),
+        ("space", front.space.kind + (f", {front.space.size:,} recodings" if front.space.kind == "lattice" else "")),
+        ("method", provenance.method),
+        ("recodings counted", f"{provenance.evaluated:,}"),
+        ("seed", "none: the search uses no chance" if provenance.seed is None else str(provenance.seed)),
+        ("point of the front", str(point.id)),
+        ("missing values", table.missing),
+        ("loss denominators", f"{table.domain} values"),
+    ]
+    weights = {name: weight for name, weight in table.schema.weights.items() if weight != 1}
+    if weights:
+        parameters.append(("weights", ", ".join(f"{name} {weight:g}" for name, weight in weights.items())))
+    versions = [("kpareto", __version__), ("Python", platform.python_version()), ("numpy", np.__version__)]
+    hashes: list[tuple[str, str]] = []
+    open_part = (certificate or {}).get("public") or {}
+    closed = (certificate or {}).get("confidential") or {}
+    if open_part:
+        parameters += [
+            (f"release: {key}", _plain(value)) for key, value in sorted(open_part.get("handling", {}).items())
+        ]
+        hashes.append((RELEASED, str(open_part.get("release", {}).get("sha256") or "no file was written")))
+        versions.append(("engine of the rows", str(open_part.get("engine", ""))))
+    if closed and secret:
+        hashes.append(("public part of the certificate", str(closed.get("public_sha256"))))
+        hashes.append(("input", str(closed.get("input", {}).get("sha256"))))
+    guarded = [column for column in columns if not secret and column.withheld]
+    hashes += [(f"hierarchy of {c.name}", c.digest) for c in columns if c not in guarded]
+    return Method(statement(point, columns), proof(front), PAPERS, tuple(parameters), tuple(versions), tuple(hashes))
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {each}" for key, each in value.items()) or "none"
+    return str(value)

@@ -1,0 +1,259 @@
+"""From a job, or a front's JSON beside its job, to a report in a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+from kpareto.atomic import check_target, write_whole
+from kpareto.engines import in_form, open_source
+from kpareto.engines.form import form_from
+from kpareto.engines.questions import unique_rows
+from kpareto.errors import BadInput, BadJob, KparetoError, Unsafe
+from kpareto.faces.report.discretion import Discretion
+from kpareto.faces.report.html import html, template_html
+from kpareto.faces.report.make import context_of, make_report
+from kpareto.faces.report.markdown import markdown, template_markdown
+from kpareto.faces.report.regulator_form import with_rows
+from kpareto.faces.report.report import Report
+from kpareto.fronts.choose import choose_point, default_words, read_wish
+from kpareto.fronts.front import Front, Point
+from kpareto.fronts.json_file import front_data, load_front
+from kpareto.jobs.job import Job, load_job
+from kpareto.jobs.kept import recall_front
+from kpareto.jobs.release import handling_of, release_limits
+from kpareto.jobs.search import search_job
+from kpareto.releases.certificate import Certificate
+from kpareto.releases.papers import paper_files
+from kpareto.releases.release import Release
+from kpareto.releases.risk.attacks import attack
+from kpareto.releases.risk.tree_error import FOLDS, tree_error
+from kpareto.searches.other_models import tell_other_models
+from kpareto.strict import FileKind, anything, map_of, read_json
+from kpareto.tables.partition import Partition
+from kpareto.tables.spelling import spell_infinite
+from kpareto.tables.unique import UniqueRows
+from kpareto.verifier.counting import file_digest
+
+Form = Literal["html", "markdown", "json"]
+FORMS: Mapping[str, Form] = {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json"}
+MOST_VALUES = 30  # of a numeric target that a tree is asked to tell
+
+
+@dataclass(frozen=True, eq=False)
+class FrontFound:
+    """A chosen point, the job it comes from, and the words it was chosen by."""
+
+    job: Job
+    point: Point
+    words: str
+
+
+def write_report(  # noqa: PLR0913 (what is at hand is not made again)
+    source: str | PathLike[str],
+    target: str | PathLike[str],
+    *,
+    front: Front | None = None,
+    point: Point | None = None,
+    release: Release | None = None,
+    choose: str | None = None,
+    changes: Sequence[str] = (),
+    confidential: bool = False,
+) -> Path:
+    """Write the report of a job (or of a front's JSON beside its job) as .html, .md or .json.
+
+    ``choose`` names the point (``k=5``, ``knee``, ``id=17``); the job's choice otherwise. ``changes`` override the job,
+    such as ``search.seed=3``, as they did when its release was made. A front, a point or a release
+    that is at hand is not made again. A release and certificate that lie where the job writes them are used.
+    """
+    form = form_of(check_target(target))
+    finding = find(source, front=front, point=point, choose=choose, changes=changes)
+    write_whole(target, report_text(report_of(finding, release, confidential=confidential), form), private=confidential)
+    return Path(target)
+
+
+def write_template(  # noqa: PLR0913 (as above)
+    source: str | PathLike[str],
+    target: str | PathLike[str],
+    *,
+    front: Front | None = None,
+    point: Point | None = None,
+    release: Release | None = None,
+    choose: str | None = None,
+    changes: Sequence[str] = (),
+    confidential: bool = False,
+) -> Path:
+    """Write the anonymisation report alone, the form that regulators ask for, as .html or .md."""
+    form = form_of(check_target(target))
+    if form == "json":
+        raise BadJob(
+            f"The form is written as .html or .md, not as {Path(target).name!r}. The report's JSON holds it too."
+        )
+    finding = find(source, front=front, point=point, choose=choose, changes=changes)
+    report = report_of(finding, release, confidential=confidential)
+    write_whole(target, template_html(report) if form == "html" else template_markdown(report), private=confidential)
+    return Path(target)
+
+
+def form_of(target: Path) -> Form:
+    """HTML, Markdown or JSON, by the name of the file."""
+    if target.suffix.lower() not in FORMS:
+        raise BadJob(f"A report is written as .html, .md or .json, not as {target.name!r}. Give such a name.")
+    return FORMS[target.suffix.lower()]
+
+
+def report_text(report: Report, form: Form) -> str:
+    """The report as a text of this form."""
+    if form == "json":
+        return json.dumps(spell_infinite(report.to_dict()), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return html(report) if form == "html" else markdown(report)
+
+
+def find(
+    source: str | PathLike[str],
+    *,
+    job: str | PathLike[str] | None = None,
+    front: Front | None = None,
+    point: Point | None = None,
+    choose: str | None = None,
+    changes: Sequence[str] = (),
+) -> FrontFound:
+    """The chosen point of a job file, of the word adult, or of a front's JSON with its job (given, or beside it)."""
+    place = Path(source)
+    is_front = place.suffix.lower() == ".json"
+    if choose is not None:
+        read_wish(choose)  # words that are not understood are told before the search
+    known = load_job(str(_job_beside(place) if job is None else job) if is_front else str(source), changes)
+    if point is not None:
+        front = point.front
+    if front is None and is_front:
+        data = front_data(place)
+        named = tuple(str(each.get("name")) for each in data["objectives"])
+        front = load_front(data, replace(known, objectives=named).problem())
+    if front is None:
+        problem = known.problem()
+        front = recall_front(place, known, problem) or search_job(known, problem)
+    if len(front) == 0:
+        raise Unsafe("The front is empty: no recoding meets the limits, so there is nothing to report on. Relax them.")
+    words = choose or known.choose or default_words(front)
+    return FrontFound(known, point if point is not None else choose_point(front, words), words)
+
+
+def _job_beside(front: Path) -> Path:
+    """The job of a front's JSON: of the same name, called job.toml, or the only one in the folder."""
+    folder = front.parent
+    for place in (front.with_suffix(".toml"), folder / "job.toml"):
+        if place.is_file():
+            return place
+    others = sorted(folder.glob("*.toml")) if folder.is_dir() else []
+    if len(others) == 1:
+        return others[0]
+    raise BadInput(
+        f"The front {str(front)!r} has no job beside it, and its rows are needed for the report. "
+        f"Put the job file there as {front.with_suffix('.toml').name!r}, or report on the job itself."
+    )
+
+
+def report_of(
+    finding: FrontFound, release: Release | None = None, *, confidential: bool = False, date: str | None = None
+) -> Report:
+    """The report of a finding: attack tests run, and the release looked at where there is one."""
+    job, point = finding.job, finding.point
+    limits = release_limits(job, point)
+    how = handling_of(job)
+    context = replace(
+        context_of(point), limits=limits, representatives=tuple(n for n, form in how.shown.items() if form == "median")
+    )
+    certificate: Certificate | Mapping[str, Any] | None = None
+    if release is not None:
+        certificate = release.certificate
+        rows = release.path if release.path is not None else release.data
+        alone = release.unique or _unique_rows(rows, release.certificate.public)
+        context = replace(context, certificate=True, unique=alone)
+        if release.partition.table is point.table:  # of a sample, what was searched is reported on
+            context = replace(context, partition=release.partition)
+    else:
+        lying = _find_release(job, point)
+        if lying is not None:
+            certificate = lying[1]
+            context = replace(context, certificate=True, unique=_unique_rows(lying[0], lying[1]["public"]))
+    tests = attack(context.partition, limits, point.front.problem.suppression)
+    report = make_report(
+        point,
+        context,
+        certificate=certificate,
+        tests=tests,
+        choice=finding.words,
+        date=date,
+        confidential=confidential,
+    )
+    form = with_rows(report.template, point, report.columns, how.identifiers, plain_columns(job, point))
+    report = replace(report, template=form)
+    if Discretion(report.least, confidential).veils(context.partition):
+        return report  # trees and other models count the suppressed rows too, which are too few to be told
+    sentences = (*report.summary.sentences, *_compare(point, context.partition, report.least))
+    return replace(report, summary=replace(report.summary, sentences=sentences))
+
+
+def _compare(point: Point, partition: Partition, k: int) -> list[str]:
+    """What the recoding costs a decision tree, and what other models would keep; only what can be said."""
+    rows, share = point.front.problem.table, point.front.problem.suppression
+    allowed = 0.0 if share.rule == "none" else min(share.allowed(rows.rows) / rows.rows, 0.99)
+    other = tell_other_models(rows, k, allowed, point.front.space.kind, point.recoding.levels)
+    return [sentence for sentence in (use_sentence(partition), other) if sentence]
+
+
+def _unique_rows(rows: object, said: Mapping[str, Any]) -> UniqueRows:
+    """Rows of a release that are alone on all its columns; a file is read in the form that its certificate says."""
+    return unique_rows(in_form(rows, form_from(said["release"].get("form", {}))))
+
+
+def plain_columns(job: Job, point: Point) -> tuple[str, ...] | None:
+    """The columns that leave as they are, by name; None where the source is no longer there to be asked."""
+    schema = point.front.problem.table.schema
+    named = {*schema.quasi, *schema.sensitive, *schema.target, *schema.identifier, schema.person}
+    try:
+        with open_source(job.rows_source(), job.encoding) as source:
+            return tuple(name for name in source.columns if name not in named)
+    except (KparetoError, OSError):
+        return None
+
+
+def use_sentence(partition: Partition) -> str:
+    """What the recoding costs somebody who predicts the target (IY-12): a tree's error before and after.
+
+    Nothing where there is no target with two values, or where scikit-learn is not installed.
+    """
+    if not partition.table.targets or len(partition.table.targets[0].values) < 2 or find_spec("sklearn") is None:
+        return ""
+    if partition.table.targets[0].numbers is not None and len(partition.table.targets[0].values) > MOST_VALUES:
+        return ""  # a number to be estimated, not a class to be told
+    if partition.table.rows < FOLDS:
+        return ""  # too few rows to learn from some and ask about others
+    return tree_error(partition).sentence()
+
+
+def _find_release(job: Job, point: Point) -> tuple[Path, Mapping[str, Any]] | None:
+    """The release and certificate where the job writes them, if they are of this very point and unchanged."""
+    if job.target is None:
+        return None
+    place = job.path(job.target)
+    paper = paper_files(place)["certificate"]
+    if not place.is_file() or not paper.is_file():
+        return None
+    try:
+        said = read_json(paper, FileKind("The certificate", "Release again."), map_of(anything))
+        released, columns = said["public"]["release"], said["confidential"]["recoding"]["columns"]
+        same = released["sha256"] == file_digest(place) and columns == point.recoding.describe()
+        return (
+            (place, said)
+            if same and released["rows"] == int(point.partition.rows[point.partition.visible].sum())
+            else None
+        )
+    except (BadInput, OSError, KeyError, TypeError):
+        return None  # not ours, or of another release: the report does not need it

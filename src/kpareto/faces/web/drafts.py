@@ -1,0 +1,181 @@
+"""A job as the page edits it: plain data in the shape of the job file, checked by the same words as the file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from kpareto.engines import is_address
+from kpareto.errors import BadInput, BadJob, did_you_mean, shorten
+from kpareto.faces.web.guard import inside
+from kpareto.jobs.checks import default_rule
+from kpareto.jobs.inspect import Profile, job_text, toml_key, toml_value
+from kpareto.jobs.job import JOB_FILE, Job, parse_job
+from kpareto.strict import parse_toml
+from kpareto.tables.schema import DECIDE, Schema
+
+Draft = dict[str, Any]
+PARTS = ("data", "columns", "population", "suppression", "search", "limits", "release")
+WATCHED = 3600.0  # seconds that a search may take, by the estimate, before the page proposes a time to end at
+EDITED = "edited/"  # hierarchies changed on the page; they live in the session until the job is saved
+
+
+def propose_draft(profile: Profile, source: str) -> Draft:
+    """The draft that ``kpareto inspect`` would write as a job, but that a search of minutes has no time to end at.
+
+    Whoever watches a search sees how far it is and can stop it, so it goes on until nothing is missing.
+    """
+    draft = parse_toml(job_text(profile, source), JOB_FILE)
+    if profile.task.seconds <= WATCHED:
+        draft["search"].pop("seconds", None)
+    return {part: draft.get(part, {}) for part in PARTS}
+
+
+def adult_draft(profile: Profile) -> Draft:
+    """The embedded Adult table with the hierarchies and roles of its default preset."""
+    from kpareto.tables.adult import adult_schema
+
+    schema = adult_schema("default")
+    draft = propose_draft(profile, "adult")
+    draft["data"] = {"source": "adult", "preset": "default"}
+    draft["columns"] = {
+        each.facts.name: {"role": _adult_role(schema, each.facts.name, each.proposal.role)} for each in profile.columns
+    }
+    draft["search"] = {"method": "exact", "space": "lattice", "objectives": ["k", "glm"], "seed": 1}
+    draft["limits"] = {}
+    draft["suppression"] = {"rule": default_rule(()), "limit": 0.01}
+    draft["release"] = {"choose": "k=5", "target": "adult-anon.csv"}
+    return draft
+
+
+def _adult_role(schema: Schema, name: str, proposed: str) -> str:
+    if name in schema.quasi:
+        return "quasi-identifier"
+    if name in schema.sensitive:
+        return "sensitive"
+    return proposed if proposed in ("identifier", DECIDE) else "plain"
+
+
+def load_draft(text: str, name: str) -> Draft:
+    """The draft in a job file; what is wrong with the file is said as the command line says it."""
+    parse_job(text, Path(), name)
+    raw = parse_toml(text, JOB_FILE, name)
+    return {part: raw.get(part, {}) for part in PARTS}
+
+
+def check_draft(message: object) -> Draft:
+    """A draft as the page sends it: the parts of a job and nothing else."""
+    if not isinstance(message, dict) or not all(isinstance(message.get(part, {}), dict) for part in PARTS):
+        raise BadJob("What was sent is no job: it needs the parts " + ", ".join(PARTS) + ".")
+    draft = {part: _without_empty(message.get(part, {})) for part in PARTS}
+    draft["columns"] = {name: _without_empty(column) for name, column in draft["columns"].items()}
+    return draft
+
+
+def _without_empty(part: object) -> Any:
+    return {key: value for key, value in part.items() if value is not None} if isinstance(part, dict) else part
+
+
+def check_columns(draft: Draft, there: Collection[str]) -> None:
+    """Raise where a draft names columns that the table does not have, so that no role lands on another table."""
+    unknown = [name for name in draft["columns"] if name not in there]
+    if unknown:
+        raise BadJob(
+            f"The table has no column {', '.join(repr(name) for name in unknown[:5])}. "
+            f"{did_you_mean(unknown[0], there)}Its columns are: {shorten(list(there))}."
+        )
+
+
+def draft_text(draft: Draft, note: str = "Made with kpareto serve.") -> str:
+    """The draft as a job file."""
+    lines = [f"# {note}"]
+    for part in PARTS:
+        if part == "columns":
+            for name, column in draft["columns"].items():
+                lines += ["", f"[columns.{toml_key(name)}]"]
+                lines += [f"{toml_key(key)} = {toml_value(value)}" for key, value in column.items()]
+        elif draft[part]:
+            lines += ["", f"[{part}]"]
+            lines += [f"{toml_key(key)} = {toml_value(value)}" for key, value in draft[part].items()]
+    return "\n".join([*lines, ""])
+
+
+def draft_job(draft: Draft, folder: Path, edited: Path, working: Path | None = None) -> Job:
+    """The job of a draft; no file outside the folder (or the session's own edits) is ever named by it.
+
+    The table of a population lies in the working folder, where that is another one than the folder of the data.
+    """
+    job = parse_job(draft_text(draft), folder, "the job")
+    if not job.embedded:
+        inside(folder, job.source)
+    if job.everybody is not None and job.everybody.source is not None:
+        place = _place_people(job.everybody.source, working or folder)
+        job = replace(job, everybody=replace(job.everybody, source=str(place)))
+    columns = {}
+    for name, column in job.columns.items():
+        source = column.hierarchy
+        if isinstance(source, str) and source.startswith(EDITED):
+            source = str(inside(edited, source.removeprefix(EDITED)))
+        else:
+            for file in named_files(source):
+                inside(folder, file)
+            if isinstance(source, Mapping) and isinstance(source.get("file"), str):
+                source = {**source, "file": str(inside(folder, source["file"]))}
+        columns[name] = replace(column, hierarchy=source)
+    return replace(job, columns=columns)
+
+
+def draft_print(draft: Draft, folder: Path, edited: Path, working: Path) -> str:
+    """A digest of all that a search goes by: what the job says but for its release, and what its files hold.
+
+    Hierarchies count by their content, however their files are called; the rows by the size and the age of their file.
+    """
+    parts = [draft_text({**draft, "release": {}})]
+    for column in draft["columns"].values():
+        source = column.get("hierarchy") if isinstance(column, dict) else None
+        if isinstance(source, str) and source.startswith(EDITED):
+            parts.append(_content(inside(edited, source.removeprefix(EDITED))))
+        elif source is not None:
+            parts += [_content(inside(folder, file)) for file in named_files(source)]
+    for place, name in ((folder, draft["data"].get("source")), (working, draft["population"].get("source"))):
+        file = inside(place, str(name)) if name and not is_address(str(name)) else None
+        if file is not None and file.exists():
+            about = file.stat()
+            parts.append(f"{about.st_size} {about.st_mtime_ns}")
+    return sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _content(file: Path) -> str:
+    return sha256(file.read_bytes()).hexdigest() if file.is_file() else "none"
+
+
+def edited_files(draft: Draft) -> list[str]:
+    """The names of the edited hierarchies that a draft goes by."""
+    sources = (column.get("hierarchy") for column in draft["columns"].values() if isinstance(column, dict))
+    return [source.removeprefix(EDITED) for source in sources if isinstance(source, str) and source.startswith(EDITED)]
+
+
+def _place_people(source: str, folder: Path) -> Path:
+    """The file of a population in the folder; neither a database nor a file elsewhere is read for a page."""
+    if is_address(source):
+        raise BadJob(
+            "The population of this job is in a database, which the page does not read. Choose a file of the working "
+            "folder, or run the job on the command line."
+        )
+    place = inside(folder, source)
+    if not place.exists():
+        raise BadJob(f"There is no file {source!r} with the population in the working folder. Put it there first.")
+    return place
+
+
+def named_files(source: object) -> Iterator[str]:
+    """The files a hierarchy of a job names."""
+    if isinstance(source, str):
+        if "\n" in source or source.lstrip().startswith("{"):
+            raise BadInput("A hierarchy in a job is a file name or an inline rule, not the text of a file.")
+        yield source
+    elif isinstance(source, Mapping) and "file" in source:
+        yield str(source["file"])

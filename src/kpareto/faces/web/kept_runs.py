@@ -1,0 +1,218 @@
+"""Runs that outlive the server: each with its job, its hierarchies, its front and its time, in a hidden folder.
+
+They lie in the working folder, or where that cannot be written in the user's data folder, readable by their owner
+alone. The rows of a table are never among them: a run is opened again over the table it was made of.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kpareto.atomic import whole, write_whole
+from kpareto.errors import BadInput
+from kpareto.faces.web.drafts import Draft, edited_files
+from kpareto.faces.web.guard import inside
+from kpareto.fronts.front import Front
+from kpareto.fronts.json_file import FRONT, brief_front, front_data, load_front
+from kpareto.fronts.problem import Problem
+from kpareto.strict import FileKind, anything, check_shape, map_of, number, read_arrays, read_json, record, text, truth
+from kpareto.tables.spelling import spell_infinite
+
+HIDDEN = ".kpareto"
+RECORD = "run.json"
+RUN = FileKind("The kept run", "Delete it on the page, and search again.")
+CLOUD = FileKind("The picture of the kept run", "Delete the run on the page, and search again.")
+LONGEST_NAME = 80
+_SHAPE = record(
+    {
+        "id": text,
+        "name": text,
+        "began": number(0),
+        "phase": text,
+        "source": text,
+        "uploaded": truth,
+        "data": text,
+        "owner": text,
+        "content": text,
+        "draft": map_of(map_of(anything)),
+        "status": map_of(anything),
+    }
+)
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What is known of a run without its table."""
+
+    id: str
+    name: str  # as people call it
+    began: float  # seconds since 1970
+    phase: str  # running, done, stopped
+    source: str  # the table, as its job names it
+    uploaded: bool
+    data: str  # digest of an uploaded table; empty for one of the folder
+    owner: str  # digest of the session that made it
+    content: str  # digest of all that the search went by
+    draft: Draft
+    status: Mapping[str, Any]  # method, objectives, points, seconds, sentence
+
+    def to_dict(self) -> dict[str, Any]:
+        """As its file has it."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+def owner_of(session: str) -> str:
+    """What stands for a session in a file; the session itself is a key, and is written nowhere."""
+    return sha256(session.encode()).hexdigest()[:32]
+
+
+def runs_folder(working: Path) -> Path:
+    """Where runs over a working folder are kept: in it, or in the user's data folder where it cannot be written."""
+    if os.access(working, os.W_OK):
+        return working / HIDDEN
+    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return data / "kpareto" / sha256(str(working).encode()).hexdigest()[:16]
+
+
+def keep_job(folder: Path, draft: Draft, edits: Path, record_file: str, data: Mapping[str, Any]) -> None:
+    """Write a record with the edited hierarchies of its draft beside it, for its owner alone."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for name in edited_files(draft):
+        target = inside(folder, name)
+        if not target.exists():
+            write_whole(target, inside(edits, name).read_text(encoding="utf-8"), private=True)
+    write_whole(folder / record_file, json.dumps(data, ensure_ascii=False) + "\n", private=True)
+
+
+def take_edits(folder: Path, draft: Draft, edits: Path) -> None:
+    """Bring the edited hierarchies of a kept draft back."""
+    for name in edited_files(draft):
+        shutil.copyfile(inside(folder, name), inside(edits, name))
+
+
+class KeptRuns:
+    """The runs over one working folder."""
+
+    def __init__(self, working: Path) -> None:
+        self.root = runs_folder(working)
+
+    def folder(self, run: str) -> Path:
+        """The folder of a run."""
+        if not re.fullmatch(r"[0-9a-f]{16}", run):
+            raise BadInput(f"There is no run {run!r}. Choose one from the list.")
+        return self.root / "runs" / run
+
+    def keep(self, run: RunRecord, edits: Path, front: Front | None) -> None:
+        """Write a run; the front first, so that a run that says it has one has it."""
+        folder = self.folder(run.id)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if front is not None and len(front):
+            words = json.dumps(spell_infinite(brief_front(front)), ensure_ascii=False, allow_nan=False)
+            write_whole(folder / "front.json", words + "\n", private=True)
+            cloud = np.zeros((0, len(front.names))) if front.cloud is None else front.cloud
+            floors = np.zeros((0, len(front.names))) if front.floors is None else front.floors
+            with whole(folder / "cloud.npz", private=True) as part, part.open("wb") as file:
+                np.savez(file, allow_pickle=False, cloud=cloud, floors=floors)
+        keep_job(folder, run.draft, edits, RECORD, run.to_dict())
+
+    def get(self, run: str) -> RunRecord:
+        """A run by its id."""
+        file = self.folder(run) / RECORD
+        if not file.is_file():
+            raise BadInput(f"There is no run {run!r}. It may have been deleted; load the list again.")
+        data = check_shape(read_json(file, RUN, anything), RUN, _SHAPE, file)
+        return RunRecord(**{name: data[name] for name in RunRecord.__dataclass_fields__})
+
+    def all(self) -> list[RunRecord]:
+        """Every run that can be read, the youngest first."""
+        runs = []
+        for folder in (self.root / "runs").glob("*"):
+            with suppress(BadInput):  # a damaged one is no reason to hide the others
+                runs.append(self.get(folder.name))
+        return sorted(runs, key=lambda run: (-run.began, run.id))
+
+    def visible(self, owner: str, data: str) -> list[RunRecord]:
+        """The runs that a session may see: over tables of the folder, its own, and over the table it has uploaded."""
+        return [run for run in self.all() if not run.uploaded or run.owner == owner or (data and run.data == data)]
+
+    def rename(self, run: str, name: str) -> RunRecord:
+        """Another name for a run."""
+        wanted = " ".join(name.split())
+        if not 0 < len(wanted) <= LONGEST_NAME:
+            raise BadInput(f"A run needs a name of 1 to {LONGEST_NAME} letters, and {len(wanted)} were given.")
+        renamed = replace(self.get(run), name=wanted)
+        write_whole(self.folder(run) / RECORD, json.dumps(renamed.to_dict(), ensure_ascii=False) + "\n", private=True)
+        return renamed
+
+    def delete(self, run: str) -> None:
+        """Remove a run for good."""
+        shutil.rmtree(self.folder(run), ignore_errors=True)
+
+    def checkpoint(self, run: str) -> Path:
+        """Where a search keeps what it knows."""
+        folder = self.folder(run)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return folder / "checkpoint.npz"
+
+    def points(self, run: str) -> dict[str, Any]:
+        """The numbers of a run's front, for a picture; its table is not needed."""
+        data = front_data(self.folder(run) / "front.json")
+        names = [each["name"] for each in data["objectives"]]
+        return {
+            "objectives": [{"name": each["name"], "better": each["better"]} for each in data["objectives"]],
+            "values": [[_plain(point["values"][name]) for name in names] for point in data["points"]],
+            "complete": data["search"]["complete"],
+        }
+
+    def load(self, run: str, problem: Problem) -> Front | None:
+        """The front of a run, each point counted again over its table; None where it has found none."""
+        folder = self.folder(run)
+        if not (folder / "front.json").is_file():
+            return None
+        front = load_front(read_json(folder / "front.json", FRONT, anything), problem)
+        if not (folder / "cloud.npz").is_file():
+            return front
+        arrays = read_arrays(folder / "cloud.npz", CLOUD)
+        cloud, floors = arrays.get("cloud"), arrays.get("floors")
+        shape = front.numbers.values.shape
+        if cloud is None or floors is None or cloud.ndim != 2 or cloud.shape[1] != shape[1]:
+            return front
+        return replace(front, cloud=cloud, floors=floors if floors.shape == shape else None)
+
+    # -- what a session was working on ---------------------------------------------------------------------------
+
+    def desk(self, owner: str) -> Path:
+        """Where the job that a session was working on is kept."""
+        return self.root / "sessions" / owner
+
+    def desk_record(self, owner: str) -> Mapping[str, Any] | None:
+        """What a session of an earlier server was working on, if that is known."""
+        file = self.desk(owner) / "session.json"
+        if not file.is_file():
+            return None
+        try:
+            data = read_json(file, RUN, anything)
+        except BadInput:
+            return None
+        return data if isinstance(data, dict) and isinstance(data.get("draft"), dict) else None
+
+
+def _plain(value: Any) -> float | None:
+    return None if isinstance(value, str) else float(value)
+
+
+def now() -> float:
+    """The time, as runs have it."""
+    return round(time.time(), 3)

@@ -1,0 +1,172 @@
+"""What leaves the house through the page: limits checked, warnings, release, papers, report; and verifying."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from kpareto.atomic import write_whole
+from kpareto.errors import BadJob, KparetoError, Progress
+from kpareto.faces.report import context_of, html, make_report
+from kpareto.faces.web.drafts import EDITED, Draft, draft_text
+from kpareto.faces.web.guard import inside, plain_name
+from kpareto.faces.web.turns import Work
+from kpareto.faces.web.wording import for_page, warnings_for_page
+from kpareto.fronts.front import Front
+from kpareto.jobs.job import Job
+from kpareto.jobs.release import Checked, check_release, choosing, release_job
+from kpareto.verifier import verify
+
+TRYING = ("Recoding the rows for a trial", "Counting what the trial gives away")
+RELEASING = (
+    "Writing the rows",
+    "Reading them again, counting, certifying",
+    "Writing the public report",
+    "Writing the confidential report",
+)
+REPORTING = ("Recoding the classes of the point", "Counting for the report", "Writing the report")
+
+
+def _telling(piece: Work, steps: tuple[str, ...]) -> Progress:
+    """Tell how far the rows are written; when all are, the next step begins, which cannot be counted."""
+    piece.begin(steps[0], 0, len(steps))
+
+    def tell(done: int, total: int) -> None:
+        if total and done >= total:
+            piece.begin(steps[1], 1, len(steps))
+        else:
+            piece(done, total)
+
+    return tell
+
+
+def check(job: Job, front: Front, place: int, known: dict[int, Checked], piece: Work | None = None) -> dict[str, Any]:
+    """Each limit beside what the point has, and every warning that applies, before anything is written."""
+    point = front[place]
+    if point.id not in known:
+        tell = _telling(piece or Work(), TRYING)
+        known[point.id] = check_release(choosing(job, point), point, tell)
+    checked = known[point.id]
+    return {
+        "point": {"id": point.id, "values": point.values, "suppressed": checked.suppressed},
+        "limits": [asdict(limit) for limit in checked.limits],
+        "met": checked.met,
+        "warnings": warnings_for_page(each.to_dict() for each in checked.warnings),
+    }
+
+
+def signing_job(job: Job, sign: str | None, folder: Path) -> Job:
+    """The job as the server signs it: with its own key, or with one the job names in the working folder."""
+    named = job.release.get("sign")
+    if sign is None and named is None:
+        return job
+    if sign is None:
+        sign = str(inside(folder, str(named)))  # a page reads nothing outside it
+    return replace(job, release={**job.release, "sign": sign})
+
+
+def formula_job(job: Job, formulas: object) -> Job:
+    """The job with what the page says about cells that a spreadsheet would run; nothing said leaves it as it is."""
+    if formulas is None:
+        return job
+    if formulas not in ("report", "neutralise"):
+        raise BadJob(f"Cells that begin like a formula are to be {formulas!r}. Give report or neutralise.")
+    return replace(job, release={**job.release, "formulas": formulas})
+
+
+def release_point(job: Job, front: Front, place: int, target: Path, piece: Work | None = None) -> dict[str, Any]:
+    """Release a point into a file: rows, both certificates, recoding, both reports; verified before it is there."""
+    point, work = front[place], piece or Work()
+    released = release_job(choosing(job, point), front, target, _telling(work, RELEASING))
+    context = replace(context_of(point), unique=released.release.unique, certificate=True)
+    files = released.to_dict()["files"]
+    for step, (word, secret) in enumerate((("report", False), ("report.confidential", True)), len(RELEASING) - 2):
+        work.begin(RELEASING[step], step, len(RELEASING))
+        report = make_report(
+            point, context, certificate=released.release.certificate, choice=f"point {point.id}", confidential=secret
+        )
+        files[word] = target.with_name(f"{target.stem}.{word}.html")
+        write_whole(files[word], html(report), private=secret)
+    told = released.to_dict()
+    return told | {
+        "remarks": [for_page(remark) for remark in told["remarks"]],
+        "warnings": warnings_for_page(told["warnings"]),
+        "files": {word: Path(file).name for word, file in files.items()},
+    }
+
+
+def report_page(front: Front, place: int, piece: Work, *, confidential: bool) -> str:
+    """The report of a point as a page, before anything is released."""
+    piece.begin(REPORTING[0], 0, len(REPORTING))
+    point = front[place]
+    context = context_of(point)
+    piece.begin(REPORTING[1], 1, len(REPORTING))
+    report = make_report(point, context, choice=f"point {place}", confidential=confidential)
+    piece.begin(REPORTING[2], 2, len(REPORTING))
+    return html(report)
+
+
+def is_verified(path: Path, certificate: Path) -> dict[str, Any]:
+    """Whether a released file holds what its certificate claims; if not, the sentence of the verifier."""
+    try:
+        verified = verify(path, certificate)
+    except KparetoError as error:
+        return {"holds": False, "sentence": str(error)}
+    numbers = ", ".join(f"{name} = {value:g}" for name, value in verified.numbers.items())
+    sentence = f"{path.name} holds what its certificate claims: {verified.rows:,} rows in {verified.classes:,} classes"
+    return {
+        "holds": True,
+        "sentence": f"{sentence}; {numbers}. {verified.proves}",
+        "rows": verified.rows,
+        "classes": verified.classes,
+        "numbers": dict(verified.numbers),
+        "unchecked": list(verified.unchecked),
+        "files": list(verified.files),
+    }
+
+
+def write_job_files(draft: Draft, edits: Path, stem: str) -> dict[str, str]:
+    """The files of a job: itself, and a file for each hierarchy that was edited on the page."""
+    files: dict[str, str] = {}
+    columns = {}
+    for name, column in draft["columns"].items():
+        source = column.get("hierarchy")
+        if isinstance(source, str) and source.startswith(EDITED):
+            file = f"{stem}-{plain_name(name, 'column')}.csv"
+            files[file] = inside(edits, source.removeprefix(EDITED)).read_text(encoding="utf-8")
+            column = {**column, "hierarchy": file}
+        columns[name] = column
+    return {f"{stem}.toml": draft_text({**draft, "columns": columns}), **files}
+
+
+def job_files_there(draft: Draft, edits: Path, folder: Path, name: str) -> list[str]:
+    """The files that saving a job would write over."""
+    files = write_job_files(draft, edits, name.removesuffix(".toml"))
+    return [file for file in files if plain_name(file, "") == file and inside(folder, file).exists()]
+
+
+def save_job(draft: Draft, edits: Path, folder: Path, name: str) -> list[str]:
+    """Write a job into the working folder, with its hierarchies beside it; the names of the files."""
+    job_file = name if name.endswith(".toml") else f"{name}.toml"
+    if plain_name(job_file, "") != job_file:
+        raise BadJob(f"{name!r} is no plain file name. Use letters, digits, - and _, such as job.toml.")
+    files = write_job_files(draft, edits, job_file.removesuffix(".toml"))
+    for file, text in files.items():
+        write_whole(inside(folder, file), text)
+    return list(files)
+
+
+def job_archive(draft: Draft, edits: Path, stem: str, target: Path) -> Path:
+    """The job as one file to download: the job file, or an archive where hierarchies were edited."""
+    files = write_job_files(draft, edits, stem)
+    if len(files) == 1:
+        ((name, text),) = files.items()
+        write_whole(target / name, text)
+        return target / name
+    place = target / f"{stem}.zip"
+    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return place

@@ -1,0 +1,266 @@
+"""A search in a thread of its own: what it has done, how fast, the front so far; it can be stopped and go on."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kpareto.errors import BadInput, BadJob, Interrupted, KparetoError, Stopped
+from kpareto.faces.web.kept_runs import KeptRuns, RunRecord
+from kpareto.faces.web.wording import for_page
+from kpareto.fronts.compilations import COMPILATIONS
+from kpareto.fronts.dominance import non_dominated
+from kpareto.fronts.front import Front
+from kpareto.fronts.hearing import Hearing, hearing, pause
+from kpareto.fronts.numbers import Numbers, join
+from kpareto.fronts.problem import Problem
+from kpareto.jobs.job import Job
+from kpareto.jobs.nearest import say_nearest
+from kpareto.jobs.release import Checked
+from kpareto.jobs.search import plan_of, search_job
+from kpareto.searches.checkpoint import Cancelled
+
+RUNNING = ("reading", "looking", "searching")
+PATIENCE = 0.7  # seconds in which a search that is stopped may end its step before it is left behind
+SHOWN = 2000  # points of a growing front that are sent
+
+
+@dataclass(eq=False)
+class Searching:
+    """One run of a job's search, in the background."""
+
+    job: Job
+    checkpoint: Path
+    id: str = ""
+    content: str = ""  # digest of the job and its hierarchies, to tell whether they have changed since
+    keep: Callable[[], None] | None = None  # writes the run, when it begins and when it ends
+    checked: dict[int, Checked] = field(default_factory=dict)  # point -> what its release would be
+    phase: str = "waiting"  # waiting, reading, looking, searching, stopped, done, failed
+    done: int = 0
+    total: int = 0  # 0 where nobody knows before the end
+    sentence: str = ""
+    front: Front | None = None
+    version: int = 0  # grows with every change, so that watchers know there is news
+    began: float = 0.0
+    seconds: float = 0.0
+    names: tuple[str, ...] = ()
+    _best: Numbers | None = None
+    _problem: Problem | None = None
+    looked: int = 0  # recodings met before the search proper
+    _hearing: Hearing = field(default_factory=Hearing)
+    _first: tuple[float, int, float] | None = None  # at the first report: when, what was done, seconds compiled
+    _thread: threading.Thread | None = None
+    _left: bool = False  # the person has gone on while a step was ending
+    _kept_points: int = 0
+    _kept_in: KeptRuns | None = None
+    _loading: threading.Lock = field(default_factory=threading.Lock)
+    _ending: threading.Lock = field(default_factory=threading.Lock)
+
+    def start(self) -> None:
+        """Begin, or go on where it was stopped."""
+        if self.running:
+            return
+        if self._thread is not None:
+            self._thread.join(PATIENCE)  # it may be keeping what it has found
+        if self._thread is not None and self._thread.is_alive():
+            raise BadJob("The step that was under way when you stopped is still ending. Try again in a moment.")
+        self._hearing = Hearing(self._look)
+        self.phase, self.sentence, self.began = "reading", "", time.monotonic()
+        self.looked, self._first, self._left = 0, None, False
+        self.version += 1
+        self._thread = threading.Thread(target=self._work, name="kpareto-search", daemon=True)
+        self._thread.start()
+
+    def cancel(self) -> None:
+        """Stop: the loops under way are halted, and a step that cannot be is left to end by itself."""
+        self._hearing.stop()
+        if self.running:
+            later = threading.Timer(PATIENCE, self._leave_behind, [self._thread])
+            later.daemon = True
+            later.start()
+
+    def _leave_behind(self, thread: threading.Thread | None) -> None:
+        """The person goes on; what the step under way has found is taken when it ends."""
+        with self._ending:
+            if thread is self._thread and self.running:
+                self.seconds = time.monotonic() - self.began
+                self.phase, self._left = "stopped", True
+                self.sentence = "Stopped. The step under way ends in the background, and then shows its points."
+                self.version += 1
+
+    @property
+    def has_points(self) -> bool:
+        """Whether there is a front to explore, in memory or kept."""
+        return self._kept_points > 0 if self.front is None else len(self.front) > 0
+
+    @property
+    def ran_out(self) -> bool:
+        """Whether its time was up before it was complete: only then what it knows is kept after its end."""
+        return self.phase == "done" and self.checkpoint.is_file()
+
+    def follow_on(self, other: Searching) -> None:
+        """Stand on the rows that another search of the same table has read."""
+        self._problem = other._problem
+
+    def recall(self, kept: KeptRuns, record: RunRecord) -> None:
+        """Stand where a kept run ended; its front is read when somebody asks for it."""
+        status = record.status
+        self.phase = "done" if record.phase == "done" else "stopped"
+        self.sentence = str(status.get("sentence", ""))
+        if record.phase == "running":
+            self.sentence = "The server ended while this search ran. It can go on where it was."
+        self.done, self.total = int(status.get("done", 0)), int(status.get("total", 0))
+        self.seconds, self.names = float(status.get("seconds", 0.0)), tuple(status.get("names", ()))
+        self._kept_points = int(status.get("points", 0)) if (kept.folder(self.id) / "front.json").is_file() else 0
+        self._kept_in = kept
+        self.version += 1
+
+    def load(self) -> Front | None:
+        """The front, read from its file where it is not in memory."""
+        with self._loading:
+            if self.front is None and self._kept_in is not None and self._kept_points:
+                self._problem = self._problem or self.job.problem()
+                self.front = self._kept_in.load(self.id, self._problem)
+            return self.front
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Until the thread has ended."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    @property
+    def running(self) -> bool:
+        """Whether the thread is at work."""
+        return self._thread is not None and self._thread.is_alive() and self.phase in RUNNING
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more is to come: what was found is kept too, or is left to the background."""
+        return not self.running and (self._left or self._thread is None or not self._thread.is_alive())
+
+    def _work(self) -> None:
+        try:
+            with hearing(self._hearing):
+                self._search()
+        except Stopped:
+            self._end("stopped", "Stopped before anything was counted. It can begin again.")
+        except Interrupted as error:
+            self._end("stopped", str(error))
+        except KparetoError as error:
+            self._end("failed", str(error))
+        except MemoryError:
+            self._end("failed", "The search needs more memory than there is. Take fewer columns or coarser levels.")
+        except Exception as error:  # noqa: BLE001 (a thread must not die in silence: the page shows the sentence)
+            traceback.print_exc()
+            self._end("failed", f"The search failed inside kpareto ({type(error).__name__}: {error}).")
+
+    def _search(self) -> None:
+        plan_of(self.job)  # a job that cannot run is told before its rows are read
+        problem = self._problem or self.job.problem(progress=lambda _, __: pause())
+        self._problem = problem
+        self.names = tuple(measure.name for measure in problem.objectives)
+        self.phase, self.began, self._best = "searching", time.monotonic(), None
+        self._keep()
+        self.version += 1
+        try:
+            self.front = search_job(self.job, problem, self._report, self.checkpoint, self._see)
+        except Cancelled as cancelled:
+            self.front = cancelled.front
+            points = len(cancelled.front)
+            self._end("stopped", f"Stopped after {self.done:,} recodings with {points:,} points. It can go on.")
+            return
+        if len(self.front) == 0:
+            self._end("failed", say_nearest(problem))
+        else:
+            self._end("done", "")
+
+    def _end(self, phase: str, sentence: str) -> None:
+        with self._ending:
+            if self.phase in RUNNING:
+                self.seconds = time.monotonic() - self.began
+            self.phase, self.sentence = phase, sentence
+        self._keep()
+        self.version += 1
+
+    def _look(self, numbers: Numbers) -> None:
+        """What is met before the search proper: shown, and counted apart."""
+        if self.phase == "searching":
+            self.phase = "looking"
+        self.looked += len(np.unique(numbers.which))
+        self._see(numbers)
+        self.version += 1
+
+    def _keep(self) -> None:
+        """Write the run; where that cannot be, the front stays in memory, and the page says so."""
+        try:
+            if self.keep is not None:
+                self.keep()
+        except (OSError, BadInput) as error:
+            self.sentence = f"{self.sentence} The run could not be kept on disk: {error}".strip()
+
+    def _see(self, numbers: Numbers) -> None:
+        """Put what was just counted into the front so far: one recoding for each trade-off, however many have it."""
+        fresh = numbers.take(np.flatnonzero(numbers.feasible))
+        both = fresh if self._best is None else join([self._best, fresh], numbers.keys.shape[1])
+        self._best = both.take(non_dominated(both.keys, "one"))
+
+    def _report(self, done: int, total: int) -> None:
+        self.done, self.total = done, total
+        if self.phase == "looking":
+            self.phase = "searching"
+        if self._first is None:
+            self._first = (time.monotonic(), done, COMPILATIONS.seconds)
+        self.version += 1
+        if self._hearing.stopped.is_set() and (done < total or total == 0):
+            raise Stopped
+
+    @property
+    def shown_phase(self) -> str:
+        """The phase, or ``preparing`` while numba compiles the loops that it needs."""
+        return "preparing" if self.running and COMPILATIONS.under_way else self.phase
+
+    def _rate(self, now: float) -> float:
+        """Recodings per second since the first report; neither the start nor compiling counts."""
+        if self._first is None:
+            return 0.0
+        when, done, compiled = self._first
+        seconds = now - when - (COMPILATIONS.seconds - compiled)
+        return (self.done - done) / seconds if seconds > 0 and self.done > done else 0.0
+
+    def status(self) -> dict[str, Any]:
+        """What the page shows while it waits: numbers, rate, time that remains, the front so far."""
+        seconds = time.monotonic() - self.began if self.running else self.seconds
+        rate = self._rate(self.began + seconds)
+        left = (self.total - self.done) / rate if rate > 0 and self.running and self.total else None
+        best = self._best
+        values = [] if best is None else best.values[: len(best.values) : max(1, len(best.values) // SHOWN)].tolist()
+        if self.front is None:
+            points = different = max(0 if best is None else len(best.values), self._kept_points)
+        else:
+            points, different = len(self.front), len(np.unique(self.front.numbers.keys, axis=0))
+        return {
+            "phase": self.shown_phase,
+            "looked": self.looked,
+            "done": self.done,
+            "total": self.total,
+            "rate": rate,
+            "remaining": left,
+            "seconds": seconds,
+            "sentence": for_page(self.sentence),
+            "names": list(self.names),
+            "method": self.job.method,
+            "points": points,
+            "different": different,  # recodings with the same numbers are one trade-off
+            "complete": self.front is not None and self.front.provenance.complete,
+            "ran_out": self.ran_out,
+            "run": self.id,
+            "values": values if self.running or self.phase == "stopped" else [],
+            "version": self.version,
+        }

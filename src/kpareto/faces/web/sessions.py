@@ -1,0 +1,449 @@
+"""What the server remembers for one browser: its data, job, search, front and files; nothing is shared between two."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import Any
+
+from kpareto.engines.admission import Admission
+from kpareto.engines.form import data_endings
+from kpareto.engines.read import read_drawn
+from kpareto.engines.wishes import Wish
+from kpareto.errors import BadInput, BadJob, Progress
+from kpareto.faces.web.comparing import ModelRun
+from kpareto.faces.web.drafts import (
+    EDITED,
+    Draft,
+    adult_draft,
+    check_columns,
+    check_draft,
+    draft_job,
+    draft_print,
+    load_draft,
+    propose_draft,
+)
+from kpareto.faces.web.edits import edit, hierarchy_view
+from kpareto.faces.web.guard import inside, plain_name
+from kpareto.faces.web.kept_runs import KeptRuns, RunRecord, keep_job, owner_of
+from kpareto.faces.web.searching import Searching
+from kpareto.faces.web.shelves import Shelf
+from kpareto.faces.web.turns import Turns
+from kpareto.jobs.inspect import Profile, inspect
+from kpareto.jobs.job import Job
+from kpareto.jobs.people import draw_table
+from kpareto.tables.hierarchies import to_text
+from kpareto.tables.hierarchy import Hierarchy
+from kpareto.tables.table import Table
+
+MOST = 40  # sessions; the one that was idle longest goes
+DATA_ENDS = data_endings()
+
+
+class LateWrite(BadInput):
+    """A change of a job that has changed in the meantime."""
+
+
+class SessionOver(BadInput):
+    """A session that this server does not know."""
+
+
+@dataclass(eq=False)
+class Session:
+    """One person's work."""
+
+    id: str
+    folder: Path  # the working folder
+    own: Path  # a folder of this session alone, removed with it
+    kept: KeptRuns
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    turns: Turns = field(default_factory=Turns)
+    reports: dict[tuple[int, int, bool], str] = field(default_factory=dict)  # front, point, confidential -> page
+    used: float = field(default_factory=time.monotonic)
+    data_folder: Path = field(default_factory=Path)  # where the data lies: the working folder, or the uploads
+    uploaded: bool = False
+    profile: Profile | None = None
+    draft: Draft | None = None
+    revision: int = 0  # grows with every change of the draft, so that a late one is noticed
+    data: str = ""  # digest of the uploaded table; empty for one of the folder
+    attempt: Searching | None = None  # the search that was started last
+    explored: Searching | None = None  # the one before, as long as the last has no front
+    view: dict[str, Any] = field(default_factory=dict)  # what the page shows: tab, axes, chosen point, pins
+    released: dict[str, Any] | None = None
+    models: ModelRun | None = None  # recoding models compared over the table of the search
+    shelf: Shelf = field(default_factory=Shelf)  # hierarchies that were brought, built or edited
+    _tables: dict[str, Table] = field(default_factory=dict)
+
+    # -- data ----------------------------------------------------------------------------------------------------
+
+    def open_data(self, name: str, encoding: str = "utf-8", report: Progress | None = None) -> None:
+        """Look at a file of the working folder, or at the embedded Adult table; nothing changes before the report."""
+        if name == "adult":
+            from kpareto.tables.adult import adult
+
+            profile = inspect(adult("train"))
+            tell(report)
+            self.start_with(self.folder, adult_draft(profile), profile)
+            return
+        place = inside(self.folder, name)
+        profile = inspect(place, encoding=encoding)
+        tell(report)
+        self.start_with(self.folder, propose_draft(profile, name), profile)
+
+    def open_upload(self, name: str, encoding: str = "utf-8", report: Progress | None = None) -> None:
+        """Look at a file that was dropped on the page; the one that was dropped before goes."""
+        place = inside(self.uploads, name)
+        profile = inspect(place, encoding=encoding)
+        with place.open("rb") as file:
+            digest = file_digest(file, "sha256").hexdigest()
+        tell(report)
+        for other in self.uploads.iterdir():
+            if other != place:
+                other.unlink(missing_ok=True)
+        self.start_with(self.uploads, propose_draft(profile, name), profile, digest)
+
+    def open_job(self, text: str, name: str, report: Progress | None = None) -> None:
+        """Take a job file over; its data must be in the working folder or have been uploaded."""
+        draft = load_draft(text, name)
+        source = str(draft["data"]["source"])
+        uploaded = source != "adult" and not inside(self.folder, source).exists()
+        place = self.uploads if uploaded else self.folder
+        if uploaded and not inside(self.uploads, source).exists():
+            raise BadJob(
+                f"The job reads {source!r}, which is not in the working folder. Put it there, or drop it on this page "
+                "first and then load the job again."
+            )
+        job_data: object = draft_job(draft, place, self.edits, self.folder).rows_source()
+        profile = inspect(job_data, encoding=draft["data"].get("encoding", "utf-8"))
+        check_columns(draft, [column.facts.name for column in profile.columns])
+        tell(report)
+        self.start_with(place, draft, profile, self.data if uploaded else "")
+
+    def start_with(self, place: Path, draft: Draft, profile: Profile, data: str = "") -> None:
+        """Begin with a table; ``data`` is its digest where it was uploaded."""
+        with self.lock:
+            self._begin(place, draft, profile, data)
+
+    def _begin(self, place: Path, draft: Draft, profile: Profile, data: str) -> None:
+        if self.attempt is not None:
+            self.attempt.cancel()
+        self.data_folder, self.uploaded, self.data = place, bool(data), data
+        self.draft, self.profile, self.attempt, self.explored, self.released = draft, profile, None, None, None
+        self.view = {}
+        self._tables = {}
+        self.shelf.clear()
+        self._changed()
+
+    def bytes_kept(self) -> int:
+        """What the files of this session take on disk."""
+        return sum(file.stat().st_size for file in self.own.rglob("*") if file.is_file())
+
+    @property
+    def uploads(self) -> Path:
+        """Where uploaded files lie."""
+        return _make(self.own / "uploads")
+
+    @property
+    def edits(self) -> Path:
+        """Where edited hierarchies lie."""
+        return _make(self.own / "edited")
+
+    @property
+    def outbox(self) -> Path:
+        """Where releases lie until they are downloaded."""
+        return _make(self.own / "out")
+
+    # -- the job -------------------------------------------------------------------------------------------------
+
+    def take_draft(self, message: object) -> None:
+        """Replace the draft by what the page sends; a late one and one that is no job are refused."""
+        draft = check_draft(message)
+        if self.draft is None or self.profile is None:
+            raise BadJob("There is no data yet. Open a file first.")
+        self.check_revision(message.get("revision") if isinstance(message, dict) else None)
+        check_columns(draft, [column.facts.name for column in self.profile.columns])
+        draft["data"] = {**draft["data"], "source": self.draft["data"]["source"]}
+        draft_job(draft, self.data_folder, self.edits, self.folder)
+        if draft != self.draft:
+            self.draft = draft
+            self._changed()
+
+    def check_revision(self, revision: object) -> None:
+        """Raise unless a change was made to the job as it stands now."""
+        if revision != self.revision:
+            raise LateWrite(
+                "The job was changed elsewhere since this page read it (in another tab, or by somebody with the same "
+                "link), so this change was not taken. Load what is there now, or put this change on top of it."
+            )
+
+    def _changed(self) -> None:
+        """The draft is another one: count it, and keep it for a later server."""
+        self.revision += 1
+        self.keep_desk()
+
+    def keep_desk(self) -> None:
+        """Keep what is worked on, so that a later server can go on with it; a folder that is full or closed cannot."""
+        if self.draft is None:
+            return
+        run = self.search
+        desk = {
+            "draft": self.draft,
+            "revision": self.revision,
+            "uploaded": self.uploaded,
+            "data": self.data,
+            "view": self.view,
+            "run": None if run is None else run.id,
+        }
+        with suppress(OSError, BadInput):
+            keep_job(self.kept.desk(owner_of(self.id)), self.draft, self.edits, "session.json", desk)
+
+    @property
+    def draft_view(self) -> Draft | None:
+        """The draft as the page has it, with its revision."""
+        return None if self.draft is None else {**self.draft, "revision": self.revision}
+
+    @property
+    def job(self) -> Job:
+        """The job as it stands."""
+        if self.draft is None:
+            raise BadJob("There is no data yet. Open a file first.")
+        return draft_job(self.draft, self.data_folder, self.edits, self.folder)
+
+    def table(self) -> Table:
+        """The rows by the roles of the job, before hierarchies; read once as long as the roles stay.
+
+        Values that only the population has are among its leaves, so that an edited hierarchy has a place for them.
+        """
+        job = self.job
+        schema, everybody = job.schema(), job.everybody
+        key = repr((job.source, schema, job.missing, job.missing_values, job.person, job.form, everybody))
+        if key not in self._tables:
+            policy = job.missing or ("drop" if job.embedded else None)  # as the job itself reads the embedded table
+            rows, wish = job.rows_source(), Wish(schema, policy, job.missing_values, None, "observed")
+            table = draw_table(
+                everybody, job.folder, wish, Admission(),
+                lambda people: read_drawn(rows, wish, Admission(), people, job.encoding),
+            )  # fmt: skip
+            self._tables = {key: table}
+        return self._tables[key]
+
+    # -- hierarchies ---------------------------------------------------------------------------------------------
+
+    def hierarchy(self, column: str) -> tuple[Hierarchy, Mapping[str, int]]:
+        """The hierarchy of one quasi-identifier, and the rows of each value."""
+        job, table = self.job, self.table()
+        place = table.column(column)
+        rows = dict(zip(table.hierarchies[place].leaves, table.leaf_rows[place].tolist(), strict=True))
+        only = {column: job.columns[column]} if column in job.columns else {}
+        from dataclasses import replace
+
+        hierarchy = replace(job, columns=only).hierarchies(table).get(column, table.hierarchies[place])
+        return hierarchy, rows
+
+    def hierarchy_view(self, column: str) -> dict[str, Any]:
+        """The hierarchy of one column for the page."""
+        hierarchy, rows = self.hierarchy(column)
+        source = (self.draft or {})["columns"].get(column, {}).get("hierarchy")
+        changed = isinstance(source, str) and source.startswith(EDITED)
+        said = source if isinstance(source, Mapping) or (isinstance(source, str) and not changed) else None
+        return {**hierarchy_view(hierarchy, rows), "edited": changed, "source": said, "can": self.shelf.can(column)}
+
+    def edit_hierarchy(self, column: str, action: str, details: Mapping[str, Any]) -> dict[str, Any]:
+        """Change a hierarchy; the job then names the changed one."""
+        if "revision" in details:
+            self.check_revision(details["revision"])
+        hierarchy, _ = self.hierarchy(column)
+        self.take_hierarchy(column, to_text(edit(hierarchy, action, details)))
+        return {**self.hierarchy_view(column), "draft": self.draft_view, "stale": self.stale}
+
+    def take_hierarchy(self, column: str, text: str) -> None:
+        """Let the job name this hierarchy for a column; its file is called by what it holds, and never changes."""
+        if self.draft is None:
+            raise BadJob("There is no data yet. Open a file first.")
+        number = list(self.draft["columns"]).index(column)
+        digest = sha256(text.encode()).hexdigest()[:12]
+        file = f"{number}-{plain_name(column, 'column')}-{digest}.csv"
+        inside(self.edits, file).write_text(text, encoding="utf-8", newline="")
+        self.name_hierarchy(column, EDITED + file)
+
+    def name_hierarchy(self, column: str, source: Any) -> None:
+        """Let the job name this hierarchy for a column: a rule, a file, or nothing."""
+        self.take_step(self.shelf.put(self.draft or {}, column, source))
+
+    def take_step(self, draft: Draft) -> None:
+        """The draft after a step of a hierarchy; runs keep the one they began with."""
+        self.draft = draft
+        self._changed()
+
+    # -- runs ----------------------------------------------------------------------------------------------------
+
+    @property
+    def search(self) -> Searching | None:
+        """The search whose front is explored: the last one that has found something."""
+        last = self.attempt
+        return last if last is not None and last.has_points else self.explored
+
+    @property
+    def stale(self) -> bool:
+        """Whether the job, or what its hierarchies hold, has changed since the search."""
+        search = self.search
+        return search is not None and self.draft is not None and search.content != self.content()
+
+    def content(self) -> str:
+        """A digest of all that a search would go by now."""
+        if self.draft is None:
+            return ""
+        return draft_print(self.draft, self.data_folder, self.edits, self.folder)
+
+    def name_of(self, run: str, otherwise: str) -> str:
+        """What a run is called, or something else where it is not kept."""
+        try:
+            return self.kept.get(run).name
+        except BadInput:
+            return otherwise
+
+    def runs(self) -> list[RunRecord]:
+        """The runs that this session may see."""
+        return self.kept.visible(owner_of(self.id), self.data if self.uploaded else "")
+
+    def run_record(self, run: str) -> RunRecord:
+        """One of them."""
+        for record in self.runs():
+            if record.id == run:
+                return record
+        raise BadInput(f"There is no run {run!r}. It may have been deleted; load the list again.")
+
+    def delete_run(self, run: str) -> None:
+        """Remove a run for good; one that is running must be stopped first."""
+        record = self.run_record(run)
+        if self.attempt is not None and self.attempt.id == run:
+            if self.attempt.running:
+                raise BadJob("This search is running. Stop it first.")
+            self.attempt.keep = None
+        self.kept.delete(record.id)
+
+    # -- the page ------------------------------------------------------------------------------------------------
+
+    def run_view(self) -> dict[str, Any] | None:
+        """Which run is explored."""
+        search = self.search
+        if search is None:
+            return None
+        return {"id": search.id, "phase": search.phase, "name": self.name_of(search.id, "")}
+
+    def pulse(self) -> dict[str, Any]:
+        """The little that tells a page whether something has changed: never waits for anything."""
+        attempt, search = self.attempt, self.search
+        return {
+            "revision": self.revision,
+            "search": None if attempt is None else attempt.version,
+            "phase": None if attempt is None else attempt.shown_phase,
+            "run": None if search is None else search.id,
+            "works": {name: work.view() for name, work in list(self.turns.works.items())},
+        }
+
+    def state(self) -> dict[str, Any]:
+        """Everything the page needs to draw itself after a reload."""
+        return {
+            "id": self.id,
+            "draft": self.draft_view,
+            "profile": None if self.profile is None else self.profile.to_dict(),
+            "uploaded": self.uploaded,
+            "view": self.view,
+            "search": None if self.attempt is None else self.attempt.status(),
+            "run": self.run_view(),
+            "released": self.released,
+            "stale": self.stale,
+        }
+
+
+def tell(report: Progress | None) -> None:
+    """Say that something is about to change; whoever stopped the work hears it here at the latest."""
+    if report is not None:
+        report(0, 0)
+
+
+def _make(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+class Sessions:
+    """All sessions of a server, each in a folder of its own under one temporary folder."""
+
+    def __init__(self, folder: Path, temporary: Path) -> None:
+        self.folder = folder.resolve()
+        self.temporary = temporary
+        self.kept = KeptRuns(self.folder)
+        self._all: dict[str, Session] = {}
+        self._lock = threading.Lock()
+
+    def make(self) -> Session:
+        """A new session; beyond the most, the one idle longest is dropped."""
+        with self._lock:
+            if len(self._all) >= MOST:
+                self._drop(min(self._all.values(), key=lambda each: each.used))
+            return self._add(secrets.token_urlsafe(16))
+
+    def _add(self, name: str) -> Session:
+        session = Session(name, self.folder, _make(self.temporary / secrets.token_hex(8)), self.kept)
+        self._all[name] = session
+        return session
+
+    def revive(self, name: str, take_up: Callable[[Session, Mapping[str, Any]], None]) -> Session:
+        """A session by its id; one of an earlier server goes on with what it was working on."""
+        desk = None if name in self._all else self.kept.desk_record(owner_of(name))
+        if desk is None:
+            return self.get(name)
+        with self._lock:
+            session = self._all.get(name) or self._add(name)
+        with session.lock:
+            if session.draft is None:
+                try:
+                    take_up(session, desk)
+                except BaseException:
+                    self._drop(session)
+                    raise
+        return session
+
+    def get(self, name: str) -> Session:
+        """A session by its id."""
+        session = self._all.get(name)
+        if session is None:
+            raise SessionOver("This session is over: the server was started anew. Reload the page to begin another.")
+        session.used = time.monotonic()
+        return session
+
+    def _drop(self, session: Session) -> None:
+        if session.attempt is not None:
+            session.attempt.cancel()
+        if session.models is not None:
+            session.models.cancel()
+        self._all.pop(session.id, None)
+        shutil.rmtree(session.own, ignore_errors=True)
+
+    def close(self) -> None:
+        """Stop every search and remove every file."""
+        with self._lock:
+            for session in list(self._all.values()):
+                self._drop(session)
+
+    def files(self) -> list[dict[str, Any]]:
+        """Data and job files of the working folder, two folders deep, hidden ones left out."""
+        files = []
+        for place in sorted([*self.folder.glob("*"), *self.folder.glob("*/*")]):
+            name = place.relative_to(self.folder).as_posix()
+            kind = "job" if name.endswith(".toml") else "data" if name.lower().endswith(DATA_ENDS) else ""
+            hidden = any(part.startswith(".") for part in Path(name).parts)
+            if kind and not hidden and place.is_file() and place.resolve().is_relative_to(self.folder):
+                files.append({"name": name, "kind": kind, "bytes": place.stat().st_size})
+            if len(files) >= 500:
+                break
+        return files

@@ -1,0 +1,145 @@
+// Small helpers to make elements; text is always text, never markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "class") element.setAttribute("class", value);
+    else if (name in element && (name === "value" || name === "checked" || name === "disabled" || name === "selected")) element[name] = value;
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  add(element, children);
+  return element;
+}
+
+export function add(element, children) {
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    element.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+  return element;
+}
+
+export const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+export const s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+
+// What was focused, so that it can be found again in what takes its place.
+const wordsOf = (field) => [field.getAttribute("aria-label") || "", field.closest("label") ? field.closest("label").textContent : ""].join();
+
+function describe(active, root) {
+  const same = [...root.querySelectorAll(active.tagName)].filter((each) => each.type === active.type);
+  const text = active.matches("button, a, summary") ? active.textContent : null;
+  return { id: active.id, key: active.dataset.key, label: active.getAttribute("aria-label"), words: wordsOf(active), tag: active.tagName, text, place: same.indexOf(active), type: active.type };
+}
+
+function findAgain(root, was) {
+  if (was.id) return root.querySelector(`#${CSS.escape(was.id)}`);
+  if (was.key) return root.querySelector(`[data-key="${CSS.escape(was.key)}"]`);
+  const same = [...root.querySelectorAll(was.tag)].filter((each) => each.type === was.type);
+  if (was.label) return same.find((each) => each.getAttribute("aria-label") === was.label);
+  if (was.text !== null) return same.find((each) => each.textContent === was.text);
+  if (["INPUT", "TEXTAREA", "SELECT"].includes(was.tag)) return same.find((each) => wordsOf(each) === was.words); // never another field
+  return same[was.place];
+}
+
+// New content for an element; the keyboard focus goes to the same control in it, or stays on the element itself.
+export function replace(element, ...children) {
+  const active = document.activeElement;
+  const was = active && active !== element && element.contains(active) ? describe(active, element) : null;
+  element.replaceChildren();
+  add(element, children);
+  if (was) {
+    const again = findAgain(element, was);
+    if (again && !again.disabled) again.focus({ preventScroll: true });
+    if (document.activeElement !== again || !again) {
+      const place = element.closest("[tabindex]") || document.getElementById("main");
+      place.focus({ preventScroll: true });
+    }
+  }
+  return element;
+}
+
+// Whether somebody is in the middle of typing, or on the way to a choice: a view that was drawn anew under such hands
+// would take what is half typed away, or for meant.
+const typed = new WeakSet();
+let rested = null;
+const TEXTS = "textarea, input:not([type=range], [type=checkbox], [type=radio], [type=file])";
+document.addEventListener("input", (event) => { if (event.target.matches(TEXTS)) typed.add(event.target); }, true);
+for (const end of ["change", "focusout"]) document.addEventListener(end, (event) => { typed.delete(event.target); setTimeout(rest); });
+
+export const isTyping = () => document.activeElement !== null && typed.has(document.activeElement);
+export const whenRested = (work) => { rested = work; };
+
+// Draw when the hand has let go: a control that is replaced under a pressed button hears no click, and one that is
+// replaced while the focus moves loses it.
+let pressed = false;
+document.addEventListener("pointerdown", () => { pressed = true; }, true);
+for (const end of ["pointerup", "pointercancel"]) document.addEventListener(end, () => { pressed = false; }, true);
+export const afterHands = (work) => (pressed ? document.addEventListener("pointerup", () => setTimeout(work), { once: true }) : setTimeout(work));
+
+function rest() {
+  const work = rested;
+  if (!work || isTyping()) return;
+  rested = null;
+  work();
+}
+
+export function number(value, digits = 4) {
+  if (value === null || value === undefined) return "–";
+  if (Math.abs(value) >= 1e15) return `about 10^${Math.floor(Math.log10(Math.abs(value)))}`;
+  if (Number.isInteger(value)) return value.toLocaleString("en");
+  const size = Math.abs(value);
+  if (size >= 1000) return Math.round(value).toLocaleString("en");
+  return String(Number(value.toPrecision(digits)));
+}
+
+export const percent = (share, digits = 1) =>
+  share === null || share === undefined ? "–" : `${(100 * share).toFixed(share > 0 && share < 0.001 ? 3 : digits)} %`;
+
+export function clock(seconds) {
+  if (seconds === null || seconds === undefined || !isFinite(seconds)) return "";
+  const whole = Math.max(0, Math.round(seconds));
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
+}
+
+export function say(text) {
+  document.getElementById("say").textContent = text;
+}
+
+export function wrong(text) {
+  const place = document.getElementById("wrong");
+  if (!text) { place.replaceChildren(); return; }
+  replace(place, h("p", {}, text), h("button", { type: "button", class: "plain", onclick: () => wrong("") }, "Close"));
+}
+
+// A list by keyboard says "changed" with every letter and every arrow: what is on the way to the choice does not count,
+// and a list that is drawn anew under the hand forgets the letters before. So it counts after a pause, or when left.
+const PAUSE = 1000; // milliseconds, after which browsers begin a word anew
+
+export function select(label, options, chosen, onchange, attributes = {}) {
+  let later = null;
+  let keyed = -PAUSE;
+  const tell = () => { clearTimeout(later); later = null; typed.delete(box); onchange(box.value); setTimeout(rest); };
+  const wait = () => { clearTimeout(later); later = setTimeout(tell, PAUSE); setTimeout(() => { if (later) typed.add(box); }); };
+  const box = h("select", {
+    onkeydown: (event) => { keyed = event.key === "Enter" ? -PAUSE : performance.now(); if (later && event.key === "Enter") tell(); else if (later) wait(); },
+    onchange: () => (performance.now() - keyed < PAUSE ? wait() : tell()),
+    onblur: () => { if (later) tell(); },
+    ...attributes,
+  },
+    options.map((each) => {
+      const [value, text] = Array.isArray(each) ? each : [each, each];
+      return h("option", { value, selected: value === chosen }, text);
+    }));
+  return label === null ? box : h("label", { class: "field" }, h("span", {}, label), box);
+}
+
+export function meter(share, label) {
+  const bar = h("span", { class: "meter", role: "img", "aria-label": label });
+  const inner = h("span", {});
+  inner.style.width = `${Math.max(0, Math.min(1, share)) * 100}%`;
+  bar.append(inner);
+  return bar;
+}

@@ -1,0 +1,256 @@
+// Explore: the front as a picture, wishes that move the choice, one point in detail, two points side by side.
+
+import * as api from "/static/api.js";
+import { h, number, percent, replace, say, select } from "/static/dom.js";
+import { savePicture, Scatter } from "/static/chart.js";
+import { parallel } from "/static/parallel.js";
+import { detail } from "/static/detail.js";
+import { compare } from "/static/compare.js";
+import { curvesFor, modelsCard } from "/static/models.js";
+import { axisName, better, drawn, isKept, mayLog, sentence, spell, undrawn, unit } from "/static/plain.js";
+import { filterPanel, hiddenPoints, pointTable } from "/static/points.js";
+
+export async function exploreView(page) {
+  const front = await page.loadFront();
+  const names = front.objectives.map((each) => each.name);
+  const view = page.view;
+  if (!names.includes(view.x)) view.x = names[0];
+  if (!names.includes(view.y)) view.y = names[1] || names[0];
+  if (!(Number.isInteger(view.chosen) && view.chosen >= 0 && view.chosen < front.values.length)) {
+    const mark = front.marks.find((each) => each.label.includes("k ≥ 5")) || front.marks.find((each) => each.label.includes("knee"));
+    view.chosen = mark ? mark.id : 0;
+  }
+  view.pins = view.pins && view.pins.length === 2 ? view.pins : [null, null];
+  const objective = (name) => front.objectives[names.indexOf(name)];
+  const logged = (axis) => {
+    const own = view[`log${axis}`];
+    const about = objective(view[axis]);
+    return mayLog(about) && (own === undefined || own === null ? about.log : own);
+  };
+
+  const chartPlace = h("div", { class: "chart" });
+  const detailPlace = h("section", { class: "card detail", id: "detail", "aria-label": "The chosen point" });
+  const filterPlace = h("div", {});
+  const comparePlace = h("section", { class: "card", id: "compare", "aria-labelledby": "compare-title" });
+  const controls = h("div", { class: "row controls" });
+  const sliders = h("div", { class: "sliders" });
+  let scatter = null;
+  let line = [];
+  let asked = 0;
+
+  function drawPicture() {
+    const hidden = hiddenPoints(front, view.filter);
+    if (view.mode === "parallel" && names.length > 2) {
+      if (scatter) scatter.close();
+      scatter = null;
+      parallel(chartPlace, front, view, { hidden, pins: pinned(), onpick: choose, onbrush: (name, ends) => { page.remember({ filter: { ...(view.filter || {}), [name]: ends } }); drawFilter(); } });
+      return;
+    }
+    if (view.mode === "table") {
+      if (scatter) scatter.close();
+      scatter = null;
+      replace(chartPlace, pointTable(page, front, hidden, choose, drawPicture));
+      return;
+    }
+    if (!scatter) scatter = new Scatter(chartPlace, { onpick: choose, onzoom: drawZoom });
+    const [across, up] = [objective(view.x), objective(view.y)];
+    const x = names.indexOf(view.x), y = names.indexOf(view.y);
+    const knee = (mark) => (mark.label.includes("knee") ? "knee" : "");
+    const curves = curvesFor(models.curves(), across, up);
+    scatter.draw({
+      points: front.values.map((row, id) => ({ id, x: drawn(across, row[x]), y: drawn(up, row[y]) })),
+      cloud: view.cloud === false ? [] : front.cloud.map((row) => [drawn(across, row[x]), drawn(up, row[y])]),
+      marks: front.marks.map((mark) => ({ ...mark, kind: knee(mark) })),
+      pins: pinned(),
+      names: [axisName(across), axisName(up)],
+      betters: [better(across), better(up)],
+      logs: [logged("x"), logged("y")],
+      higher: better(across) === "higher",
+      tell: (id) => sentence(front, id),
+      line,
+      hidden,
+      curves,
+      chosen: view.chosen,
+    });
+  }
+
+  function drawFilter() {
+    replace(filterPlace, filterPanel(page, front, drawFilter));
+    drawPicture();
+  }
+
+  const pinned = () => view.pins.map((id, place) => ({ id, label: "AB"[place] })).filter((pin) => pin.id !== null);
+
+  function markPicture() {
+    if (scatter) scatter.mark(view.chosen, pinned());
+    else drawPicture();
+  }
+
+  // Zoom and saving belong to the picture alone.
+  const zoomPlace = h("div", { class: "row zoom" });
+  function drawZoom() {
+    const mode = view.mode || "scatter";
+    const button = (text, key, work, off = false) => h("button", { type: "button", class: "small second", "data-key": key, disabled: off, onclick: work }, text);
+    replace(zoomPlace, mode === "table" ? null : [
+      mode === "scatter" ? [button("Zoom in", "zoom-in", () => scatter.zoomBy(1.6)), button("Zoom out", "zoom-out", () => scatter.zoomBy(1 / 1.6), !(scatter && scatter.zoom)), button("Whole picture", "zoom-all", () => scatter.zoomTo(null), !(scatter && scatter.zoom))] : null,
+      button("Save picture", "save-picture", () => page.attempt(() => savePicture(chartPlace.querySelector(".plot"), "front.png"))),
+      mode === "scatter" ? h("span", { class: "quiet" }, "Draw a rectangle to look closer.") : null]);
+  }
+
+  async function loadPair() {
+    const pair = names.length > 1 && view.x !== view.y ? await api.get(`/pair?x=${encodeURIComponent(view.x)}&y=${encodeURIComponent(view.y)}`) : { ids: [] };
+    line = pair.ids;
+    drawPicture();
+  }
+
+  function drawControls() {
+    const axis = (which, label) => select(label, front.objectives.map((each) => [each.name, `${each.label} (${each.name})`]), view[which], async (value) => {
+      const other = which === "x" ? "y" : "x";
+      const swap = view[other] === value && names.length > 1 ? { [other]: view[which], [`log${other}`]: null } : {};
+      page.remember({ [which]: value, [`log${which}`]: null, ...swap });
+      if (scatter) scatter.zoom = null;
+      drawZoom();
+      drawControls();
+      await loadPair();
+    }, { id: `axis-${which}` });
+    const log = (which) => h("label", { class: "tick" }, h("input", { type: "checkbox", checked: logged(which), disabled: !mayLog(objective(view[which])), "aria-label": `logarithmic axis ${which === "x" ? "across" : "up"}`, onchange: (event) => {
+      page.remember({ [`log${which}`]: event.target.checked });
+      if (scatter) scatter.zoom = null;
+      drawPicture();
+      drawZoom();
+    } }), "log");
+    const modes = [["scatter", "Picture"], ...(names.length > 2 ? [["parallel", "Parallel"]] : []), ["table", "Table"]];
+    const mode = view.mode || "scatter";
+    replace(controls,
+      h("div", { class: "tabs", role: "group", "aria-label": "How the front is shown" }, modes.map(([name, text]) =>
+        h("button", { type: "button", class: "tab", "aria-pressed": String(mode === name), onclick: () => { page.remember({ mode: name }); drawControls(); drawPicture(); drawZoom(); } }, text))),
+      mode === "scatter" ? [axis("x", "across"), log("x"), axis("y", "up"), log("y"),
+        h("label", { class: "tick" }, h("input", { type: "checkbox", checked: view.cloud !== false, onchange: (event) => { page.remember({ cloud: event.target.checked }); drawPicture(); } }), `beaten recodings (${number(front.cloud.length)})`)] : null);
+  }
+
+  // Sliders move in the unit that is shown; the server is asked in the unit that is counted.
+  function drawSliders() {
+    const wishes = { ...(view.wishes || {}) };
+    const made = front.objectives.map((each) => {
+      const column = names.indexOf(each.name);
+      const ends = [drawn(each, each.low), drawn(each, each.high)].sort((a, b) => a - b);
+      const log = each.log && mayLog(each) && ends[0] > 0;
+      const to = (value) => (log ? Math.log(value) : value);
+      const from = (value) => (log ? Math.exp(value) : value);
+      const value = wishes[each.name] ?? front.values[view.chosen][column];
+      const shown = h("output", {}, spell(each, value));
+      const input = h("input", { type: "range", min: to(ends[0]), max: to(ends[1]), step: "any", "data-wish": each.name, "aria-label": `Wish for ${each.label} (${each.name})`, "aria-valuetext": spell(each, value),
+        oninput: (event) => {
+          let now = Math.min(ends[1], Math.max(ends[0], from(Number(event.target.value))));
+          if (Number.isInteger(each.low) && Number.isInteger(each.high) && each.privacy) now = Math.round(now);
+          wishes[each.name] = Math.min(each.high, Math.max(each.low, undrawn(each, now)));
+          shown.textContent = spell(each, wishes[each.name]);
+          event.target.setAttribute("aria-valuetext", shown.textContent);
+          wish(wishes);
+        } });
+      input.value = to(drawn(each, value));
+      return h("label", { class: "slider" }, h("span", {}, each.label, isKept(each) ? ", about" : "", " ", h("span", { class: "formula" }, each.name)), input, shown);
+    });
+    replace(sliders, h("h3", {}, "What would you like?"), h("p", { class: "quiet" }, "The nearest point of the finished front is chosen while you move; nothing is searched anew."), made,
+      h("div", { class: "row" }, front.marks.map((mark) => h("button", { type: "button", class: "small second", onclick: () => choose(mark.id) }, mark.label))),
+      h("p", { class: "quiet", id: "knee-words" }, front.knee.words), h("p", { class: "quiet", id: "wish-note", role: "status" }));
+  }
+
+  async function wish(wishes) {
+    const mine = ++asked;
+    const began = performance.now();
+    try {
+      const { id } = await api.post("/prefer", wishes);
+      if (mine !== asked) return;
+      document.getElementById("wish-note").textContent = "";
+      page.remember({ wishes });
+      choose(id, true);
+      sliders.dataset.took = String(Math.round(performance.now() - began));
+    } catch (error) {
+      if (mine === asked && document.getElementById("wish-note")) document.getElementById("wish-note").textContent = error.message;
+    }
+  }
+
+  let later = null;
+  function choose(id, wished = false) {
+    if (!wished) { view.wishes = {}; }
+    page.remember({ chosen: id });
+    markPicture();
+    if (!wished) drawSliders();
+    headline();
+    clearTimeout(later);
+    later = setTimeout(loadDetail, wished ? 250 : 60);
+  }
+
+  // The buttons stay when the choice moves, so that the focus does not get lost.
+  const body = h("div", {}, h("p", { class: "quiet" }, "Loading …"));
+  const head = h("div", { class: "headline", id: "headline" });
+  function headline() {
+    const row = front.values[view.chosen];
+    const mark = front.marks.find((each) => each.id === view.chosen);
+    const suppressed = front.suppressed[view.chosen];
+    replace(head,
+      h("h2", { class: "unseen" }, "The chosen point"),
+      h("p", { class: "big" }, front.objectives.map((each, column) => h("span", { "data-objective": each.name }, h("strong", {}, spell(each, row[column])), " ", h("span", { class: "quiet" }, each.label), " ", h("span", { class: "formula" }, each.name))), mark ? h("span", { class: "tag" }, mark.label) : null),
+      h("p", { class: "quiet" }, `Point ${view.chosen} of ${front.values.length - 1}; ${number(suppressed)} of ${number(front.rows)} rows suppressed (${percent(suppressed / front.rows)}).`),
+      prices());
+  }
+
+  // The next step of k, in the words of what is shown.
+  function prices() {
+    const found = [];
+    for (const [loss, rows] of Object.entries(front.prices)) {
+      const here = rows.find((row) => row.id === view.chosen);
+      const about = objective(loss);
+      if (!here) continue;
+      const next = here[loss] + here.cost;
+      const points = Math.abs(drawn(about, next) - drawn(about, here[loss]));
+      const cost = unit(about) ? `${number(points, 2)} percentage points` : number(here.cost);
+      found.push(h("p", { class: "price" }, h("strong", {}, "One more k"), ` leads to k = ${number(here.k + here.step)} and costs ${cost} of ${about.label}: ${spell(about, here[loss])} becomes ${spell(about, next)}.`));
+    }
+    return found;
+  }
+
+  async function loadDetail() {
+    const id = view.chosen;
+    try {
+      const about = await api.get(`/points/${id}`);
+      if (id !== view.chosen) return;
+      replace(body, detail(page, front, about));
+      say(`Point ${id}: ${sentence(front, id)}`);
+    } catch (error) {
+      replace(body, h("p", { class: "bad" }, error.message));
+    }
+  }
+
+  function actions() {
+    const pin = (place) => h("button", { type: "button", class: "second small", onclick: () => {
+      const pins = [...view.pins];
+      pins[place] = view.chosen;
+      page.remember({ pins });
+      markPicture();
+      drawCompare();
+    } }, `Pin as ${"AB"[place]}`);
+    return h("div", { class: "row" }, pin(0), pin(1), h("a", { class: "button small", href: "#release" }, "Release this point"));
+  }
+
+  async function drawCompare() {
+    await compare(page, front, comparePlace, drawCompare);
+  }
+
+  const models = modelsCard(page, () => { if (scatter) drawPicture(); });
+  drawControls();
+  drawZoom();
+  replace(filterPlace, filterPanel(page, front, drawFilter));
+  drawSliders();
+  headline();
+  replace(detailPlace, head, actions(), body);
+  const proof = h("p", { class: "lead" }, front.complete ? h("span", { class: "tag good-tag" }, "complete") : h("span", { class: "tag" }, "may miss points"), " ", front.sentence);
+  const built = h("div", {}, h("div", { class: "title" }, h("h1", {}, `${number(front.values.length)} trade-offs`)), proof, page.staleNote(),
+    h("div", { class: "split explore" }, h("div", {}, h("section", { class: "card", "aria-labelledby": "front-title" }, h("h2", { id: "front-title", class: "unseen" }, "The front"), controls, chartPlace, zoomPlace, filterPlace, sliders), models.place, comparePlace), detailPlace));
+  const again = () => { if (view.mode === "parallel") drawPicture(); };
+  window.addEventListener("resize", again);
+  page.leave = () => { window.removeEventListener("resize", again); models.close(); if (scatter) scatter.close(); };
+  requestAnimationFrame(() => { loadPair().catch(() => drawPicture()); loadDetail(); drawCompare(); });
+  return built;
+}

@@ -1,0 +1,382 @@
+// The page: which of the four views is shown, what the server said, and coming back after a reload.
+
+import * as api from "/static/api.js";
+import { clock, h, isTyping, number, percent, replace, say, whenRested, wrong } from "/static/dom.js";
+import { dataView } from "/static/data.js";
+import { searchView } from "/static/search.js";
+import { exploreView } from "/static/explore.js";
+import { releaseView } from "/static/release.js";
+import { runsCard } from "/static/runs.js";
+import { changesOf, putOnTop, sameTable, takeInto } from "/static/merge.js";
+
+const VIEWS = [
+  ["data", "Data", dataView],
+  ["search", "Search", searchView],
+  ["explore", "Explore", exploreView],
+  ["release", "Release", releaseView],
+];
+const KEY = "kpareto-session";
+const GONE = 410; // a session that the server does not know
+const BEAT = 1000; // milliseconds between two questions whether the server is there and what is new
+const SOON = 400; // work that is done before is not worth a word
+
+const over = (phase) => ["done", "stopped", "failed"].includes(phase);
+
+export const page = {
+  about: null, // version, files, measures
+  id: null,
+  job: null, // the one object that every view changes; see draft
+  profile: null, // the columns
+  uploaded: false,
+  search: null, // status of the search that was started last
+  run: null, // the run that is explored
+  front: null, // the finished front
+  frontOf: null, // which run it is of, and how far that was
+  released: null,
+  stale: false, // the job has changed since the search
+  view: {}, // what is shown; kept on the server
+  leave: null, // what the view does when it is left
+
+  get draft() { return this.job; },
+
+  // The object stays and its content changes, so that no part of the page goes on with an old job.
+  set draft(next) {
+    if (next === this.job) return;
+    const mine = sameTable(next, this.job) ? this.unsent() : [];
+    api.setKnown(next);
+    if (!next || !this.job) this.job = next;
+    else takeInto(this.job, putOnTop(next, mine));
+  },
+
+  // What was changed here and the server does not have: on its way, lost, or come too late. It stays in the job.
+  unsent() { return this.job && api.knownJob() ? changesOf(api.knownJob(), this.job) : []; },
+
+  // Change the job: the page has it at once, the server when it answers; what it refuses is taken back.
+  async change(next = this.job) {
+    if (next !== this.job && !sameTable(next, this.job)) { show(); return undefined; } // of a table that is no longer open
+    takeInto(this.job, next);
+    const done = await this.attempt(async () => {
+      try { return await api.putJob(() => this.job); } catch (error) {
+        if (!error.late && !error.lost && error.status !== GONE) {
+          takeInto(this.job, putOnTop(api.knownJob(), changesOf(error.sent, this.job)));
+          show();
+        }
+        throw error;
+      }
+    });
+    if (done) Object.assign(this, { draft: done.draft, stale: done.stale });
+    return done;
+  },
+
+  take(state) {
+    const { draft, profile, uploaded, search, released, stale, run } = state;
+    const held = this.job;
+    this.job = null;
+    const late = document.getElementById("late");
+    if (late.contains(document.activeElement)) document.getElementById("main").focus({ preventScroll: true });
+    late.replaceChildren();
+    Object.assign(this, { draft, profile, uploaded, search, run, released, stale, view: state.view || {}, id: state.id });
+    if (sameTable(held, this.job)) { takeInto(held, this.job); this.job = held; } // the view that is shown has it
+    this.frontMoved();
+  },
+
+  // Another run, or more of the same one: its points are others, and so are their numbers. Tells whether it is so.
+  frontMoved() {
+    const { run, search } = this;
+    const own = run && search && search.run === run.id ? search : null;
+    if (!run) { Object.assign(this, { frontOf: null, front: null }); return false; }
+    if (own && !over(own.phase)) return false;
+    const [was, now] = [this.frontOf, { id: run.id, far: own ? [own.done, own.points].join() : null }];
+    const same = was !== null && was.id === now.id;
+    if (same && (was.far === null || now.far === null || was.far === now.far)) { was.far = was.far || now.far; return false; }
+    Object.assign(this, { frontOf: now, front: null });
+    if (same) Object.assign(this.view, { chosen: null, pins: [] });
+    return true;
+  },
+
+  // Every answer that has the job in it.
+  hear(answer) {
+    if (!answer.draft || !this.job || answer.draft.data.source !== this.job.data.source) return;
+    if (api.knownJob() && answer.draft.revision < api.knownJob().revision) return; // overtaken by a newer one
+    this.draft = answer.draft;
+    if (answer.stale === undefined || answer.stale === this.stale) return;
+    this.stale = answer.stale;
+    if (current() === "explore") show(); // a late answer: the picture says that it is old
+  },
+
+  // What is shown stays the same object where it is kept: a view that is being drawn goes on with it.
+  async refresh(words = "", { keepView = false, keepMine = keepView } = {}) {
+    const state = await api.oldSession(this.id);
+    const { view } = this;
+    const mine = keepMine && sameTable(state.draft, this.job) ? this.unsent() : [];
+    const kept = keepView ? { ...state, view } : state;
+    this.take(kept);
+    if (keepView) this.view = Object.assign(view, kept.view);
+    if (mine.length) takeInto(this.job, putOnTop(api.knownJob(), mine));
+    if (words) note(words);
+    await show();
+  },
+
+  remember(changes) {
+    Object.assign(this.view, changes);
+    clearTimeout(this.later);
+    this.later = setTimeout(() => api.put("/view", this.view).catch(() => {}), 150);
+  },
+
+  async attempt(work, busy = "") {
+    wrong("");
+    if (busy) say(busy);
+    document.body.classList.add("busy");
+    try {
+      const answer = await work();
+      if (busy) say("Done.");
+      return answer;
+    } catch (error) {
+      if (error.stopped) say("Stopped.");
+      else if (error.late) late(error.message).catch((reason) => wrong(reason.message));
+      else if (error.lost) connection(error.message);
+      else wrong(error.message);
+      return undefined;
+    } finally {
+      document.body.classList.remove("busy");
+    }
+  },
+
+  staleNote() {
+    return this.stale ? h("p", { class: "price" }, "The job has changed since this search. ", h("a", { href: "#search" }, "Search again"), " to see what the changes do.") : null;
+  },
+
+  async loadFront() {
+    if (this.front || !this.run) return this.front;
+    const { id } = this.run;
+    const front = await api.get("/front");
+    if (this.run && this.run.id === id) this.front = front;
+    return front;
+  },
+
+  open(name) {
+    if (location.hash === `#${name}`) show();
+    else location.hash = name;
+  },
+  redraw: () => show(),
+  note: (words) => note(words),
+};
+
+function allowed(name) {
+  if (name === "data") return true;
+  if (name === "search") return Boolean(page.draft);
+  return Boolean(page.run);
+}
+
+export function steps() {
+  const now = current();
+  replace(document.getElementById("steps"), VIEWS.map(([name, title], place) => {
+    const can = allowed(name);
+    const inside = [h("span", { class: "step", "aria-hidden": "true" }, place + 1), title];
+    return h("li", {}, can
+      ? h("a", { href: `#${name}`, "aria-current": name === now ? "page" : null, onclick: () => { if (location.hash === `#${name}` || (!location.hash && name === now)) show(); } }, inside)
+      : h("span", { class: "off", "aria-disabled": "true" }, inside));
+  }));
+}
+
+function current() {
+  const name = location.hash.slice(1);
+  return VIEWS.some(([each]) => each === name) && allowed(name) ? name : "data";
+}
+
+async function show() {
+  const name = current();
+  if (document.body.dataset.view === name && isTyping()) { whenRested(show); return; }
+  if (page.leave) page.leave();
+  page.leave = null;
+  steps();
+  const place = document.getElementById("main");
+  const [, title, view] = VIEWS.find(([each]) => each === name);
+  document.title = `${title} – kpareto`;
+  try {
+    const drawn = await view(page);
+    if (current() !== name) return; // somebody has gone on
+    replace(place, drawn, name === "data" && !page.draft ? runsCard(page) : null);
+  } catch (error) {
+    if (current() !== name) return;
+    replace(place, h("h1", {}, title), h("p", {}, error.message));
+  }
+  document.body.dataset.view = name;
+}
+
+// -- what goes on beside the views ---------------------------------------------------------------------------------
+
+function note(words) {
+  const place = document.getElementById("note");
+  say(words);
+  replace(place, h("p", {}, words), h("button", { type: "button", class: "plain", onclick: () => place.replaceChildren() }, "Close"));
+}
+
+// The job was changed elsewhere, and here too: load what is there, or put what was changed here on top of it. Where the
+// server has it already, because only its answer was lost, nobody is asked.
+async function late(words) {
+  const place = document.getElementById("late");
+  if (!page.unsent().length) { await page.refresh("The job was changed elsewhere meanwhile, so this was not done. This is how it stands now."); return; }
+  const state = await api.oldSession(page.id);
+  if (sameTable(state.draft, page.job) && !changesOf(state.draft, page.job).length) { page.take({ ...state, view: page.view }); await show(); return; }
+  const reload = h("button", { type: "button", class: "second small", id: "late-reload", onclick: () => page.attempt(() => page.refresh("This is the job as it stands now.")) }, "Load what is there now");
+  const merge = h("button", { type: "button", class: "small", id: "late-merge", onclick: () => page.attempt(putMine) }, "Put my change on top");
+  replace(place, h("p", {}, words), reload, merge);
+}
+
+async function putMine() {
+  const [base, mine] = [api.knownJob(), page.unsent()];
+  const state = await api.oldSession(page.id);
+  page.take(state);
+  if (!sameTable(base, state.draft)) {
+    await show();
+    throw new Error(state.draft ? "Another table was opened meanwhile, which the change does not fit. This is the job as it stands now." : "The server was started anew and no longer has this table. Open it again.");
+  }
+  takeInto(page.job, putOnTop(api.knownJob(), mine));
+  const done = await page.change();
+  await show();
+  if (done) note("Your change is on top of what was changed elsewhere.");
+}
+
+function connection(words) {
+  const place = document.getElementById("lost");
+  if (place.textContent === words) return;
+  replace(place, words ? h("p", {}, words) : null);
+}
+
+// Whether a search began, ended or found something of which this view has not heard.
+function searchMoved(pulse) {
+  if (pulse.phase === null) return false;
+  if (!page.search) return true;
+  if (!over(page.search.phase)) return current() !== "search" && over(pulse.phase); // the search view follows it itself
+  return pulse.phase !== page.search.phase || pulse.search !== page.search.version;
+}
+
+// Where the server did not answer for a while, the view stays as it is, with what is typed and chosen in it; what a view
+// had asked in vain is asked again, and so is a change that did not arrive, unless the job was changed elsewhere too.
+async function beat() {
+  const quiet = api.idle();
+  const before = page.job ? page.job.revision : 0;
+  try {
+    const pulse = await api.pulse();
+    const was = document.getElementById("lost").textContent;
+    connection("");
+    if (was) say("The server answers again.");
+    drawWork();
+    if (!quiet || !api.idle() || !page.id || isTyping() || before !== (page.job ? page.job.revision : 0)) return;
+    const [asked, dropped] = api.takeMissed();
+    if (pulse.revision !== before) {
+      const words = "The job was changed elsewhere, in another tab or by somebody with the same link.";
+      if (page.unsent().length) { if (!document.getElementById("late-merge")) await late(`${words} What was changed here is not there yet.`); }
+      else await page.refresh(`${words} This is how it stands now.`);
+    } else if (dropped && page.unsent().length) {
+      if (await page.change()) note("The server answers again, and has what was changed here meanwhile.");
+      await show();
+    } else if ((pulse.run || null) !== (page.run ? page.run.id : null) || searchMoved(pulse)) {
+      await page.refresh("", { keepView: true });
+    } else if (asked) await show();
+  } catch (error) {
+    if (error.lost) connection("The server does not answer. Is kpareto serve still running in its terminal? The job and the runs are kept; this page tries again every second.");
+    else if (error.status === 401) connection("The key of this page is old: kpareto serve was started anew. Open the link that it printed; the job and the runs are kept there.");
+    else if (error.status === GONE) await revive();
+  }
+}
+
+// The server was started anew with the same key: go on with what was worked on.
+async function revive() {
+  try {
+    const base = api.knownJob();
+    await page.refresh("The server was started anew. This is what you were working on.", { keepMine: true });
+    if (!page.unsent().length) return;
+    if (changesOf(base, api.knownJob()).length) await late("The server was started anew, and the job was changed elsewhere. What was changed here is not there yet.");
+    else await page.change();
+    await show();
+  } catch {
+    connection("This session is over, and what was worked on is not kept. Reload the page to begin another; earlier runs are listed there.");
+  }
+}
+
+async function keepBeating() {
+  await beat();
+  setTimeout(keepBeating, api.underWay().length ? BEAT / 3 : BEAT);
+}
+
+function drawWork() {
+  const place = document.getElementById("work");
+  const shown = api.underWay().filter((work) => performance.now() - work.began > SOON);
+  if (!shown.length) { if (place.children.length) place.replaceChildren(); return; }
+  for (const row of [...place.children]) if (!shown.some((work) => work.id === row.dataset.work)) row.remove();
+  for (const work of shown) {
+    let row = [...place.children].find((each) => each.dataset.work === work.id);
+    if (!row) {
+      const stop = h("button", { type: "button", class: "second small", onclick: () => work.stop() }, "Stop");
+      row = h("div", { class: "work", "data-work": work.id }, h("span", { class: "words" }), h("progress", { max: 1, "aria-label": work.words }), stop);
+      place.append(row);
+    }
+    const bar = row.querySelector("progress");
+    const seconds = (performance.now() - work.began) / 1000;
+    const share = work.share ?? null; // of all that is to be done; nothing where it cannot be counted
+    const far = work.total > 1 << 16 ? `${number(work.done / 2 ** 20, 3)} of ${number(work.total / 2 ** 20, 3)} MB` : work.total && work.total !== 100 ? `${number(work.done)} of ${number(work.total)}` : "";
+    const step = work.steps > 1 ? `step ${work.step} of ${work.steps}` : "";
+    row.querySelector(".words").textContent = [`${work.words} …`, step, share === null ? "" : percent(share, 0), far, seconds > 3 ? clock(seconds) : ""].filter(Boolean).join(" · ");
+    bar.setAttribute("aria-label", work.words);
+    if (share !== null) bar.value = share;
+    else bar.removeAttribute("value");
+  }
+}
+
+async function begin() {
+  api.takeKey();
+  api.onState((answer) => page.hear(answer));
+  api.onWork(() => { drawWork(); setTimeout(drawWork, SOON + 20); });
+  const theme = localStorage.getItem("kpareto-theme");
+  if (theme) document.documentElement.dataset.theme = theme;
+  page.about = await api.about();
+  document.getElementById("about").textContent = `${page.about.version} · ${page.about.folder}`;
+  const known = new URLSearchParams(location.search).get("s") || localStorage.getItem(KEY);
+  let state = null;
+  if (known) {
+    try { state = await api.oldSession(known); } catch { /* the server was started anew, over another folder */ }
+  }
+  if (!state) {
+    state = await api.newSession();
+    if (state.draft) location.hash = "data";
+  }
+  localStorage.setItem(KEY, state.id);
+  history.replaceState(null, "", `/?s=${encodeURIComponent(state.id)}${location.hash}`);
+  api.setSession(state.id);
+  page.take(state);
+  await show();
+  keepBeating();
+}
+
+// A download cannot send the key, so it gets a link that is good once.
+document.addEventListener("click", async (event) => {
+  const anchor = event.target.closest ? event.target.closest("a[download]") : null;
+  if (!anchor || !anchor.getAttribute("href").startsWith("/api/")) return;
+  event.preventDefault();
+  const href = await page.attempt(() => api.once(anchor.getAttribute("href")));
+  if (href) h("a", { href, download: anchor.getAttribute("download") }).click();
+});
+document.getElementById("theme").addEventListener("click", () => {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  localStorage.setItem("kpareto-theme", root.dataset.theme);
+  window.dispatchEvent(new Event("resize"));
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => window.dispatchEvent(new Event("resize")));
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("main").focus();
+});
+window.addEventListener("hashchange", async () => {
+  wrong("");
+  await show();
+  document.getElementById("main").focus({ preventScroll: true });
+  window.scrollTo(0, 0);
+});
+begin().catch((error) => {
+  wrong(error.message);
+  replace(document.getElementById("main"), h("h1", {}, "kpareto"), h("p", {}, "The page could not be set up; the sentence above says why."));
+});

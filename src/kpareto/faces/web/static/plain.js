@@ -1,0 +1,44 @@
+// Numbers as people read them: detail kept and shares in percent, counts as counts; the formula's name stays beside it.
+
+import { number, percent } from "/static/dom.js";
+
+export const isKept = (objective) => objective.reading === "kept" && objective.most > 0;
+const isShare = (objective) => objective.reading === "share";
+
+// The number that is drawn: percent where people read percent.
+export function drawn(objective, value) {
+  if (value === null || value === undefined) return null;
+  if (isKept(objective)) return 100 * (1 - value / objective.most);
+  return isShare(objective) ? 100 * value : value;
+}
+
+export function undrawn(objective, shown) {
+  if (isKept(objective)) return (1 - shown / 100) * objective.most;
+  return isShare(objective) ? shown / 100 : shown;
+}
+
+export const better = (objective) => (isKept(objective) ? "higher" : objective.better);
+export const unit = (objective) => (isKept(objective) || isShare(objective) ? " %" : "");
+export const mayLog = (objective) => objective.logs && !isKept(objective);
+
+export function spell(objective, value) {
+  if (value === null || value === undefined) return "–";
+  if (isKept(objective)) return percent(1 - value / objective.most);
+  if (isShare(objective)) return percent(value, value < 0.1 ? 2 : 1);
+  return number(value);
+}
+
+export const axisName = (objective) => `${objective.label}${unit(objective) ? ", percent" : ""} (${objective.name})`;
+export const sentence = (front, id) => front.objectives.map((each, column) => `${each.label} ${spell(each, front.values[id][column])}`).join(", ");
+
+// A file made in the browser: nothing is asked of the server, nothing leaves the machine.
+export function saveFile(name, content, kind) {
+  const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type: kind }));
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}

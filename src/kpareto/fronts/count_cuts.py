@@ -1,0 +1,257 @@
+"""Count many recodings by cuts at once: the evaluation inside genetic searches.
+
+Each recoding goes once over the distinct rows, after they were merged as far as its neighbours in the population allow:
+leaves that none of them separates are one.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from kpareto.fronts.count_lattice import CountedNodes, Wanted, make_rule
+from kpareto.fronts.hearing import is_heard, pause
+from kpareto.fronts.packed_values import PackedValues, pack_for_cuts
+from kpareto.kernels.cuts import Persons, evaluate_cuts
+from kpareto.kernels.records import KernelQuestions, PartRows, RuleNumbers, RunLosses
+from kpareto.kernels.runs import RunRows
+from kpareto.kernels.words import BELOW_K, CONSTRAINT, K
+from kpareto.tables.table import Table
+
+MOST_LEAVES = 2_000  # a column's losses are looked up per run of leaves: leaves squared
+RUN_COST = 8  # what beginning a run of rows costs, in look-ups
+MOST_ALLOWED = 50_000_000  # rows that may be suppressed: class sizes up to this are counted one by one
+PIECE = 0.3  # seconds of counting after which somebody who waits is heard
+FIRST_PIECE = 4  # recodings
+MOST_COMBINATIONS = 2_048  # of the columns in one part: what still fits into the first cache
+
+
+def fits_batch(table: Table, wanted: Wanted) -> bool:
+    """Whether the compiled batch can hold this table and these wishes."""
+    values = sum(len(counts.values) for counts in wanted.values.columns())
+    return (
+        max(len(h.leaves) for h in table.hierarchies) <= MOST_LEAVES
+        and table.distinct * values <= 200_000_000
+        and wanted.suppression.allowed(table.rows) <= MOST_ALLOWED
+        and not wanted.values.people
+        and (wanted.suppression.rows == "drop" or wanted.suppression.rule == "none")
+    )
+
+
+def count_cuts(table: Table, wanted: Wanted, cuts: np.ndarray, threads: int | None = None) -> CountedNodes:
+    """The statistics of many recodings; cuts: (n, all leaves) int32, the cuts of the columns side by side."""
+    return CutCounter(table, wanted).count(cuts, threads)
+
+
+@dataclass(frozen=True, eq=False)
+class CutCounter:
+    """A table made ready for counting recodings by cuts."""
+
+    table: Table
+    wanted: Wanted
+
+    def count(self, cuts: np.ndarray, threads: int | None = None) -> CountedNodes:
+        """The statistics of many recodings, in their order; any number of threads gives the same."""
+        if not is_heard():
+            return self._count(cuts, threads)
+        pieces: list[CountedNodes] = []
+        start, step = 0, FIRST_PIECE
+        while start < len(cuts) or not pieces:  # in pieces, so that somebody who waits can stop it
+            pause()
+            began = time.monotonic()
+            part = self._count(cuts[start : start + step], threads)
+            pieces.append(replace(part, nodes=part.nodes + start))
+            start += step
+            step = step * 2 if time.monotonic() - began < PIECE / 2 else max(1, step // 2)
+        pause()
+        fields = ("nodes", "thresholds", "ints", "reals")
+        return CountedNodes(*(np.concatenate([getattr(part, name) for part in pieces]) for name in fields))
+
+    def _count(self, cuts: np.ndarray, threads: int | None) -> CountedNodes:
+        workers = max(1, min(threads or os.cpu_count() or 1, len(cuts) // 16))
+        lanes = self.histograms.lanes
+        prepared = (self.leaf_at, self.rows, self.losses, lanes, self.questions, self.persons, self.rule)  # once
+
+        def run(some: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            return evaluate_cuts(np.ascontiguousarray(some, dtype=np.int32), *prepared)
+
+        if workers == 1:  # often a single recoding: nothing to put together
+            labels, ints, reals = run(cuts)
+        else:
+            shares = np.array_split(cuts, workers)
+            with ThreadPoolExecutor(workers) as pool:
+                pieces = list(pool.map(run, shares))
+            for (own, _, _), first in zip(pieces, np.cumsum([0, *map(len, shares[:-1])]).tolist(), strict=True):
+                own[:, 0] += first
+            labels, ints, reals = (np.concatenate(column) for column in zip(*pieces, strict=True))
+        named = self.wanted.suppression.rule
+        thresholds = ints[:, K].copy() if named == "cap-max-k" else labels[:, 1] * (named != "constraint")
+        return CountedNodes(labels[:, 0], thresholds, ints, reals)
+
+    @property
+    def _by_size(self) -> bool:
+        """Whether every limit of a class is one of its size."""
+        return bool((self.histograms.limits.kinds == -1).all())
+
+    @cached_property
+    def rule(self) -> RuleNumbers:
+        """The suppression rule as the kernels take it; classes that fail by their size alone are those below a k."""
+        rule = make_rule(self.table, self.wanted)
+        if rule.number != CONSTRAINT or not self._by_size:
+            return rule
+        least = min(self.histograms.limits.bounds[:, 0].max(initial=0.0), self.table.rows + 1.0)
+        return rule._replace(number=BELOW_K, k=math.ceil(least))
+
+    @cached_property
+    def questions(self) -> KernelQuestions | None:
+        """What is asked of the histograms; None where nothing is, so that nothing of it is compiled."""
+        nothing = self._by_size and not len(self.histograms.numbers.kinds)
+        histograms = self.histograms
+        return None if nothing else KernelQuestions(histograms.lanes, histograms.numbers, histograms.limits)
+
+    @cached_property
+    def leaf_at(self) -> np.ndarray:
+        """Where each column's leaves start in a cut: (columns + 1,) int64."""
+        return np.concatenate(([0], np.cumsum([len(h.leaves) for h in self.table.hierarchies]))).astype(np.int64)
+
+    @cached_property
+    def histograms(self) -> PackedValues:
+        """The sensitive and target counts of each distinct row."""
+        return pack_for_cuts(self.table, self.wanted.values)
+
+    @cached_property
+    def halves(self) -> tuple[_Part, _Part]:
+        """Columns in an outer and an inner part; rows of one outer combination will lie together.
+
+        Each column goes where it makes fewer look-ups, the ones with many leaves first.
+        """
+        codes = self.table.codes
+        nothing = _Part((), np.zeros(self.table.distinct, dtype=np.int64), 1)
+        outer, inner = nothing, nothing
+        for column in sorted(range(codes.shape[1]), key=lambda c: -len(self.table.hierarchies[c].leaves)):
+            wider, longer = (_join(part, column, codes[:, column]) for part in (outer, inner))
+            if _look_ups(wider, inner) < _look_ups(outer, longer):
+                outer = wider
+            else:
+                inner = longer
+        return outer, inner
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The distinct rows by outer combination: (distinct,) int64."""
+        return np.argsort(self.halves[0].ids, kind="stable")
+
+    @cached_property
+    def rows(self) -> RunRows:
+        """The distinct rows in runs.
+
+        A lead is a row's number of rows, with the histogram below it where both fit into one word.
+        """
+        table, words, order = self.table, self.histograms.packed, self.order
+        combos = []
+        for half in self.halves:
+            some = np.zeros(half.count, dtype=np.int64)
+            some[half.ids] = np.arange(table.distinct)
+            combos.append(np.ascontiguousarray(table.codes[some][:, list(half.columns)].T.astype(np.int32)))
+        outer, inner = (half.ids[order].astype(np.int32) for half in self.halves)
+        starts = np.searchsorted(outer, np.arange(self.halves[0].count + 1)).astype(np.int64)
+        lanes = self.histograms.lanes
+        lead_bits = 64 - lanes.bits
+        leads = table.weights[order]
+        if len(words) == 1 and len(lanes.totals) * lanes.bits <= lead_bits:
+            leads, words = (leads << lead_bits) + words[0, order], words[:0]
+        else:
+            lead_bits = 0
+        columns = np.array([column for half in self.halves for column in half.columns], dtype=np.int64)
+        outer_combos, inner_combos = combos
+        return RunRows(
+            columns, outer_combos, inner_combos, starts, outer, inner, leads, np.ascontiguousarray(words[:, order]),
+            lead_bits,
+        )  # fmt: skip
+
+    @cached_property
+    def persons(self) -> Persons | None:
+        """The persons of each row in ``order``; None where they are not told apart."""
+        persons = self.table.persons
+        if persons is None:
+            return None
+        counts = np.diff(persons.start)[self.order]
+        starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        places = np.arange(starts[-1]) + np.repeat(persons.start[self.order] - starts[:-1], counts)
+        return Persons(starts, persons.code[places].astype(np.int64), len(persons.values))
+
+    @cached_property
+    def parts(self) -> PartRows:
+        """The distinct rows by parts: columns with few distinct combinations, looked up together.
+
+        For cut_classes, which the compiled searches count one recoding after the other with.
+        """
+        codes = self.table.codes
+        parts: list[_Part] = []
+        for column in sorted(range(codes.shape[1]), key=lambda c: -len(self.table.hierarchies[c].leaves)):
+            tried = [_join(part, column, codes[:, column]) for part in parts]
+            best = min(range(len(tried)), key=lambda p: tried[p].count, default=-1)
+            if best >= 0 and tried[best].count <= MOST_COMBINATIONS:
+                parts[best] = tried[best]
+            else:
+                alone = _Part((), np.zeros(self.table.distinct, dtype=np.int64), 1)
+                parts.append(_join(alone, column, codes[:, column]))
+        counts = np.array([part.count for part in parts], dtype=np.int64)
+        combos = np.zeros((codes.shape[1], int(counts.max())), dtype=np.int32)
+        place = 0
+        for part in parts:
+            for column in part.columns:
+                combos[place, part.ids] = codes[:, column]
+                place += 1
+        columns = np.array([column for part in parts for column in part.columns], dtype=np.int64)
+        borders = np.concatenate(([0], np.cumsum([len(part.columns) for part in parts]))).astype(np.int64)
+        by_row = np.stack([part.ids for part in parts]).astype(np.int32)
+        words = np.ascontiguousarray(self.histograms.packed)
+        return PartRows(columns, borders, combos, counts, by_row, self.table.weights, words)
+
+    @cached_property
+    def losses(self) -> RunLosses:
+        """Per column and run of leaves the loss of a cell, of a suppressed cell, and the rows of each leaf."""
+        table = self.table
+        columns = range(len(table.hierarchies))
+        sizes = [len(h.leaves) ** 2 for h in table.hierarchies]
+        run_at = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
+        runs = np.zeros((len(self.wanted.losses), sum(sizes)), dtype=np.int64)
+        lost = np.zeros((len(self.wanted.losses), len(sizes)), dtype=np.int64)
+        for b, loss in enumerate(self.wanted.losses):
+            for c in columns:
+                runs[b, run_at[c] : run_at[c] + sizes[c]] = loss.run_table(table, c).ravel()
+                lost[b, c] = loss.suppressed(table, c)
+        return RunLosses(run_at, runs, lost, np.concatenate(table.leaf_rows))
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Columns that are looked up together."""
+
+    columns: tuple[int, ...]
+    ids: np.ndarray  # (distinct,) int64, the combination of each distinct row, in lexicographic order
+    count: int
+
+
+def _look_ups(outer: _Part, inner: _Part) -> int:
+    """What the combinations of two parts cost per recoding: a look-up per column, and more where a run begins."""
+    return outer.count * (len(outer.columns) + RUN_COST) + inner.count * len(inner.columns)
+
+
+def _join(part: _Part, column: int, codes: np.ndarray) -> _Part:
+    """The part with one more column; counting beats sorting where the combinations are few."""
+    width = int(codes.max()) + 1
+    keys = part.ids * width + codes
+    if part.count * width > 8 * len(codes) + 1024:
+        distinct_keys, ids = np.unique(keys, return_inverse=True)
+        return _Part((*part.columns, column), ids, len(distinct_keys))
+    there = np.bincount(keys, minlength=part.count * width) > 0
+    rank = np.cumsum(there) - 1
+    return _Part((*part.columns, column), rank[keys], int(rank[-1]) + 1)

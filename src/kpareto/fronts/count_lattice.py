@@ -1,0 +1,375 @@
+"""Count the whole lattice by roll-up: every node's statistics, from class tables that were already counted.
+
+The walk goes depth first, column by column; ``walk`` does the work below a prefix of levels, and each prefix is
+a task of its own, so that both cores are busy. Answers do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from kpareto.fronts.packed_values import WIDTHS, AskedValues, HistLimit, HistNumber, count_words, pack_for_walk
+from kpareto.kernels.bounding import Bounding, BoundRoom
+from kpareto.kernels.classes import raise_last, raise_table, rotate
+from kpareto.kernels.lattice import ClassTables, LevelColumns, LevelLosses, NodeStatistics, WalkRoom, walk
+from kpareto.kernels.records import ClassTable, RuleNumbers
+from kpareto.kernels.words import INTS
+from kpareto.tables.lattice import Lattice
+from kpareto.tables.partition import RULES, Suppression
+from kpareto.tables.table import Table
+from kpareto.tables.walking import walk_order
+
+MOST_BITS = 62
+MOST_WORDS = 200_000_000  # packed words of classes that may be held at once, about 1.6 GB
+HALTED = -2  # what a walk answers that another thread has ended
+
+Asked = TypeVar("Asked")
+Told = TypeVar("Told")
+
+
+class CountedCells(Protocol):
+    """A loss that is a sum over cells: what the compiled walk needs to know of it (see loss.CellLoss)."""
+
+    def table_of(self, table: Table, column: int, cut: np.ndarray) -> np.ndarray:
+        """Cell loss of each group of a cut, as whole numbers: (groups,) int64."""
+
+    def suppressed(self, table: Table, column: int) -> int:
+        """Loss of a suppressed cell, in the same unit."""
+
+    def run_table(self, table: Table, column: int) -> np.ndarray:
+        """Loss of a cell in each run of leaves, (first leaf, last leaf) int64; for recodings by cuts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """What to compute at every node."""
+
+    suppression: Suppression
+    losses: tuple[CountedCells, ...] = ()
+    numbers: tuple[HistNumber, ...] = ()
+    limits: tuple[HistLimit, ...] = ()  # for the rule constraint
+    sizes: bool = False  # classes, largest, squares, uniques, risky rows too
+    risky_below: int = 0  # class sizes below this count as risky
+
+    @property
+    def values(self) -> AskedValues:
+        """What is asked of the sensitive and target values of classes."""
+        return AskedValues(self.numbers, self.limits)
+
+
+@dataclass(frozen=True, eq=False)
+class CountedNodes:
+    """Statistics of many nodes, one row each; cap-threshold gives a node several rows."""
+
+    nodes: np.ndarray  # (n,) int64, node numbers
+    thresholds: np.ndarray  # (n,) int64, classes smaller than this are suppressed
+    ints: np.ndarray  # (n, INTS + losses) int64, see K …
+    reals: np.ndarray  # (n, numbers) float64
+
+
+def lattice_of(table: Table) -> Lattice:
+    """The lattice of a table's hierarchies."""
+    return Lattice(table.hierarchies)
+
+
+def fits(table: Table, wanted: Wanted) -> bool:
+    """Whether the roll-up can hold this table: keys in one word, histograms in memory."""
+    bits = sum(_bits(len(h.leaves)) for h in table.hierarchies)
+    words = count_words(wanted.values, table)
+    cap = wanted.suppression.allowed(table.rows)
+    return (
+        bits <= MOST_BITS
+        and wanted.values.rows_of(table) * words * (len(table.hierarchies) + 1) <= MOST_WORDS
+        and table.persons is None
+        and (wanted.suppression.rows == "drop" or wanted.suppression.rule == "none")
+        and cap <= 50_000_000
+    )
+
+
+def count_lattice(table: Table, wanted: Wanted, threads: int | None = None) -> CountedNodes:
+    """The statistics of every node of the lattice, in the order of node numbers."""
+    parts = list(count_parts(table, wanted, threads))
+    nodes = np.concatenate([part.nodes for part in parts])
+    order = np.argsort(nodes, kind="stable")
+    return CountedNodes(
+        nodes[order],
+        np.concatenate([part.thresholds for part in parts])[order],
+        np.concatenate([part.ints for part in parts])[order],
+        np.concatenate([part.reals for part in parts])[order],
+    )
+
+
+def count_parts(
+    table: Table, wanted: Wanted, threads: int | None = None, done: int = 0, halt: np.ndarray | None = None
+) -> Iterator[CountedNodes]:
+    """The statistics of every node, one part of the lattice after the other, in a fixed order.
+
+    ``done`` parts are left out, which an earlier run has counted. Another thread may write 1 into ``halt``, which ends
+    the parts under way; what they had counted is dropped.
+    """
+    walker = Walker(table, wanted)
+    tasks = itertools.islice(walker.tasks(), done, None)
+    never = np.zeros(1, dtype=np.int64) if halt is None else halt
+    for counted in run_in_order(lambda task: walker.run(task, never), tasks, threads):
+        if counted is None:
+            return
+        yield counted
+
+
+def run_in_order(work: Callable[[Asked], Told], tasks: Iterable[Asked], threads: int | None) -> Iterator[Told]:
+    """What work tells of each task, in the order of the tasks; few wait at a time, because each holds a table."""
+    workers = threads or os.cpu_count() or 1
+    if workers == 1:
+        for task in tasks:
+            yield work(task)
+        return
+    pool = ThreadPoolExecutor(workers)
+    waiting: list[Future[Told]] = []
+    try:
+        for task in tasks:
+            waiting.append(pool.submit(work, task))
+            while len(waiting) > workers + 1:
+                yield waiting.pop(0).result()
+        for future in waiting:
+            yield future.result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+@dataclass(frozen=True, eq=False)
+class WalkTask:
+    """A prefix of levels and its classes; column first_column stands at level 0 in the lowest field."""
+
+    classes: ClassTable
+    levels: np.ndarray  # (columns,) int64
+    first_column: int
+    bits: int  # of a lane of its histograms
+
+    @property
+    def size(self) -> int:
+        """How many classes it has."""
+        return len(self.classes.keys)
+
+
+class Walker:
+    """The records walk takes, columns in walk order."""
+
+    def __init__(self, table: Table, wanted: Wanted, bounded: bool = False) -> None:
+        self.table, self.wanted, self.order = table, wanted, walk_order(table)
+        self.rule = make_rule(table, wanted)
+        self.columns = _level_columns(table, self.order)
+        self.losses = _level_losses(table, wanted.losses, self.order)
+        self.values = pack_for_walk(table, wanted.values, bounded)
+
+    def base(self) -> WalkTask:
+        """The class table of the bottom node: lowest field the first column of the walk, highest the last."""
+        rows = self.table.joined if self.wanted.values.people else self.table
+        key = np.zeros(len(rows.weights), dtype=np.int64)
+        shift = 0
+        for a, column in enumerate(self.order):
+            key |= rows.codes[:, column].astype(np.int64) << shift
+            shift += int(self.columns.bits[a])
+        order = np.argsort(key, kind="stable")
+        classes = self._empty(len(order))
+        for room, first in zip(classes[:4], (key, rows.weights, self.values.sets, self.values.packed), strict=True):
+            np.take(first, order, axis=-1, out=room[: len(first)])
+        return WalkTask(classes, np.zeros(len(self.order), dtype=np.int64), 0, self.values.lanes.bits)
+
+    def _empty(self, size: int) -> ClassTable:
+        """Room for classes; memory that no narrow lane touches is never taken."""
+        return ClassTable(
+            np.empty(size, dtype=np.int64),
+            np.empty(size, dtype=np.int64),
+            np.empty((len(self.values.sets), size), dtype=np.int64),
+            np.empty((self.values.most_words, size), dtype=np.int64),
+            np.empty(size if self.values.most_words else 0, dtype=np.uint64),
+        )
+
+    def _words(self, bits: int) -> int:
+        """The packed words of a class with lanes of so many bits."""
+        return int(self.values.lanes.word_at[WIDTHS.index(bits), -1])
+
+    def tasks(self, fixed: int = 2) -> Iterator[WalkTask]:
+        """Prefixes of levels, the first columns of the walk fixed; coarse tables come last."""
+        yield from self._below(self.base(), min(fixed, len(self.order) - 1))
+
+    def _below(self, task: WalkTask, fixed: int) -> Iterator[WalkTask]:
+        a, columns = task.first_column, self.columns
+        if a == fixed:
+            yield task
+            return
+        size, bits, total, lane_bits = task.size, int(columns.bits[a]), int(columns.bits.sum()), task.bits
+        classes = self._copy(task)
+        to = np.empty(size, dtype=np.uint64)
+        for level in range(int(columns.heights[a]) + 1):
+            if level:
+                start = int(columns.merge_at[a, level])
+                merge = columns.merges[start : start + int(columns.group_counts[a, level - 1])]
+                mask, asked = (1 << bits) - 1, self.values.questions
+                if asked is None:  # as the walk does it, so that it is compiled once
+                    bare = ClassTable(classes.keys, classes.counts, None, None, None)
+                    size, _ = raise_last(bare, size, mask, merge, to, None)
+                else:
+                    size, lane_bits = raise_table(classes, size, mask, merge, to, asked, lane_bits, level > 1)
+            turned = self._empty(size)
+            groups = int(columns.group_counts[a, level])
+            place = np.empty(groups + 1, dtype=np.uint64)
+            rotate(classes, size, bits, total, groups, turned, to, place, self.values.questions, lane_bits, level > 0)
+            levels = task.levels.copy()
+            levels[a] = level
+            yield from self._below(WalkTask(turned, levels, a + 1, lane_bits), fixed)
+
+    def task_at(self, prefix: np.ndarray) -> WalkTask:
+        """The task below one prefix: (fixed,) int64, levels of the first columns of the walk."""
+        task = self.base()
+        for wanted in prefix.tolist():
+            below = self._below(task, task.first_column + 1)
+            task = next(itertools.islice(below, wanted, None))
+        return task
+
+    def _copy(self, task: WalkTask) -> ClassTable:
+        copy = self._empty(task.size)
+        for room, first in zip(copy[:3], task.classes[:3], strict=True):
+            room[:] = first
+        words = self._words(task.bits)
+        copy.hists[:words] = task.classes.hists[:words]
+        return copy
+
+    def run(
+        self, task: WalkTask, halt: np.ndarray, pruning: tuple[Bounding, BoundRoom] | None = None
+    ) -> CountedNodes | None:
+        """All nodes below one prefix, or with pruning those that nothing beats; None where the walk was halted."""
+        wanted, depths = self.wanted, len(self.order) - task.first_column
+        nodes = math.prod((self.columns.heights[task.first_column :] + 1).tolist())
+        most = nodes if pruning is None else min(nodes, 4096)
+        most *= 16 if wanted.suppression.rule == "cap-threshold" else 1
+        # What is None is not compiled.
+        sized = True if wanted.sizes or wanted.suppression.rule not in ("cap-max-k", "cap-threshold") else None
+        lanes = None if self.values.questions is None and pruning is None else self.values.lanes
+        while True:
+            out = NodeStatistics(
+                np.zeros((most, 2), dtype=np.int64),
+                np.zeros((most, INTS + len(wanted.losses)), dtype=np.int64),
+                np.zeros((most, len(wanted.numbers)), dtype=np.float64),
+            )
+            used = walk(
+                self._tables(task, depths), task.levels.copy(), task.first_column, self.columns, self.losses, self.rule,
+                sized, lanes, self.values.questions, pruning, self._room(task, depths, halt), out,
+            )  # fmt: skip
+            if used == HALTED:
+                return None
+            if used >= 0:
+                return CountedNodes(out.labels[:used, 0], out.labels[:used, 1], out.ints[:used], out.reals[:used])
+            most *= 4  # nobody knows beforehand how many thresholds the nodes have, or how many are left
+
+    def _tables(self, task: WalkTask, depths: int) -> ClassTables:
+        """A table for each depth, the first one filled."""
+        size, words = task.size, self._words(task.bits)
+        tables = ClassTables(
+            np.empty((depths, size), dtype=np.int64),
+            np.empty((depths, size), dtype=np.int64),
+            np.empty((depths, len(self.values.sets), size), dtype=np.int64),
+            np.empty((depths + 1, self.values.most_words, size), dtype=np.int64),
+            np.empty((depths, size if self.values.most_words else 0), dtype=np.uint64),
+        )
+        for deep, first in zip(tables[:3], task.classes[:3], strict=True):
+            deep[0] = first
+        tables.hists[0, :words] = task.classes.hists[:words]
+        return tables
+
+    def _room(self, task: WalkTask, depths: int, halt: np.ndarray) -> WalkRoom:
+        """Room for walk."""
+        rule, size = self.wanted.suppression.rule, task.size
+        capped = rule in ("cap-max-k", "cap-threshold", "constraint")
+        thresholds = 3 + math.isqrt(2 * self.rule.allowed) if capped else 2
+        bits = np.full(depths, task.bits, dtype=np.int64)
+        return WalkRoom(
+            to=np.empty(size, dtype=np.uint64),
+            starts=np.empty(int(self.columns.group_counts.max()) + 1, dtype=np.uint64),
+            small=np.empty(self.rule.allowed + 1 if capped else 1, dtype=np.int64),
+            thresholds=np.zeros(thresholds, dtype=np.int64),
+            lost=np.zeros(thresholds, dtype=np.int64),
+            failing=np.zeros(size if rule == "constraint" else 1, dtype=np.bool_),
+            sizes=np.zeros(depths, dtype=np.int64),
+            bits=bits,
+            halt=halt,
+            values=np.zeros(max(len(self.values.lanes.totals), 1), dtype=np.int64),
+        )
+
+
+def make_rule(table: Table, wanted: Wanted) -> RuleNumbers:
+    """The suppression rule and the wanted statistics as the kernels take them."""
+    rule = wanted.suppression
+    return RuleNumbers(
+        RULES.index(rule.rule), rule.k or 0, rule.allowed(table.rows), table.rows, wanted.sizes, wanted.risky_below
+    )
+
+
+def _level_columns(table: Table, order: Sequence[int]) -> LevelColumns:
+    """Heights, fields and merges of the columns in the order of the walk."""
+    ordered = [table.hierarchies[c] for c in order]
+    bits = np.array([_bits(len(h.leaves)) for h in ordered], dtype=np.int64)
+    heights = np.array([h.height for h in ordered], dtype=np.int64)
+    most = int(heights.max()) + 1
+    group_counts = np.zeros((len(order), most), dtype=np.int64)
+    merge_at = np.zeros((len(order), most), dtype=np.int64)
+    merges: list[np.ndarray] = [np.zeros(0, dtype=np.int64)]
+    length = 0
+    for a, hierarchy in enumerate(ordered):
+        groups = hierarchy.groups
+        for level in range(groups.shape[0]):
+            group_counts[a, level] = int(groups[level, -1]) + 1
+            if level:
+                firsts = np.flatnonzero(np.diff(groups[level - 1], prepend=-1))
+                merge_at[a, level] = length
+                merges.append(groups[level][firsts].astype(np.int64))
+                length += len(firsts)
+    return LevelColumns(
+        heights,
+        bits,
+        # At the innermost depth the fields from the bottom up are: last column, then the first, second, …
+        np.append(bits[-1] + np.cumsum(bits[:-1]) - bits[:-1], 0),
+        np.array(lattice_of(table).strides, dtype=np.int64)[list(order)],
+        group_counts,
+        merge_at,
+        np.concatenate(merges),
+    )
+
+
+def _level_losses(table: Table, losses: Sequence[CountedCells], order: Sequence[int]) -> LevelLosses:
+    """Cell losses of every group of every level, columns in the order of the walk."""
+    most = max(table.hierarchies[c].height for c in order) + 1
+    at = np.zeros((len(order), most), dtype=np.int64)
+    sums = np.zeros((len(losses), len(order), most), dtype=np.int64)
+    lost = np.zeros((len(losses), len(order)), dtype=np.int64)
+    pieces: list[np.ndarray] = []
+    length = 0
+    for a, column in enumerate(order):
+        leaf_rows = table.leaf_rows[column]
+        for b, loss in enumerate(losses):
+            lost[b, a] = loss.suppressed(table, column)
+        for level, cut in enumerate(table.hierarchies[column].groups):
+            at[a, level] = length
+            piece = np.zeros((len(losses), int(cut[-1]) + 1), dtype=np.int64)
+            for b, loss in enumerate(losses):
+                piece[b] = loss.table_of(table, column, cut)
+                sums[b, a, level] = int((piece[b][cut] * leaf_rows).sum())
+            pieces.append(piece)
+            length += piece.shape[1]
+    rest = np.zeros((len(losses), len(order) + 1), dtype=np.int64)
+    for a in range(len(order) - 1, -1, -1):
+        levels = table.hierarchies[order[a]].height + 1
+        rest[:, a] = rest[:, a + 1] + sums[:, a, :levels].min(axis=1)
+    return LevelLosses(at, np.concatenate(pieces, axis=1), sums, lost, rest)
+
+
+def _bits(leaves: int) -> int:
+    return max(1, (leaves - 1).bit_length())

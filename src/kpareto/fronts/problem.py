@@ -1,0 +1,280 @@
+"""Problem: a table, what is to be optimized, what is limited, how rows are suppressed -> numbers for recodings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from kpareto import measures as _measures  # noqa: F401  (fills the table of names)
+from kpareto._version import __version__
+from kpareto.errors import BadJob, shorten
+from kpareto.fronts.count_cuts import CutCounter, fits_batch
+from kpareto.fronts.count_lattice import CountedNodes, count_parts, fits
+from kpareto.fronts.hearing import halted_too, pause
+from kpareto.fronts.numbers import EMPTY, Numbers
+from kpareto.fronts.packed_values import HistLimit
+from kpareto.fronts.readings import Translation, class_limits, translate
+from kpareto.fronts.subtree_bounds import BoundedWalk, can_bound
+from kpareto.kernels.compiling import SOURCES
+from kpareto.measures.measure import Measure, Model, aspect_of, exact, make, meets
+from kpareto.measures.reading import real_keys
+from kpareto.tables.fingerprint import fingerprint
+from kpareto.tables.lattice import Lattice, Space
+from kpareto.tables.partition import Partition, Suppression, partition, partitions
+from kpareto.tables.recoding import Recoding
+from kpareto.tables.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is counted, optimized and limited.
+
+    ``limits`` are thresholds on measures: at least for measures that are better higher, else at most. Under the rule
+    constraint they decide which classes are suppressed, so they must be privacy models; under the other rules they
+    only say which recodings count.
+    """
+
+    table: Table
+    objectives: tuple[Measure, ...]
+    suppression: Suppression
+    limits: tuple[tuple[Measure, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        for measure in self.objectives:
+            if not isinstance(measure, Measure) or measure.better not in ("lower", "higher"):
+                raise BadJob(
+                    f"{measure!r} is no measure. Give a name such as 'glm', or an object with name, better ('lower' or "
+                    "'higher'), unit, trend and a call that takes a Partition (kpareto.measures.Number makes one)."
+                )
+        names = [measure.name for measure in self.objectives]
+        if not names:
+            raise BadJob("No objective is given. Name at least one measure, such as k or glm.")
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise BadJob(f"The objective {twice!r} is named twice. Name it once.")
+        if self.suppression.rule == "constraint":
+            for measure, _ in self.limits:
+                if not isinstance(measure, Model):
+                    raise BadJob(
+                        f"Under the rule constraint each class must pass every limit, and {measure.name!r} is not a "
+                        "number about a class. Limit it under another rule, or take a privacy model such as k or l."
+                    )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of all that decides the numbers of a recoding: rows, hierarchies, measures, limits, versions."""
+        return fingerprint(__version__, np.__version__, SOURCES, self)
+
+    @property
+    def class_wise(self) -> bool:
+        """Whether the limits decide class by class what is suppressed."""
+        return self.suppression.rule == "constraint"
+
+    @property
+    def better(self) -> np.ndarray:
+        """+1 where higher is better, -1 where lower is: (objectives,) int64."""
+        return np.array([1 if m.better == "higher" else -1 for m in self.objectives], dtype=np.int64)
+
+    @cached_property
+    def _watched(self) -> tuple[Measure, ...]:
+        """The objectives, then the limited measures (not needed where classes were judged one by one)."""
+        return (*self.objectives, *(() if self.class_wise else (measure for measure, _ in self.limits)))
+
+    @cached_property
+    def translation(self) -> Translation | None:
+        """How the compiled kernels count this, or None where they cannot."""
+        judged: list[HistLimit] = []
+        for measure, threshold in self.limits if self.class_wise else ():
+            own = class_limits(self.table, measure, threshold)
+            if own is None:
+                return None
+            judged += own
+        if self.class_wise and len(self.suppression.fails) != len(self.limits):
+            return None  # a user's own class-wise rule
+        return translate(self.table, self._watched, self.suppression, tuple(judged))
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the kernels count single recodings; else partitions are, and keys compare only with one another."""
+        translation = self.translation
+        return translation is not None and fits_batch(self.table, translation.wanted)
+
+    # -- reading numbers ---------------------------------------------------------------------------------------------
+
+    def read(self, translation: Translation, counted: CountedNodes) -> Numbers:
+        """The numbers of counted nodes."""
+        values = np.stack([reading.value(counted) for reading in translation.readings], axis=1).astype(np.float64)
+        keys = np.stack([reading.key(counted) for reading in translation.readings], axis=1).astype(np.int64)
+        count = len(self.objectives)
+        released = counted.ints[:, 0] < EMPTY
+        feasible = released & self._meets(values[:, count:])
+        suppressed = counted.ints[:, 1]
+        if self.class_wise:
+            feasible &= suppressed <= self.suppression.allowed(self.table.rows)
+        return Numbers(counted.nodes, counted.thresholds, values[:, :count], keys[:, :count], feasible, suppressed)
+
+    def _meets(self, values: np.ndarray) -> np.ndarray:
+        """Which rows of limited values (n, limits) meet all limits."""
+        met = np.ones(len(values), dtype=np.bool_)
+        for place, (measure, threshold) in enumerate(() if self.class_wise else self.limits):
+            met &= meets(measure.better, values[:, place], threshold)
+        return met
+
+    def by_partitions(self, numbered_partitions: Sequence[tuple[int, Partition]]) -> Numbers:
+        """The numbers of recodings from their partitions, for measures the kernels do not know."""
+        watched, count = self._watched, len(self.objectives)
+        values = np.array([[m(p) for m in watched] for _, p in numbered_partitions], dtype=np.float64).reshape(
+            -1, len(watched)
+        )
+        for place, measure in enumerate(watched):
+            if np.isnan(values[:, place]).any():
+                raise BadJob(f"The measure {measure.name!r} gave no number (NaN) for a recoding. Mend its function.")
+        keys = np.zeros((len(numbered_partitions), count), dtype=np.int64)
+        for place, measure in enumerate(self.objectives):
+            exacts = [exact(measure, p) for _, p in numbered_partitions]
+            reals = [v if e is None else float(e) for e, v in zip(exacts, values[:, place].tolist(), strict=True)]
+            keys[:, place] = real_keys(np.array(reals, dtype=np.float64), measure.better == "higher")
+        released = np.array([p.feasible and not p.empty for _, p in numbered_partitions], dtype=np.bool_)
+        return Numbers(
+            np.array([which for which, _ in numbered_partitions], dtype=np.int64),
+            np.array([_threshold(p) for _, p in numbered_partitions], dtype=np.int64),
+            values[:, :count],
+            keys,
+            released & self._meets(values[:, count:]),
+            np.array([p.suppressed_rows for _, p in numbered_partitions], dtype=np.int64),
+        )
+
+    # -- counting ----------------------------------------------------------------------------------------------------
+
+    def whole_lattice(
+        self, threads: int | None = None, done: int = 0, halt: np.ndarray | None = None
+    ) -> Iterator[Numbers]:
+        """The numbers of every node, part by part, in a fixed order; the first ``done`` parts are left out.
+
+        A 1 that another thread writes into ``halt`` ends it before its time.
+        """
+        lattice = Lattice(self.table.hierarchies)
+        translation = self.translation
+        ending = halted_too(np.zeros(1, dtype=np.int64) if halt is None else halt)
+        if translation is not None and fits(self.table, translation.wanted):
+            for counted in count_parts(self.table, translation.wanted, threads, done, ending):
+                yield self.read(translation, counted)
+            pause()
+            return
+        step = 1024
+        for start in range(done * step, lattice.size, step):
+            if ending[0]:
+                pause()
+                return
+            nodes = np.arange(start, min(start + step, lattice.size), dtype=np.int64)
+            numbers = self.evaluate(lattice, lattice.levels(nodes), threads)
+            yield replace(numbers, which=nodes[numbers.which])
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a person should know of the question itself, in sentences."""
+        schema, measures = self.table.schema, (*self.objectives, *(measure for measure, _ in self.limits))
+        heavy = [name for name in schema.quasi if schema.weight(name) != 1]
+        if not heavy or any(aspect_of(measure).weighted for measure in measures):
+            return ()
+        names = ", ".join(measure.name for measure in self.objectives)
+        return (f"The weights of {shorten(heavy)} change nothing: none of {names} goes by weights. Take nwp instead.",)
+
+    @property
+    def is_walked(self) -> bool:
+        """Whether the whole lattice can be counted by roll-up."""
+        return self.translation is not None and fits(self.table, self.translation.wanted)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether a roll-up can leave out what is beaten: every objective has a bound under the suppression rule."""
+        return can_bound(self)
+
+    def walk_bounded(self) -> BoundedWalk:
+        """The roll-up that leaves out what is beaten, for problems that are bounded."""
+        return BoundedWalk(self)
+
+    def evaluate(self, space: Space, genomes: np.ndarray, threads: int | None = None) -> Numbers:
+        """The numbers of some genomes of a space; ``which`` is the place among the genomes."""
+        translation = self.translation
+        # The loops count cuts; classes with labels of their own are few, and counted one by one.
+        if space.kind != "local" and translation is not None and self.is_compiled:
+            counted = self._counter.count(space.cuts(genomes), threads)
+            return self.read(translation, counted)
+        numbered_partitions: list[tuple[int, Partition]] = []
+        for place, genome in enumerate(genomes):
+            pause()
+            numbered_partitions += [(place, p) for p in partitions(self.table, space.decode(genome), self.suppression)]
+        return self.by_partitions(numbered_partitions)
+
+    @cached_property
+    def _counter(self) -> CutCounter:
+        translation = self.translation
+        if translation is None:
+            raise TypeError("the kernels do not know these measures")
+        return CutCounter(self.table, translation.wanted)
+
+    def partition(self, recoding: Recoding, threshold: int = 0) -> Partition:
+        """The partition behind one row of numbers, with the suppression threshold it was counted with."""
+        if self.suppression.rule == "cap-threshold":
+            return partition(
+                self.table, recoding, Suppression("below-k", k=max(threshold, 1), rows=self.suppression.rows)
+            )
+        return partition(self.table, recoding, self.suppression)
+
+
+def _threshold(partition: Partition) -> int:
+    """The class size from which on classes are kept."""
+    kept = partition.sizes[~partition.suppressed]
+    return int(kept.min()) if len(kept) and partition.rule in ("below-k", "cap-max-k", "cap-threshold") else 0
+
+
+def problem(
+    table: Table,
+    objectives: Sequence[str | Measure] | str | Measure = ("k", "glm"),
+    suppression: Suppression | float = 0.0,
+    limits: Mapping[str, float] | None = None,
+) -> Problem:
+    """A Problem from words: measures by name, a bare number meaning cap-max-k with that limit.
+
+    Under the rule constraint the class-wise rules are made from the limits.
+    """
+    chosen = tuple(make(m) if isinstance(m, str) else m for m in _list_objectives(objectives))
+    if not isinstance(limits, Mapping | None):
+        raise BadJob(f'limits is {limits!r:.60}. Give a dict such as {{"k": 5}}.')
+    rule = suppression if isinstance(suppression, Suppression) else Suppression("cap-max-k", suppression)
+    pairs = tuple((make(name), _finite(name, threshold)) for name, threshold in (limits or {}).items())
+    if rule.rule == "constraint" and not rule.fails:
+        raise BadJob("The rule constraint needs at least one limit, such as k = 5. Give limits.")
+    return Problem(table, chosen, rule, pairs)
+
+
+def _list_objectives(objectives: object) -> Sequence[str | Measure]:
+    """Objectives as a list; a single one may stand by itself."""
+    if isinstance(objectives, str | Measure):
+        return [objectives]
+    wrong = not isinstance(objectives, Sequence) or [m for m in objectives if not isinstance(m, str | Measure)]
+    if wrong or not isinstance(objectives, Sequence):
+        raise BadJob(f'objectives is {objectives!r:.60}. Give a list of measures, such as ["k", "lm"].')
+    return objectives
+
+
+def constrained(limits: Mapping[str, float], limit: float = 0.0, rows: str = "drop") -> Suppression:
+    """The suppression rule constraint made of limits on privacy models by name: classes that miss one go."""
+    fails = []
+    for name, threshold in limits.items():
+        model = make(name)
+        if not isinstance(model, Model):
+            raise BadJob(f"{name!r} is not a number about a class, so it cannot decide which classes are suppressed.")
+        fails.append(model.fails(_finite(name, threshold)))
+    return Suppression("constraint", limit, rows="mask" if rows == "mask" else "drop", fails=tuple(fails))
+
+
+def _finite(name: str, threshold: float) -> float:
+    if isinstance(threshold, bool) or not math.isfinite(threshold):
+        raise BadJob(f"The limit on {name!r} is {threshold!r}. Give a finite number.")
+    return float(threshold)

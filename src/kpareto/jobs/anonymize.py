@@ -1,0 +1,235 @@
+"""One call from a table to a release: the best full-domain recoding that meets k and l, certified optimal and verified.
+
+Among all nodes of the lattice that meet the limits with few enough suppressed rows the one with the least loss (LM) is
+taken, by the exact search. Other models lose less and have no such proof: cuts of the hierarchies, or local recoding,
+where labels differ from class to class; what is known of the best is told with them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kpareto.engines.read import read
+from kpareto.engines.wishes import Missing
+from kpareto.errors import BadHierarchy, BadJob, Unsafe, did_you_mean
+from kpareto.fronts.bound import ProvenGap
+from kpareto.fronts.problem import constrained, problem
+from kpareto.jobs.default_hierarchies import complete_hierarchies
+from kpareto.measures.cells import glm, lm
+from kpareto.measures.sensitive import distinct_l
+from kpareto.measures.sizes import k as k_anonymity
+from kpareto.releases.choice import Choice, as_choice
+from kpareto.releases.query import Handling
+from kpareto.releases.release import Release, release
+from kpareto.releases.telling import count_remarks, rank_remarks, search_facts, tell_once, warnings_for
+from kpareto.releases.warnings import Remark, SearchFacts
+from kpareto.searches.exact_front import exact_front
+from kpareto.searches.names import METHODS, MODELS
+from kpareto.searches.run import Plan, run_plan
+from kpareto.tables.hierarchies import load
+from kpareto.tables.hierarchy import Hierarchy
+from kpareto.tables.lattice import Lattice
+from kpareto.tables.partition import Partition, Suppression
+from kpareto.tables.recoding import node, top
+from kpareto.tables.schema import Schema, as_names
+from kpareto.tables.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Anonymized:
+    """The released rows and what is known about them."""
+
+    data: Any  # of the type that was given; a pyarrow table where a file was
+    levels: tuple[int, ...]  # of the quasi-identifiers, in their order; none unless the model is the lattice
+    numbers: Mapping[str, float]  # k, l, lm, glm, classes, rows
+    suppressed: int
+    verified: bool  # the rows were written and counted again by the independent verifier
+    nodes: int  # of the lattice, none of which is better; the recodings looked at in another model
+    release: Release  # with the certificate
+    left_out: int = 0  # rows with a missing value, which are in no class and are not released
+    bound: ProvenGap | None = None  # how far from the best any local recoding could be, where that is known
+
+    def __repr__(self) -> str:
+        """Short, and nothing that is confidential: a notebook prints this."""
+        lost = f"{self.suppressed:,} suppressed" + (f", {self.left_out:,} left out" if self.left_out else "")
+        warned = f"; {count_remarks(self.warnings)}" if self.warnings else ""
+        numbers = ", ".join(f"{name} = {self.numbers[name]:g}" for name in ("k", "l") if name in self.numbers)
+        return f"Anonymized({len(self):,} rows, {numbers}, {self.kept:.1f} % of the detail kept, {lost}{warned})"
+
+    def __len__(self) -> int:
+        return self.release.rows
+
+    @property
+    def kept(self) -> float:
+        """Percent of the detail of all cells that is kept: 100 where nothing is generalized or suppressed."""
+        return 100 * (1 - self.numbers["lm"])
+
+    @property
+    def warnings(self) -> tuple[Remark, ...]:
+        """What must be known of the release, the gravest first."""
+        return tuple(rank_remarks(self.release.warnings))
+
+    def summary(self) -> str:
+        """What was released, how each column is shown, and the warnings."""
+        return self.release.summary()
+
+    def plot(self) -> Figure:
+        """Rows by the size of their class, in the table and in the release, as a matplotlib figure."""
+        from kpareto.releases.size_picture import draw_sizes
+
+        return draw_sizes(self.release.partition)
+
+
+def anonymize(  # noqa: PLR0913 (what users of other packages write)
+    data: object,
+    quasi_identifiers: Iterable[str],
+    sensitive_attributes: str | Iterable[str] = (),
+    identifiers: str | Iterable[str] = (),
+    hierarchies: Mapping[str, object] | None = None,
+    k: int = 5,
+    l: int | None = None,
+    suppression_limit: float = 0.0,
+    model: str = "lattice",
+    missing: Missing | None = None,
+    person: str | None = None,
+    plain: str | Iterable[str] = (),
+) -> Anonymized:
+    """The table with the least loss (LM) that has k rows in each class, and l values of each sensitive column.
+
+    ``model``: whole levels (lattice, proven to be the best), cuts of the hierarchies (cuts), or labels that differ from
+    class to class (local), which lose least and can be attacked most (docs/local.md).
+
+    ``hierarchies`` are files, Hierarchy objects, rules, lists of rows, frames, or ``{level: labels}``; a column without
+    one gets one by its values (``remarks`` of the release say which; ``{"flat": True}`` shows or stars it as a whole).
+    ``person`` names a column that tells persons apart: classes then count them. Other columns leave as they are, but
+    one that looks like a direct identifier must be declared: ``identifiers`` or ``plain``. ``suppression_limit`` is the
+    share of rows that may be dropped, below 1.
+    ``missing`` says what becomes of rows without a value: drop, category or error; without a word they are dropped
+    where they are at most 5 % of the rows, and else have a value of their own. What must be known of the release
+    stands in ``warnings`` of the result, and is told once by Python's own ``warnings.warn``.
+    """
+    check_wishes(k, l, suppression_limit)
+    if model not in MODELS:
+        raise BadJob(f"No model {model!r}. {did_you_mean(model, MODELS)}There are: {', '.join(MODELS)}.")
+    quasi, sensitive, left_out = (as_names(each) for each in (quasi_identifiers, sensitive_attributes, identifiers))
+    schema = Schema(quasi, sensitive, (), left_out, person, plain=as_names(plain))
+    if l is not None and not schema.sensitive:
+        raise BadJob(f"l is {l}, and no column is sensitive. Give sensitive_attributes, or leave l out.")
+    table = _table(data, schema, hierarchies or {}, missing)
+    if k > table.rows:
+        raise Unsafe(
+            f"k is {k:,} and the table has {table.rows:,} rows, so no class can be that large. Give a smaller k."
+        )
+    suppression, limits = wishes(k, l, suppression_limit)
+    choice, search = _best(table, suppression, limits, model)
+    done = release(choice, data, warnings=lambda alone: warnings_for(choice, Handling(), limits, alone, search=search))
+    done = replace(done, remarks=(*table.remarks, *done.remarks))  # what became of rows without a value
+    tell_once(done.warnings)
+    return Anonymized(
+        done.data,
+        choice.recoding.levels or () if model == "lattice" else (),
+        _numbers(done.partition),
+        done.suppressed,
+        done.verified.rows == done.rows,
+        search.evaluated,
+        done,
+        table.dropped,
+        choice.bound,
+    )
+
+
+def _best(
+    table: Table, suppression: Suppression, limits: Mapping[str, float], model: str
+) -> tuple[Choice, SearchFacts]:
+    """The recoding with the least LM that a model has within the limits, and how it was found."""
+    if model == "lattice":
+        recoding, nodes = node(table.hierarchies, optimum(table, suppression, limits)), Lattice(table.hierarchies).size
+        return Choice(table, recoding, suppression, limits), SearchFacts("exact", True, nodes, nodes)
+    method = {"cuts": "improve", "local": "local"}[model]
+    front = run_plan(problem(table, ["lm"], suppression, limits), Plan(method, METHODS[method][0]))
+    best = front.choose_least()
+    return as_choice(best, limits), search_facts(best)
+
+
+def check_wishes(k: object, l: object, suppression_limit: object) -> None:
+    """Raise unless k, l and the limit make sense."""
+    for name, value, least in (("k", k, 1), ("l", l, 1)):
+        if name == "l" and value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise BadJob(f"{name} is {value!r}. Give a whole number of at least {least}.")
+    limit = suppression_limit
+    if isinstance(limit, bool) or not isinstance(limit, int | float | np.number) or not 0 <= float(limit) < math.inf:
+        raise BadJob(f"suppression_limit is {limit!r}. Give a share of the rows from 0 to below 1, such as 0.01.")
+    if float(limit) >= 1:  # a job counts rows by whole numbers, and other packages count percent here
+        raise BadJob(
+            f"suppression_limit is {limit}, which could mean rows or percent. It is a share of the rows: "
+            f"for {limit} percent write {float(limit) / 100:g}, for {limit} rows divide by the number of rows."
+        )
+
+
+def _table(data: object, schema: Schema, hierarchies: Mapping[str, object], missing: Missing | None) -> Table:
+    if not isinstance(hierarchies, Mapping):
+        raise BadHierarchy(
+            f"hierarchies is {hierarchies!r:.60}. Give a dict from columns to hierarchies, such as "
+            '{"age": {"intervals": [5, 10]}}.'
+        )
+    table = read(data, schema, missing)
+    for name in hierarchies:
+        table.column(name)
+    known: dict[str, Hierarchy] = {}
+    for column, name in enumerate(schema.quasi):
+        if name in hierarchies:
+            rows = dict(zip(table.hierarchies[column].leaves, table.leaf_rows[column].tolist(), strict=True))
+            known[name] = load(name, hierarchies[name], rows)
+    return complete_hierarchies(table.bind(known))
+
+
+def wishes(k: int, l: int | None, suppression_limit: float) -> tuple[Suppression, dict[str, float]]:
+    """The suppression rule constraint for k and l, and the limits it is made of."""
+    limits = {"k": float(k)} | ({} if l is None else {"l": float(l)})
+    return constrained(limits, float(suppression_limit)), limits
+
+
+def optimum(table: Table, suppression: Suppression, limits: Mapping[str, float]) -> tuple[int, ...]:
+    """The levels of the node with the least LM within the limits, proven; of equal ones one with the finest labels."""
+    lm_problem = problem(table, ["lm"], suppression, limits)
+    best = exact_front(lm_problem, "one")
+    if len(best) == 0:
+        lost = lm_problem.partition(top(table.hierarchies)).suppressed_rows
+        raise Unsafe(
+            f"No recoding meets the limits: with everything generalized {lost:,} of {table.rows:,} rows would still "
+            f"have to be suppressed, and {suppression.allowed(table.rows):,} may be. Give a smaller k or l, a larger "
+            "suppression_limit, or hierarchies with a last level of one group."
+        )
+    return finest_levels(table.hierarchies, [int(level) for level in best.genomes[0]])
+
+
+def finest_levels(hierarchies: Sequence[Hierarchy], levels: Sequence[int]) -> tuple[int, ...]:
+    """The same groups by the lowest levels that have them: a date rather than its quarter, where that hides none."""
+    finest = []
+    for hierarchy, level in zip(hierarchies, levels, strict=True):
+        groups = len(hierarchy.labels[level])
+        finest.append(next(low for low in range(level + 1) if len(hierarchy.labels[low]) == groups))
+    return tuple(finest)
+
+
+def _numbers(partition: Partition) -> dict[str, float]:
+    numbers = {
+        "k": k_anonymity()(partition),
+        "lm": lm()(partition),
+        "glm": glm()(partition),
+        "classes": float(partition.classes),
+        "rows": float(partition.rows[partition.visible].sum()),
+    }
+    if partition.table.sensitive:
+        numbers["l"] = distinct_l()(partition)
+    return numbers

@@ -1,0 +1,354 @@
+"""Look at a table before anything is decided: profile its columns, propose roles and hierarchies, write a job.
+
+All counting is done by the engine that holds the rows: one GROUP BY per column and per pair of likely
+quasi-identifiers. Nothing here is a decision: a person who knows the data must read the proposal.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
+from typing import Any, Literal
+
+from kpareto.engines import file_of
+from kpareto.engines.facts import count_columns
+from kpareto.engines.form import MARKS, Form, release_ending
+from kpareto.engines.questions import choose_pairs, code_rows, rank_unique
+from kpareto.engines.recognise import check_names, open_recognised
+from kpareto.engines.source import View
+from kpareto.engines.sql import literal
+from kpareto.engines.wishes import MOST_DROPPED
+from kpareto.errors import BadTable
+from kpareto.jobs.checks import say_undecided
+from kpareto.jobs.job import Job, parse_job
+from kpareto.jobs.known_proposals import propose_known
+from kpareto.jobs.search_proposals import SearchTask, propose_search
+from kpareto.tables.proposals import ColumnFacts, Proposal, propose, settle
+from kpareto.tables.schema import Role, Schema
+from kpareto.tables.unique import UniqueRows
+
+PAIRS = 66  # pairs of columns that are counted unless told otherwise: all pairs of twelve columns
+K = 5
+LEAST = 2  # rows that a class needs to hide anybody
+WHY_RULE = {
+    "constraint": "classes that miss a limit are suppressed, and no others",
+    "cap-threshold": "no row is suppressed that the chosen k does not need",
+}
+LIKELY = 0.8  # a sensitive value with a larger share makes a limit on it dear
+
+PROPOSED = "# A proposal, made by looking at names and counts. Read it before you run it: only you know what others"
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """One column: what was counted, and what is proposed."""
+
+    facts: ColumnFacts
+    proposal: Proposal
+
+    def to_dict(self) -> dict[str, object]:
+        """What was counted and what is proposed for the column, as plain data."""
+        facts = {**vars(self.facts), "common": list(self.facts.common), "marks": list(self.facts.marks)}
+        rule = self.proposal.hierarchy
+        proposal = {**vars(self.proposal), "hierarchy": None if rule is None else dict(rule)}
+        return {**facts, "unique_share": self.facts.unique_share, **proposal}
+
+
+@dataclass(frozen=True, repr=False)
+class Profile:
+    """What is known about a table after one look."""
+
+    total: int  # rows
+    columns: tuple[ColumnProfile, ...]
+    pairs: tuple[UniqueRows, ...]  # of likely quasi-identifiers, those that single out most rows first
+    pairs_left: int  # not counted, to keep within the budget
+    quasi: UniqueRows  # on all proposed quasi-identifiers together
+    complete: int  # rows with a value in every column that is read
+    values: Mapping[str, int]  # of each column that is read, in the rows that the proposed job uses
+    form: Form = field(default_factory=Form)  # how its file is read
+    remarks: tuple[str, ...] = ()  # about the form of the file
+    source: object = field(default=None, compare=False)  # the table that was looked at
+
+    def __repr__(self) -> str:
+        """Short, and without a value of any row: a notebook prints this."""
+        told = f"{len(self.names('quasi-identifier'))} quasi-identifiers, {len(self.names('sensitive'))} sensitive"
+        return f"Profile({self.total:,} rows, {len(self.columns)} columns: {told})"
+
+    def summary(self) -> str:
+        """The proposed role of each column, and why, a line each."""
+        lines = (f"{row['column']}: {row['role']} ({row['why'].rstrip('.')})." for row in self.rows())
+        return "\n".join([repr(self), *lines, *self.sentences()])
+
+    @property
+    def schema(self) -> Schema:
+        """The proposed roles, for ``read``; columns to decide about are identifiers, which are left out."""
+        out = (*self.names("identifier"), *self.names("decide"))
+        quasi, sensitive, plain = (self.names(role) for role in ("quasi-identifier", "sensitive", "plain"))
+        return Schema(quasi, sensitive, (), out, self.person, plain=plain)
+
+    @property
+    def hierarchies(self) -> dict[str, object]:
+        """The proposed hierarchies, for ``read``."""
+        proposals = {each.facts.name: each.proposal for each in self.columns}
+        return {name: dict(proposals[name].hierarchy or {"flat": True}) for name in self.names("quasi-identifier")}
+
+    @property
+    def job(self) -> Job:
+        """The proposed job on the table that was looked at, for ``front`` and on; ``job_text`` writes it as a file."""
+        file = file_of(self.source)
+        job = parse_job(job_text(self, "table.csv" if file is None else str(file)), Path(), "the proposed job")
+        return replace(job, frame=self.source) if file is None else job
+
+    def names(self, role: Role | Literal["decide"]) -> tuple[str, ...]:
+        """The columns with a proposed role, or with none yet."""
+        return tuple(each.facts.name for each in self.columns if each.proposal.role == role)
+
+    @property
+    def person(self) -> str | None:
+        """The column proposed to tell persons apart."""
+        return next((each.facts.name for each in self.columns if each.proposal.person), None)
+
+    @property
+    def missing(self) -> str:
+        """The proposed policy: rows without a value are dropped where they are few, and else have one of their own."""
+        return "drop" if self.total - self.complete <= MOST_DROPPED * self.total else "category"
+
+    @property
+    def usable(self) -> int:
+        """Rows that the proposed job reads."""
+        return self.complete if self.missing == "drop" else self.total
+
+    @property
+    def k(self) -> int:
+        """The proposed k: the usual one, or as many rows or persons as there are."""
+        return min(K, self.usable, *([] if self.person is None else [self.values[self.person]]))
+
+    @property
+    def task(self) -> SearchTask:
+        """What a search of the proposed lattice has to do."""
+        return SearchTask(
+            self.size,
+            self.usable,
+            min(self.quasi.groups, self.usable),
+            tuple(self.values[name] for name in self.names("quasi-identifier")),
+            persons=self.person is not None,
+            sensitive=bool(self.names("sensitive")),
+        )
+
+    @property
+    def size(self) -> int:
+        """Nodes of the lattice of the proposed hierarchies, at most."""
+        total = 1
+        for each in self.columns:
+            total *= each.proposal.levels
+        return total
+
+    def rows(self) -> list[dict[str, str]]:
+        """One row per column, for a table on a terminal."""
+        return [
+            {
+                "column": each.facts.name,
+                "kind": each.facts.kind,
+                "distinct": f"{each.facts.distinct:,}",
+                "missing": f"{each.facts.missing:,}",
+                "unique": f"{each.facts.unique_share:.1%}",
+                "role": each.proposal.role,
+                "hierarchy": "" if each.proposal.hierarchy is None else toml_value(each.proposal.hierarchy),
+                "why": f"{each.proposal.why}. {each.proposal.note}".strip(),
+            }
+            for each in self.columns
+        ]
+
+    def sentences(self) -> list[str]:
+        """What a person must hear of the table as a whole, beside the rows about its columns."""
+        return [*self.form.sentences(), *self.remarks, *say_undecided(self.names("decide"))]
+
+    def to_dict(self) -> dict[str, object]:
+        """The profile of the table and of its columns as plain data."""
+        return {
+            "rows": self.total,
+            "columns": [each.to_dict() for each in self.columns],
+            "pairs": [each.to_dict() for each in self.pairs],
+            "pairs_left": self.pairs_left,
+            "quasi": self.quasi.to_dict(),
+            "complete": self.complete,
+            "missing": self.missing,
+            "person": self.person,
+            "lattice": self.size,
+            "form": self.form.to_dict(),
+        }
+
+
+def inspect(
+    source: object, pairs: int = PAIRS, encoding: str = "utf-8", form: Mapping[str, Any] | None = None
+) -> Profile:
+    """Profile a table from any source that ``read`` takes; at most so many pairs of columns are counted.
+
+    The form of a file is recognised but for the keys in ``form``, such as ``{"sheet": "People"}``.
+    """
+    with open_recognised(source, encoding, MARKS, form) as (recognised, rows):
+        (count,) = rows.one(f"SELECT count(*) FROM {rows.table}")
+        if not count:
+            raise BadTable("The table has no rows. Give at least one row.")
+        if (twice := next((name for name in rows.columns if rows.columns.count(name) > 1), None)) is not None:
+            raise BadTable(f"The table has two columns named {twice!r}. Rename one of them.")
+        facts = count_columns(rows, int(count))
+        if recognised.form.header is None and not recognised.named:
+            check_names(rows)
+        proposals = propose_known(rows, facts, settle(facts, [propose(each) for each in facts]))
+        likely = [place for place, each in enumerate(proposals) if each.role == "quasi-identifier"]
+        if not likely:
+            raise BadTable("No column of the table can be generalized: all are empty or nested. Give another table.")
+        coded = code_rows(rows, likely)
+        chosen, left = choose_pairs([facts[place].distinct for place in likely], pairs)
+        counted = rank_unique(coded.unique(pair) for pair in chosen)
+        proposals = _twins(facts, proposals, counted)
+        read = [p for p, each in enumerate(proposals) if each.role in ("quasi-identifier", "sensitive") or each.person]
+        present = " AND ".join(f"NOT ({_absent(rows, place, facts[place].marks)})" for place in read)
+        (complete,) = rows.one(f"SELECT count(*) FROM {rows.table} WHERE {present}")
+        profile = Profile(
+            int(count),
+            tuple(ColumnProfile(*each) for each in zip(facts, proposals, strict=True)),
+            counted,
+            left,
+            coded.unique(range(len(likely))),
+            int(complete),
+            {facts[place].name: facts[place].distinct for place in read},
+            recognised.form,
+            recognised.remarks,
+            source,
+        )
+        return replace(profile, values=_values(rows, profile, read, present))
+
+
+def _values(rows: View, profile: Profile, read: Sequence[int], present: str) -> dict[str, int]:
+    """The values of each column that is read, in the rows that are not dropped; no value may count as one."""
+    facts = [profile.columns[place].facts for place in read]
+    if profile.missing != "drop" or profile.complete == profile.total:
+        return {each.name: each.distinct + (each.missing > 0) for each in facts}
+    counts = ", ".join(f"count(DISTINCT {rows.cell(place)})" for place in read)
+    distinct_counts = rows.one(f"SELECT {counts} FROM {rows.table} WHERE {present}")
+    return {each.name: int(count) for each, count in zip(facts, distinct_counts, strict=True)}
+
+
+def _absent(rows: View, column: int, marks: Sequence[str]) -> str:
+    """Where a column has no value."""
+    cell = rows.cell(column)
+    listed = f" OR {cell} IN ({', '.join(map(literal, marks))})" if marks and rows.kinds[column] == "VARCHAR" else ""
+    return f"{cell} IS NULL{listed}"
+
+
+def _twins(facts: Sequence[ColumnFacts], proposals: Sequence[Proposal], pairs: Sequence[UniqueRows]) -> list[Proposal]:
+    """The proposals with a note on columns that say the same: generalizing one and not the other is in vain."""
+    place = {each.name: number for number, each in enumerate(facts)}
+    new_proposals = list(proposals)
+    for pair in pairs:
+        one, two = (place[name] for name in pair.columns)
+        if facts[one].groups == facts[two].groups == pair.groups > 3:
+            for this, other in ((one, two), (two, one)):
+                said = f"Says the same as {facts[other].name!r}: keep one of them."
+                new_proposals[this] = replace(new_proposals[this], note=f"{new_proposals[this].note} {said}".strip())
+    return new_proposals
+
+
+def toml_value(value: object) -> str:
+    """A value as TOML writes it inline."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{toml_key(str(key))} = {toml_value(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(toml_value(each) for each in value) + "]"
+    return str(value)
+
+
+def toml_key(name: str) -> str:
+    """A key as TOML writes it."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)
+
+
+def job_text(profile: Profile, source_name: str, table: str | None = None) -> str:
+    """A job file for the table, with a comment for every proposal; it runs as it is and holds no value of a row.
+
+    ``table`` is its name where the source is a database.
+    """
+    k = profile.k
+    if k < LEAST:
+        few = "person" if profile.usable >= LEAST else "row"
+        raise BadTable(
+            f"Only {k} {few}{'s' * (k != 1)} of the table can be used, so nothing can be released: nobody "
+            f"hides in a class of one {few}. Give a table with more {few}s."
+        )
+    marks = sorted({"?", ""}.union(*(each.facts.marks for each in profile.columns)))
+    together = f"the {len(profile.quasi.columns)} proposed quasi-identifiers together"
+    lines = [
+        PROPOSED,
+        "# may know about the people in this table. Columns that are not listed leave as they are; what looks like a",
+        '# direct identifier, or is new, needs a role first. Those with role = "decide" are left out until you decide.',
+        f"# {profile.quasi.unique:,} of {profile.total:,} rows ({profile.quasi.share:.1%}) are unique on {together}.",
+        "",
+        "[data]",
+        f"source = {toml_value(source_name)}",
+        *([] if table is None else [f"table = {toml_value(table)}"]),
+        f"missing = {toml_value(profile.missing)}  # {profile.total - profile.complete:,} rows lack a value here",
+        f"missing_values = {toml_value(marks)}",
+    ]
+    lines += [f"{key} = {toml_value(value)}" for key, value in profile.form.to_dict().items()]
+    if profile.person is not None:
+        lines.append(f"person = {toml_value(profile.person)}  # its values repeat: classes count persons, not rows")
+    for each in profile.columns:
+        lines += _column_lines(each)
+    diversity = _diversity_lines(profile)
+    rule = "constraint" if any(not line.startswith("#") for line in diversity) else "cap-threshold"
+    lines += ["", "[suppression]", f"rule = {toml_value(rule)}  # {WHY_RULE[rule]}"]
+    lines += ["limit = 0.01  # at most this share of the rows is suppressed"]
+    lines += ["", *_search_lines(profile), "", "[limits]", f"k = {k}", *diversity]
+    stem = PurePath(source_name).name.split(".")[0] or "table"
+    target = (
+        f"{stem}-anon{release_ending(source_name)}" if table is None else f"{table}_anon".replace('"_anon', '_anon"')
+    )
+    lines += ["", "[release]", f'choose = "k={k}"', f"target = {toml_value(target)}", ""]
+    return "\n".join(lines)
+
+
+def _column_lines(each: ColumnProfile) -> list[str]:
+    facts, proposal = each.facts, each.proposal
+    said = f"{facts.kind}, {facts.distinct:,} values, {facts.missing:,} missing; {proposal.why}"
+    lines = ["", f"# {said}", *([f"# {proposal.note}"] if proposal.note else [])]
+    lines = [re.sub(r"[\x00-\x1f\x7f]", " ", line) for line in lines]
+    lines += [f"[columns.{toml_key(facts.name)}]", f"role = {toml_value(proposal.role)}"]
+    if proposal.hierarchy is not None:
+        lines.append(f"hierarchy = {toml_value(proposal.hierarchy)}")
+    return lines
+
+
+def _diversity_lines(profile: Profile) -> list[str]:
+    """Two values per class for sensitive columns; none for those in which one value is nearly all there is."""
+    sensitive = [each.facts for each in profile.columns if each.proposal.role == "sensitive"]
+    mixed = [
+        each.name
+        for each in sensitive
+        if each.most <= LIKELY * (each.rows - each.missing) and profile.values[each.name] > 1
+    ]
+    if sensitive and len(mixed) == len(sensitive):
+        return ["l = 2  # at least two values of each sensitive column in every class"]
+    spelled = [name for name in mixed if re.fullmatch(r"[A-Za-z_][\w -]*", name) and name.strip() == name]
+    lines = [f"{toml_value(f'l(column={name})')} = 2  # at least two values in every class" for name in spelled]
+    for each in sensitive:
+        if each.name not in mixed:
+            shown = re.sub(r"[\x00-\x1f\x7f]", " ", each.name)
+            lines.append(f"# no limit on {shown}: one value has more than {LIKELY:.0%} of its rows")
+    return lines
+
+
+def _search_lines(profile: Profile) -> list[str]:
+    proposal = propose_search(profile.task)
+    settings = [f"{key} = {toml_value(value)}" for key, value in proposal.settings.items()]
+    lines = [f"method = {toml_value(proposal.method)}", f"space = {toml_value(proposal.space)}", *settings]
+    comment = f"# {profile.size:,} nodes in the lattice: {proposal.why}"
+    return ["[search]", comment, *lines, 'objectives = ["k", "glm"]', "seed = 1"]

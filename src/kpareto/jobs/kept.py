@@ -1,0 +1,100 @@
+"""The front that a job has led to, kept beside the job, so that its release and its report need no second search.
+
+It is used only while the job is unchanged: the file names a digest of the search, and the front in it one of all that
+decides the numbers, rows and hierarchies among them. Every point is counted again when it is read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from kpareto.atomic import write_whole
+from kpareto.errors import BadInput, BadJob
+from kpareto.fronts.front import Front
+from kpareto.fronts.json_file import FRONT, load_front
+from kpareto.fronts.problem import Problem
+from kpareto.jobs.job import Job
+from kpareto.jobs.search import plan_of
+from kpareto.strict import anything, read_json
+from kpareto.tables.spelling import spell_infinite
+
+MARK = "kpareto kept front"
+FORMAT = 1
+
+
+def front_file(path: str | Path) -> Path | None:
+    """Where the front of a job file is kept: beside it. None for the word adult, which has no file."""
+    place = Path(path)
+    return place.parent / f"{place.stem}.front.json" if place.suffix.lower() == ".toml" else None
+
+
+def keep_front(path: str | Path, job: Job, front: Front) -> Path | None:
+    """Keep the front of a search that is done, for its owner alone; a file of somebody else's stays as it is."""
+    file = front_file(path)
+    if file is None or front.provenance.stopped or (file.exists() and _read(file) is None):
+        return None
+    columns = list(front.problem.table.columns)
+    data = {MARK: FORMAT, "search": _search_print(job), "columns": columns, "front": front.to_dict()}
+    text = json.dumps(spell_infinite(data), ensure_ascii=False, allow_nan=False) + "\n"
+    with suppress(OSError, BadInput):  # a folder that cannot be written costs a second search, and nothing else
+        write_whole(file, text, private=True)
+        return file
+    return None
+
+
+def recall_front(path: str | Path, job: Job, problem: Problem) -> Front | None:
+    """The kept front of a job, None where there is none, or one of a job that has changed since."""
+    file = front_file(path)
+    data = None if file is None else _read(file)
+    if data is None or data.get("search") != _search_print(job):
+        return None
+    try:
+        return load_front(data["front"], problem)
+    except BadInput:  # other rows, columns, limits or another version: the search is done anew
+        return None
+
+
+def refuse_new_columns(path: str | Path, job: Job, columns: Sequence[str]) -> None:
+    """Raise where the table of a kept front has a column that it had not then, and that the job says nothing of."""
+    file = front_file(path)
+    known = ((None if file is None else _read(file)) or {}).get("columns")
+    if not isinstance(known, list) or not known:  # a file of an earlier version, or rows that are no file's
+        return
+    new = [name for name in columns if name not in known and name not in job.columns and name != job.person]
+    if new:
+        several = len(new) > 1
+        raise BadJob(
+            f"The table has {'columns' if several else 'a column'} {', '.join(map(repr, new))} that it had not when "
+            f"the front was searched: give {'each' if several else 'it'} a role under [columns] of the job, or search "
+            "again with: kpareto front JOB."
+        )
+
+
+def _read(file: Path) -> Mapping[str, Any] | None:
+    """The data of a kept front; None where the file is none, or is not ours."""
+    if not file.is_file():
+        return None
+    try:
+        data = read_json(file, FRONT, anything)
+    except BadInput:
+        return None
+    whole = isinstance(data, dict) and data.get(MARK) == FORMAT and isinstance(data.get("front"), dict)
+    return data if whole else None
+
+
+def _search_print(job: Job) -> str:
+    """A digest of what ``[search]`` says; what decides the numbers is in the digest of the front itself."""
+    plan = plan_of(job)
+    said = (
+        plan.method,
+        str(plan.space),
+        plan.budget,
+        plan.seed,
+        sorted(plan.settings.items(), key=lambda each: each[0]),
+    )
+    return sha256(repr(said).encode()).hexdigest()

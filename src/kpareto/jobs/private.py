@@ -1,0 +1,209 @@
+"""A differentially private release of what a job says: the order of the steps is what keeps the promise.
+
+First everything that does not depend on the rows is checked: roles, hierarchies, target, columns. Then the run is
+entered in the ledger. Only then the rows are read, and from there on nothing is told but the release itself: no front,
+no counts, no losses, and of an error no more than that there was one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from kpareto.engines import open_source
+from kpareto.engines.read import read, read_wish
+from kpareto.engines.values import arrow_texts
+from kpareto.engines.wishes import Wish
+from kpareto.errors import BadHierarchy, BadJob, BadTable, KparetoError, MissingExtra, Unsafe, shorten
+from kpareto.jobs.job import Job
+from kpareto.jobs.release import beside, place_of
+from kpareto.releases.choice import Choice
+from kpareto.releases.papers import paper_files, papers_of, refuse_others_papers, refuse_overwriting
+from kpareto.releases.private.budget import Ledger, spend
+from kpareto.releases.private.delta import Real
+from kpareto.releases.private.release import PrivatePlan, PrivateRelease, check_schema, make_plan, release_private
+from kpareto.releases.private.sample import SECRET, Draws, refuse_seed
+from kpareto.releases.private.scores import check_score
+from kpareto.releases.private.statement import state_privacy
+from kpareto.releases.query import Handling
+from kpareto.releases.release import Release, release
+from kpareto.tables.hierarchies import load
+from kpareto.tables.hierarchy import Hierarchy
+from kpareto.tables.partition import Suppression
+from kpareto.tables.recoding import bottom
+from kpareto.tables.schema import Schema
+from kpareto.tables.table import Table
+
+LEDGER = "budget.json"
+
+
+@dataclass(frozen=True)
+class PrivateWish:
+    """What a private run may spend, and on what."""
+
+    epsilon: Real
+    delta: Real
+    total: tuple[Real, Real] | None = None  # epsilon and delta that this table may ever spend; the first run says it
+    score: str = "granularity"
+    seed: object = None  # always refused: a run that can be repeated is not private
+
+
+@dataclass(frozen=True, eq=False)
+class Privatized:
+    """What a private run has left: the rows where they are now, their papers, and what is left of the budget."""
+
+    plan: PrivatePlan
+    release: Release
+    statement: Mapping[str, Any]  # what the certificate says of it
+    place: Path
+    files: Mapping[str, Path]  # certificate, public
+    ledger: Ledger
+    ledger_file: Path
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        return {
+            "rows": self.release.rows,
+            "verified": dict(self.release.verified.numbers),
+            "differential_privacy": dict(self.statement),
+            "files": {"release": str(self.place), **{word: str(file) for word, file in self.files.items()}},
+            "ledger": str(self.ledger_file),
+            "left": {"epsilon": float(self.ledger.left[0]), "delta": float(self.ledger.left[1])},
+        }
+
+
+def privatize(job: Job, wish: PrivateWish, place: str | Path | None = None, draws: Draws = SECRET) -> Privatized:
+    """Draw, choose, generalize, drop small classes, verify, certify; ``place`` instead of the job's target.
+
+    ``draws`` other than the secret ones are for tests, and the certificate then says that nothing is private.
+    """
+    refuse_seed(job.release.get("seed") if wish.seed is None else wish.seed)
+    plan = make_plan(wish.epsilon, wish.delta)
+    check_score(wish.score)
+    schema = _schema(job)
+    check_schema(schema)
+    hierarchies = declared_hierarchies(job, schema)
+    target = _target(job, place)
+    files = {word: file for word, file in paper_files(target).items() if word != "recoding"}
+    ledger_file = ledger_of(job)
+    refuse_others_papers(beside(job, target))
+    refuse_overwriting([*job.inputs, ledger_file], target, *files.values())
+    with open_source(job.rows_source(), job.encoding) as rows:
+        schema.check(rows.columns)
+    ledger = spend(ledger_file, wish.epsilon, wish.delta, f"a release to {target.name}", wish.total)
+    drawn = _draw(job, schema, hierarchies, plan, wish.score, draws)
+    done, statement = _write(drawn, target, files)
+    return Privatized(plan, done, statement, target, files, ledger, ledger_file)
+
+
+def _schema(job: Job) -> Schema:
+    """The roles that the job gives; of the embedded table's own, the quasi-identifiers alone."""
+    schema = job.schema()
+    told = [name for name, column in job.columns.items() if column.role in ("sensitive", "target")]
+    return Schema(schema.quasi, person=schema.person) if job.embedded and not told else schema
+
+
+def ledger_of(job: Job) -> Path:
+    """The ledger of the job's table: beside it, or beside the job where the table is no file of ours."""
+    return (job.folder if job.embedded or job.in_database else job.path(job.source).parent) / LEDGER
+
+
+def declared_hierarchies(job: Job, schema: Schema) -> dict[str, Hierarchy]:
+    """A hierarchy for every quasi-identifier, made without its values; one that needs them is refused."""
+    forms = job.forms(schema)
+    bare = [name for name in schema.quasi if name not in forms]
+    if bare:
+        raise BadJob(
+            f"The columns {shorten(bare)} have no hierarchy, so their values would be taken from the rows. Give each a "
+            "hierarchy that lists every value that may occur, also those that do not."
+        )
+    hierarchies = {}
+    for name, form in forms.items():
+        try:
+            hierarchies[name] = load(name, form)
+        except BadHierarchy as error:
+            raise BadHierarchy(
+                f"The hierarchy of {name!r} cannot be made without the rows ({error}) Give a file that lists every "
+                "value that may occur, or a rule with its ends, such as {intervals = [5, 10], from = 0, to = 120}."
+            ) from error
+    learned = [name for name, hierarchy in hierarchies.items() if hierarchy.data_dependent]
+    if learned:
+        raise BadHierarchy(f"The hierarchies of {shorten(learned)} depend on the rows. Give ones that do not.")
+    if job.missing == "error" or job.admission.too_many != "error" or job.admission.coarsen != "needed":
+        raise BadJob(
+            'A private run tells nothing of the rows, so it cannot stop at missing values (missing = "error") or read '
+            'fewer or coarser rows where there are many. Take these keys out of [data]; missing = "drop" is fine.'
+        )
+    return hierarchies
+
+
+def _target(job: Job, place: str | Path | None) -> Path:
+    target = place if place is not None else place_of(job)
+    if not isinstance(target, Path):
+        target = Path(target)
+    if target.suffix.lower() not in (".csv", ".parquet"):
+        raise BadJob(f"A private release goes to a .csv or .parquet file, not to {str(target)!r}. Give --target FILE.")
+    return target
+
+
+def _draw(
+    job: Job, schema: Schema, hierarchies: Mapping[str, Hierarchy], plan: PrivatePlan, score: str, draws: Draws
+) -> PrivateRelease:
+    """The only step that sees the rows."""
+    try:
+        table = _read(job, schema, hierarchies)
+        drawn = release_private(table, plan, score, draws)
+    except MissingExtra:
+        raise
+    except KparetoError:
+        raise BadTable(
+            "The rows could not be released with these roles and hierarchies. Why depends on the rows, so it is not "
+            "told here; a value without a place in its hierarchy is the usual reason. The budget is spent."
+        ) from None
+    if not len(drawn.counts):
+        raise Unsafe(
+            f"No class had {plan.k:,} drawn rows under the recoding that was chosen, so the release is empty and "
+            "nothing was written. The budget is spent."
+        )
+    return drawn
+
+
+def _read(job: Job, schema: Schema, hierarchies: Mapping[str, Hierarchy]) -> Table:
+    """The rows by their quasi-identifiers alone; of the embedded table the rows without any missing value."""
+    if job.embedded:
+        table = replace(job, everybody=None).table()
+        return replace(table, schema=schema, sensitive=(), targets=()).bind(hierarchies, "declared")
+    wish = Wish(schema, job.missing or "drop", job.missing_values, hierarchies, "declared")
+    return read_wish(job.rows_source(), wish, job.admission, job.encoding)
+
+
+def _write(drawn: PrivateRelease, target: Path, files: Mapping[str, Path]) -> tuple[Release, dict[str, Any]]:
+    """Through the usual door: written, counted again by the verifier, papers first."""
+    rows, table = shown_rows(drawn)
+    k = float(drawn.plan.k)
+    choice = Choice(table, bottom(table.hierarchies), Suppression("none"), {"k": k})
+    statement: dict[str, Any] = {}
+
+    def papers(done: Release) -> Any:
+        stated = state_privacy(done.certificate, drawn)
+        statement.update(stated.public["differential_privacy"])
+        return papers_of(Release(stated, done.partition, done.verified, choice=done.choice), files, {"k": k})
+
+    return release(
+        choice, rows, target, limits={"k": k}, handling=Handling(missing_values=()), papers=papers
+    ), statement
+
+
+def shown_rows(drawn: PrivateRelease) -> tuple[Any, Table]:
+    """The rows that are shown, as a frame and as a table of their own; both know nothing of any other row."""
+    import pyarrow as pa
+
+    columns = {}
+    for place, hierarchy in enumerate(drawn.recoding.hierarchies):
+        words = drawn.recoding.labels[place]
+        groups = drawn.groups[:, place].repeat(drawn.counts)
+        columns[hierarchy.name] = arrow_texts([words[group] for group in groups.tolist()])
+    rows = pa.table(columns)
+    return rows, read(rows, Schema(tuple(columns)), missing="error", missing_values=())

@@ -1,0 +1,85 @@
+"""How every loop is compiled, and a disk cache that notices an edit of any of them.
+
+numba's index of a compiled function is stamped with the function's own file alone: an edit of a function or a constant
+in another file is not noticed, and the old answer comes back (numba's manual names this limit). Ours is stamped with a
+hash of all kernel sources, so an edit anywhere in this folder compiles anew.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from functools import wraps
+from hashlib import sha256
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from numba import njit
+
+# Nobody calls the loops from C, and the entries for it would take time to compile.
+OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
+SOURCES = sha256(b"\0".join(file.read_bytes() for file in sorted(Path(__file__).parent.rglob("*.py")))).hexdigest()
+
+
+def compiled(function: Any) -> Any:
+    """Compile a loop without signature, lock or entry for C, cached on disk under the stamp of all kernels."""
+    dispatcher = njit(**OPTIONS)(function)
+    if not hasattr(dispatcher, "enable_caching"):  # NUMBA_DISABLE_JIT: the plain function
+        return dispatcher
+    dispatcher.enable_caching()
+    dispatcher.compile = whole_compilation(dispatcher.compile)
+    index: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    if hasattr(index, "_source_stamp"):
+        index._source_stamp = SOURCES
+        index._load_index = or_nothing(index._load_index)
+    else:  # a numba that keeps its stamp elsewhere: slow is better than stale
+        dispatcher._cache.disable()
+    return dispatcher
+
+
+def or_nothing(load: Callable[[], dict[Any, Any]]) -> Callable[[], dict[Any, Any]]:
+    """An index that cannot be read counts as empty: that of an earlier version may name records that are gone."""
+
+    def load_or_nothing() -> dict[Any, Any]:
+        try:
+            return load()
+        except Exception:  # noqa: BLE001 (whatever is wrong with a cache, compiling again is the answer)
+            return {}
+
+    return load_or_nothing
+
+
+def whole_compilation(compile_one: Callable[..., Any]) -> Callable[..., Any]:
+    """Let Ctrl-C wait until a function is compiled or loaded; a second one does not wait.
+
+    LLVM hands the compiled code back through a callback, where an exception is dropped: the code would be missing, and
+    with it the whole kernel for the rest of the process.
+    """
+
+    @wraps(compile_one)
+    def compile_whole(*arguments: Any, **settings: Any) -> Any:
+        before = signal.getsignal(signal.SIGINT)
+        nested = getattr(before, "waits", False)
+        if threading.current_thread() is not threading.main_thread() or not callable(before) or nested:
+            return compile_one(*arguments, **settings)
+        came: list[tuple[int, FrameType | None]] = []
+
+        def wait(number: int, frame: FrameType | None) -> None:
+            came.append((number, frame))
+            if len(came) > 1:
+                signal.signal(signal.SIGINT, before)
+                before(number, frame)
+
+        wait.waits = True  # type: ignore[attr-defined]
+        signal.signal(signal.SIGINT, wait)
+        try:
+            answer = compile_one(*arguments, **settings)
+        finally:
+            signal.signal(signal.SIGINT, before)
+        if came:
+            before(*came[0])
+        return answer
+
+    return compile_whole

@@ -1,0 +1,8 @@
+"""Compiled loops of local recoding: arrays in, arrays out. Each has a slow twin in the tests.
+
+Words used by all of them. The *pieces* of a search are rows that look alike to it (one distinct row, one combination
+of sensitive values); an *order* is an array of pieces, one entry per copy, and ``cuts`` says where its classes begin
+and end: class c is ``order[cuts[c] : cuts[c + 1]]``. A *label* is what a class shows in one column, given by the
+smallest and the largest leaf in it: ``losses[base[column] + width[column] * smallest + largest]`` is what one cell
+loses by it, a whole number, and ``names`` at the same place is a number that equal labels share.
+"""

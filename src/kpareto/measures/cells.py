@@ -1,0 +1,393 @@
+"""Information lost cell by cell (LM, GLM, NWP, precision, entropy) and by class size (DCN, average class size).
+
+A cell loss is a table of whole numbers per column and group, so that compiled loops and exact fronts can add them
+without rounding: value = scale × sum of whole numbers. Losses count rows, also where persons are told apart. A row
+that is suppressed, dropped or masked, loses all its cells; an empty release has the largest loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import reduce, wraps
+from math import gcd, lcm, log2
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from kpareto.errors import BadJob, did_you_mean, shorten
+from kpareto.kernels.words import BY_LOSS, BY_SQUARES, CLASSES, SQUARES, SUPPRESSED
+from kpareto.measures.measure import (
+    INFORMATION,
+    Aspect,
+    Better,
+    Number,
+    Trend,
+    drop_unset,
+    named,
+    read_sum,
+    spell,
+    spell_sum,
+    trends,
+)
+from kpareto.measures.reading import BoundTerm, Questions, Reading, real, whole
+from kpareto.tables.coarse import declare, ends, starts
+from kpareto.tables.partition import Partition, Rule
+from kpareto.tables.recoding import run_ends
+from kpareto.tables.table import Table
+
+LARGEST = 2**62  # sums of whole numbers stay below, so int64 never overflows
+FINE = 2**40  # parts a unit is divided into where a loss is not a ratio of small whole numbers
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnLoss:
+    """The loss of a cell of one column: whole numbers over one denominator, for any run of leaves."""
+
+    of_runs: Callable[[np.ndarray, np.ndarray], np.ndarray]  # first leaves, last leaves (inclusive) -> int64 each
+    denominator: int
+    lost: int  # the numerator of a suppressed cell
+    exact: bool = True  # false: rounded to the denominator, which is then FINE
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How the whole numbers of a loss are read on one table: value = scale × whole numbers."""
+
+    factors: tuple[Fraction, ...]  # what one numerator counts, per column
+    exact: bool  # nothing was rounded
+    scale: Fraction
+
+
+@dataclass(frozen=True)
+class CellLoss:
+    """A loss that adds up over cells: a Measure, and a table of whole numbers per column and cut.
+
+    value = scale(table) × (Σ over kept rows and columns of ``table_of`` + Σ over suppressed rows of ``suppressed``).
+    Where ``is_exact`` is false they are rounded, with a total error below 10⁻⁹ of the largest value (up to 10⁹ cells).
+    """
+
+    name: str
+    unit: str
+    trend: Mapping[Rule, Trend]
+    column: Callable[[Table, int], ColumnLoss]
+    share: Callable[[Table, int], Fraction]  # what a cell of this column counts in the whole
+    better: Better = "lower"
+    aspect: Aspect = INFORMATION
+    parameters: Mapping[str, object] | None = None  # what its maker was given beside defaults; None: not in the table
+    known: WeakKeyDictionary[Table, Scaling] = field(default_factory=WeakKeyDictionary, compare=False, repr=False)
+
+    def _factors(self, table: Table) -> tuple[Fraction, ...]:
+        """What one numerator counts, per column."""
+        return self._scaling(table).factors
+
+    def _scaling(self, table: Table) -> Scaling:
+        """The factors and the unit of a table, worked out once: a search asks for them at every turn."""
+        if table not in self.known:
+            self.known[table] = self._worked_out(table)
+        return self.known[table]
+
+    def _worked_out(self, table: Table) -> Scaling:
+        columns = [self.column(table, c) for c in range(len(table.schema.quasi))]
+        factors = tuple(self.share(table, c) / column.denominator for c, column in enumerate(columns))
+        largest = table.rows * sum((f * column.lost for f, column in zip(factors, columns, strict=True)), Fraction(0))
+        used = [factor for factor in factors if factor]
+        # The largest number of which every factor is a multiple.
+        unit = Fraction(reduce(gcd, (f.numerator for f in used), 0) or 1, reduce(lcm, (f.denominator for f in used), 1))
+        exact = all(column.exact for column in columns) and largest < LARGEST * unit
+        return Scaling(factors, exact, unit if exact else max(largest, Fraction(1, LARGEST)) * 2 / LARGEST)
+
+    def is_exact(self, table: Table) -> bool:
+        """Whether ``table_of`` holds the loss without rounding."""
+        return self._scaling(table).exact
+
+    def scale(self, table: Table) -> Fraction:
+        """What one whole number counts; the same for every column."""
+        return self._scaling(table).scale
+
+    def _whole(self, table: Table, column: int, numerators: np.ndarray) -> np.ndarray:
+        scaling = self._scaling(table)
+        factor = scaling.factors[column] / scaling.scale
+        if factor.denominator == 1 and scaling.exact:
+            return numerators * int(factor)
+        return np.array([round(int(n) * factor) for n in numerators.ravel()], dtype=np.int64).reshape(numerators.shape)
+
+    def table_of(self, table: Table, column: int, cut: np.ndarray) -> np.ndarray:
+        """The loss of a cell in each group of a cut: (groups,) int64."""
+        return self.of_runs(table, column, *run_ends(cut))
+
+    def of_runs(self, table: Table, column: int, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+        """The loss of a cell in each run of leaves that is given by its ends: (runs,) int64."""
+        return self._whole(table, column, self.column(table, column).of_runs(first, last))
+
+    def run_table(self, table: Table, column: int) -> np.ndarray:
+        """The loss of a cell in each run of leaves: (first leaf, last leaf) int64, 0 if last < first."""
+        count = len(table.hierarchies[column].leaves)
+        first, last = np.triu_indices(count)
+        runs = np.zeros((count, count), dtype=np.int64)
+        runs[first, last] = self._whole(table, column, self.column(table, column).of_runs(first, last))
+        return runs
+
+    def suppressed(self, table: Table, column: int) -> int:
+        """The loss of a suppressed cell, in the same whole numbers."""
+        return int(self._whole(table, column, np.array([self.column(table, column).lost]))[0])
+
+    def exact(self, partition: Partition) -> Fraction | None:
+        """The loss without rounding; None where it is not a ratio of whole numbers."""
+        table = partition.table
+        total = Fraction(0)
+        for column, factor in enumerate(self._factors(table)):
+            loss = self.column(table, column)
+            if not loss.exact:
+                return None
+            total += factor * _sum(partition, column, loss)
+        return total
+
+    def reading(self, ask: Questions) -> Reading:
+        """How the kernels count it."""
+        column, scale = ask.loss(self), self.scale(ask.table)
+        if self.is_exact(ask.table):
+            bounds = (BoundTerm(BY_LOSS, ask.loss_place(self)),) if self.trend["none"] == "rises" else ()
+            return Reading(lambda c: column(c) * float(scale), column, bounds)
+        # Rounded losses may differ in their last digits although they are equal: compare to 2**-40 of the largest.
+        return Reading(lambda c: column(c) * float(scale), lambda c: (column(c) + (1 << 21)) >> 22)
+
+    def __call__(self, partition: Partition) -> float:
+        """The loss."""
+        table = partition.table
+        columns = [self.column(table, c) for c in range(len(table.schema.quasi))]
+        parts = [f * _sum(partition, c, columns[c]) for c, f in enumerate(self._factors(table))]
+        return float(sum(parts, Fraction(0)))
+
+
+def _sum(partition: Partition, column: int, loss: ColumnLoss) -> int:
+    """The numerators of one column, added over all rows."""
+    first, last = partition.recoding.runs(column)
+    numerators = loss.of_runs(first, last)
+    kept = ~partition.suppressed
+    rows = np.bincount(partition.groups[kept, column], weights=partition.rows[kept], minlength=len(first))
+    # Python's whole numbers, because numerators of distances may be large
+    seen = sum(int(n) * int(r) for n, r in zip(numerators.tolist(), rows.tolist(), strict=True))
+    return seen + loss.lost * partition.suppressed_rows
+
+
+def _remember(function: Callable[[Table, int], ColumnLoss]) -> Callable[[Table, int], ColumnLoss]:
+    """Work a column's loss out once per table, and forget it with the table."""
+    known: WeakKeyDictionary[Table, dict[int, ColumnLoss]] = WeakKeyDictionary()
+
+    @wraps(function)
+    def look(table: Table, column: int) -> ColumnLoss:
+        columns = known.setdefault(table, {})
+        if column not in columns:
+            coarse = table.hierarchies[column].coarse is not None
+            columns[column] = _by_groups(function, table, column) if coarse else function(table, column)
+        return columns[column]
+
+    return look
+
+
+def _by_groups(function: Callable[[Table, int], ColumnLoss], table: Table, column: int) -> ColumnLoss:
+    """The loss of a column that came in by groups: what those groups lose counts, as in the declared hierarchy."""
+    hierarchy = table.hierarchies[column]
+    start, end = starts(hierarchy), ends(hierarchy)
+    loss = function(declare(table), column)
+    return replace(loss, of_runs=lambda first, last: loss.of_runs(start[first], end[last]))
+
+
+def cell_loss(table: Table, column: int, first: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, int]:
+    """The loss of a cell in each run, by leaves or by distance as the hierarchy says (readings.md#losses).
+
+    Returns numerators (runs,) int64 and their denominator. A column with one value loses nothing.
+    """
+    loss = generalization_loss(table, column)
+    return loss.of_runs(first, last), loss.denominator
+
+
+@_remember
+def generalization_loss(table: Table, column: int) -> ColumnLoss:
+    """The cell loss of LM, GLM and NWP: (|g| − 1) / (|domain| − 1), or (U_g − L_g) / (U − L) (Iyengar 2002, 3.1)."""
+    hierarchy = table.hierarchies[column]
+    counted = table.observed[column] if table.domain == "observed" else np.ones(len(hierarchy.leaves), dtype=np.bool_)
+    if hierarchy.loss == "distance" and hierarchy.spans is not None:
+        return _distance_loss(hierarchy.spans, counted)
+    before = np.concatenate(([0], np.cumsum(counted)))  # counted leaves before each leaf
+
+    def of_runs(first: np.ndarray, last: np.ndarray) -> np.ndarray:
+        return np.maximum(before[last + 1] - before[first] - 1, 0).astype(np.int64)
+
+    denominator = max(int(counted.sum()) - 1, 1)
+    return ColumnLoss(of_runs, denominator, denominator)
+
+
+def _distance_loss(spans: np.ndarray, counted: np.ndarray) -> ColumnLoss:
+    """U_g and L_g are the largest and smallest number in the counted leaves of a group, not its cut points."""
+    lows, highs, denominator, exact = _whole_spans(spans[counted])
+    low = np.full(len(counted) + 1, np.iinfo(np.int64).max // 2)
+    high = np.full(len(counted) + 1, np.iinfo(np.int64).min // 2)
+    low[:-1][counted], high[:-1][counted] = lows, highs
+
+    def of_runs(first: np.ndarray, last: np.ndarray) -> np.ndarray:
+        ends = np.stack((first, last + 1), axis=1).ravel()  # reduceat over pairs: every second answer is a run
+        width = np.maximum.reduceat(high, ends)[::2] - np.minimum.reduceat(low, ends)[::2]
+        return np.maximum(width, 0).astype(np.int64)  # a run without a counted leaf holds no rows
+
+    return ColumnLoss(of_runs, denominator, denominator, exact)
+
+
+def _whole_spans(spans: np.ndarray) -> tuple[np.ndarray, np.ndarray, int, bool]:
+    """Spans as whole numbers from 0 to the denominator; numbers are taken as the decimals they are written as."""
+    numbers = [[Fraction(repr(float(number))) for number in pair] for pair in spans.tolist()]
+    least = min(pair[0] for pair in numbers)
+    width = max(pair[1] for pair in numbers) - least
+    if width == 0:
+        zero = np.zeros(len(numbers), dtype=np.int64)
+        return zero, zero, 1, True
+    parts = lcm(*((number - least).denominator for pair in numbers for number in pair))
+    exact = width * parts <= FINE
+    unit = Fraction(1, parts) if exact else width / FINE
+    whole = np.array([[round((number - least) / unit) for number in pair] for pair in numbers], dtype=np.int64)
+    return whole[:, 0], whole[:, 1], round(width / unit), exact
+
+
+def _each(_: Table, __: int) -> Fraction:
+    return Fraction(1)
+
+
+def _mean(table: Table, _: int) -> Fraction:
+    return Fraction(1, table.rows * len(table.schema.quasi))
+
+
+# Coarser groups hold more leaves, so without suppression a cell loss never falls. Suppression breaks it: O16.
+RISES = trends("rises")
+STEPS = Aspect(logarithmic=True)
+
+
+@named("glm")
+def glm() -> CellLoss:
+    """General loss: the sum of cell losses; a suppressed row adds one per quasi-identifier (LU eq. 1; PO; PB)."""
+    return CellLoss("glm", "cells", RISES, generalization_loss, _each, parameters={})
+
+
+@named("lm")
+def lm() -> CellLoss:
+    """Loss metric: the mean cell loss (Iyengar 2002, 3.1; a mean over columns too: readings.md#iy-readings)."""
+    return CellLoss("lm", "mean share of a cell", RISES, generalization_loss, _mean, parameters={})
+
+
+@named("nwp")
+def nwp(weights: Mapping[str, float] | str | None = None) -> CellLoss:
+    """Normalized weighted penalty: the mean over rows of Σ w · cell loss, weights adding up to 1 (GE-4).
+
+    Weights are those of the schema unless given; a column without one counts 1 before they are divided by their sum.
+    As text they are written ``age*3 + zip*1``.
+    """
+    weight_of = read_sum(weights) if isinstance(weights, str) else None if weights is None else dict(weights)
+    if weight_of is not None and any(not 0 <= w < float("inf") for w in weight_of.values()):
+        raise BadJob(f"The weights of nwp are {weight_of!r}. Give numbers of at least 0.")
+
+    def share(table: Table, column: int) -> Fraction:
+        names = table.schema.quasi
+        for name in weight_of or ():
+            if name not in names:
+                raise BadJob(
+                    f"nwp has a weight for {name!r}, which is not a quasi-identifier. "
+                    f"{did_you_mean(name, names)}The quasi-identifiers are: {shorten(names)}."
+                )
+        plain = {name: table.schema.weight(name) if weight_of is None else weight_of.get(name, 1.0) for name in names}
+        parts = {name: Fraction(repr(float(weight))) for name, weight in plain.items()}
+        total = sum(parts.values(), Fraction(0))
+        if total == 0:
+            raise BadJob("Every weight of nwp is 0. Give at least one quasi-identifier a weight above 0.")
+        return parts[names[column]] / total / table.rows
+
+    told = drop_unset(weights=None if weight_of is None else spell_sum(weight_of))
+    unit = "weighted mean share of a cell"
+    aspect = Aspect(weighted=weight_of is None)
+    return CellLoss(spell("nwp", **told), unit, RISES, generalization_loss, share, aspect=aspect, parameters=told)
+
+
+@named("precision-loss")
+def precision_loss() -> CellLoss:
+    """One minus Sweeney's precision: the mean of level / height over all cells (Sweeney 2002, Prec).
+
+    The level of a cell is the lowest at which the leaves of its group stand together, so tree cuts and ordered cuts
+    have one too, and a group that a hierarchy repeats on several levels counts by the lowest.
+    """
+    return CellLoss("precision-loss", "mean share of the height", RISES, _height_loss, _mean, parameters={})
+
+
+@_remember
+def _height_loss(table: Table, column: int) -> ColumnLoss:
+    hierarchy = table.hierarchies[column]
+
+    def of_runs(first: np.ndarray, last: np.ndarray) -> np.ndarray:
+        together = hierarchy.groups[:, first] == hierarchy.groups[:, last]  # (levels, runs)
+        return np.argmax(together, axis=0).astype(np.int64)
+
+    return ColumnLoss(of_runs, max(hierarchy.height, 1), max(hierarchy.height, 1))
+
+
+@named("entropy")
+def entropy() -> CellLoss:
+    """The bits one must guess per cell, added up: Σ H(value | group) (Gionis & Tassa 2009, entropy measure).
+
+    Without suppression it equals their non-uniform entropy Σ −log₂ P(value | group), as in ARX. A suppressed cell
+    counts log₂ of the number of observed values, which no group exceeds.
+    """
+    return CellLoss("entropy", "bits", RISES, _entropy_loss, _each, parameters={})
+
+
+@_remember
+def _entropy_loss(table: Table, column: int) -> ColumnLoss:
+    rows = np.append(table.leaf_rows[column], 0).astype(np.float64)
+    bits = rows * np.log2(np.maximum(rows, 1))
+
+    def of_runs(first: np.ndarray, last: np.ndarray) -> np.ndarray:
+        ends = np.stack((first, last + 1), axis=1).ravel()
+        whole = np.maximum(np.add.reduceat(rows, ends)[::2], 1)
+        guess = np.log2(whole) - np.add.reduceat(bits, ends)[::2] / whole
+        return np.rint(np.maximum(guess, 0) * FINE).astype(np.int64)
+
+    return ColumnLoss(of_runs, FINE, round(log2(int(table.observed[column].sum())) * FINE), exact=False)
+
+
+@named("dcn")
+def dcn() -> Number:
+    """Discernibility: Σ size² over kept classes + all rows for each suppressed row (Bayardo & Agrawal 2005; PO)."""
+
+    def total(partition: Partition) -> Fraction:
+        kept = partition.rows[~partition.suppressed]
+        return Fraction(int(kept @ kept) + partition.table.rows * partition.suppressed_rows)
+
+    def read(ask: Questions) -> Reading:
+        rows, squares, lost = ask.table.rows, ask.ints(SQUARES), ask.ints(SUPPRESSED)
+        return whole(lambda c: squares(c) + rows * lost(c), bounds=(BoundTerm(BY_SQUARES),))
+
+    unit = "pairs of rows"
+    return Number("dcn", "lower", unit, RISES, lambda partition: float(total(partition)), total, STEPS, {}, read)
+
+
+@named("average-class-size")
+def average_class_size(k: float | None = None) -> Number:
+    """Kept rows per class; divided by k it is the normalized C_AVG (LeFevre et al. 2006, 1.2).
+
+    With every row suppressed it is the worst there is: all rows in one class.
+    """
+    if k is not None and not k >= 1:
+        raise BadJob(f"average-class-size has k = {k!r}. Give a number of at least 1.")
+    divisor = Fraction(1) if k is None else Fraction(repr(float(k)))
+
+    def average(partition: Partition) -> Fraction:
+        if partition.classes == 0:
+            return Fraction(partition.table.rows) / divisor
+        return Fraction(partition.table.rows - partition.suppressed_rows, partition.classes) / divisor
+
+    def read(ask: Questions) -> Reading:
+        rows, kept, lost = ask.table.rows, ask.ints(CLASSES), ask.ints(SUPPRESSED)
+        return real(lambda c: (rows - lost(c)) / np.maximum(kept(c), 1) / float(divisor))
+
+    told = drop_unset(k=None if k is None else f"{k:g}")
+    name = spell("average-class-size", **told)
+    unit = "rows per class" if k is None else "rows per class and k"
+    return Number(name, "lower", unit, RISES, lambda partition: float(average(partition)), average, STEPS, told, read)

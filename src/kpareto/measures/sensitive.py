@@ -1,0 +1,437 @@
+"""Privacy measured by sensitive values: the l family, t-closeness, (alpha,k), beta-likeness and delta-disclosure.
+
+Each is a Model: one number per class from how often each sensitive value occurs in it, and the worst visible class
+is the measure. Shares count rows, also where persons are told apart. Without a column name the worst over all
+sensitive columns is taken. p is a value's share in the class, q its share in the whole table (``reference="table"``)
+or in the visible rows (``reference="release"``, which someone can recompute who has only the release).
+In an empty release nothing is learned: diversities are infinite, distances and gains 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from kpareto.errors import BadJob, BadTable, did_you_mean, shorten
+from kpareto.kernels.words import (
+    ALPHA,
+    BETA,
+    DELTA,
+    DISTINCT,
+    ENHANCED_BETA,
+    ENTROPY,
+    RECURSIVE,
+    T_EQUAL,
+    T_ORDERED,
+)
+from kpareto.measures.measure import Aspect, Better, Model, Trend, drop_unset, named, spell, trends
+from kpareto.measures.reading import ClassNumber, sensitive_columns
+from kpareto.tables.hierarchy import Hierarchy
+from kpareto.tables.partition import Partition
+from kpareto.tables.table import Counts
+
+Distance = Literal["equal", "ordered", "hierarchical"]
+Reference = Literal["table", "release"]
+ABSOLUTE = Aspect("privacy", column="sensitive", recounted=True)
+RELATIVE = replace(ABSOLUTE, relative=True)
+CHUNK = 2**22  # cells of a dense class × value block
+MISSING = "(missing)"  # the value of cells without one, where they are a category of their own
+# Digits as a person writes a number, so that codes such as 007 stay texts.
+PLAIN_NUMBER = re.compile(r"[+-]?(inf|((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?)", re.ASCII)
+
+
+@dataclass(frozen=True, eq=False)
+class Ratios:
+    """Numbers of classes as fractions: each class's number is the worst of its entries."""
+
+    over: np.ndarray  # (entries,) int64 (float64 where whole numbers would overflow)
+    under: np.ndarray  # (entries,) the same, 0 for an infinite ratio
+    start: np.ndarray  # (classes,) int64, first entry of each class
+
+    def values(self) -> np.ndarray:
+        """(entries,) float64."""
+        result = np.full(len(self.over), np.inf)
+        np.divide(self.over, self.under, out=result, where=self.under != 0)
+        return result
+
+    def by_class(self, better: Better) -> np.ndarray:
+        """The worst entry of each class: (classes,) float64."""
+        worst = np.minimum if better == "higher" else np.maximum
+        return worst.reduceat(self.values(), self.start)
+
+    def exact(self, better: Better, visible: np.ndarray) -> Fraction | None:
+        """The worst entry of the visible classes, without rounding."""
+        if self.over.dtype.kind == "f":
+            return None
+        entries = np.flatnonzero(np.repeat(visible, np.diff(np.append(self.start, len(self.over)))))
+        values = self.values()[entries]
+        worst = values.min() if better == "higher" else values.max()
+        if np.isinf(worst):
+            return None
+        near = entries[np.abs(values - worst) <= 1e-9 * max(1.0, abs(worst))]
+        pairs = np.unique(np.stack((self.over[near], self.under[near]), axis=1), axis=0).tolist()
+        fractions = [Fraction(over, under) for over, under in pairs]
+        return min(fractions) if better == "higher" else max(fractions)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What a model of sensitive values is called, what it counts, and how the kernels know it."""
+
+    name: str
+    better: Better
+    unit: str
+    trend: Trend
+    parameters: Mapping[str, object]
+    kernel: tuple[int, float] | None = None  # kind and parameter of the kernels' class number
+    aspect: Aspect = ABSOLUTE
+
+    @property
+    def column(self) -> str | None:
+        """The sensitive column meant; None for all of them."""
+        named = self.parameters.get("column")
+        return None if named is None else str(named)
+
+
+def _model(
+    kind: _Kind,
+    by_class: Callable[[Partition, Counts], np.ndarray],
+    ratios: Callable[[Partition, Counts], Ratios] | None = None,
+) -> Model:
+    """A Model of one column's counts per class, taken as the worst over the columns meant."""
+    better = kind.better
+    worst = np.minimum if better == "higher" else np.maximum
+
+    def columns(partition: Partition) -> list[Counts]:
+        return sensitive_columns(partition.table, kind.column)
+
+    def each(partition: Partition) -> np.ndarray:
+        return worst.reduce([by_class(partition, partition.counts(c)) for c in columns(partition)])
+
+    def exact(partition: Partition) -> Fraction | None:
+        if ratios is None or (partition.empty and better == "higher"):
+            return None
+        if partition.empty:
+            return Fraction(0)
+        exacts = [ratios(partition, partition.counts(c)).exact(better, partition.visible) for c in columns(partition)]
+        known = [value for value in exacts if value is not None]
+        if len(known) < len(exacts):
+            return None
+        return min(known) if better == "higher" else max(known)
+
+    name = spell(kind.name, **kind.parameters)
+    judged = None if kind.kernel is None else ClassNumber(*kind.kernel, kind.column)
+    reading = None if judged is None else judged.worst
+    trend = trends(kind.trend)
+    return Model(name, better, kind.unit, trend, each, exact, kind.aspect, kind.parameters, reading, judged)
+
+
+def _ratio_model(kind: _Kind, ratios: Callable[[Partition, Counts], Ratios]) -> Model:
+    return _model(kind, lambda p, counts: ratios(p, counts).by_class(kind.better), ratios)
+
+
+@named("l")
+def distinct_l(column: str | None = None) -> Model:
+    """Distinct l-diversity: the fewest distinct sensitive values in a class (Machanavajjhala et al. 2006)."""
+
+    def ratios(_: Partition, counts: Counts) -> Ratios:
+        distinct = np.diff(counts.start)
+        return Ratios(distinct, np.ones_like(distinct), np.arange(len(distinct)))
+
+    aspect = replace(ABSOLUTE, logarithmic=True, shown=True)
+    told = drop_unset(column=column)
+    return _ratio_model(_Kind("l", "higher", "distinct values", "rises", told, (DISTINCT, 0.0), aspect), ratios)
+
+
+@named("entropy-l")
+def entropy_l(column: str | None = None) -> Model:
+    """Entropy l-diversity: the least exp(−Σ p ln p) of a class (Machanavajjhala et al. 2006, definition 4.1)."""
+
+    def by_class(partition: Partition, counts: Counts) -> np.ndarray:
+        p = counts.count / partition.rows[counts.row]
+        return np.exp(np.add.reduceat(-p * np.log(p), counts.start[:-1]))
+
+    # Entropy is concave, so a union has at least the smaller entropy of its parts.
+    unit, told = "effective number of values", drop_unset(column=column)
+    return _model(_Kind("entropy-l", "higher", unit, "rises", told, (ENTROPY, 0.0)), by_class)
+
+
+@named("recursive-l")
+def recursive_l(l: float = 2, column: str | None = None) -> Model:
+    """The least c of recursive (c,l)-diversity: r₁ / (r_l + … + r_m), counts falling (Machanavajjhala et al. 2006).
+
+    A class is (c,l)-diverse for every c above this number, which is infinite with fewer than l distinct values.
+    """
+    if l < 2 or l != int(l):
+        raise BadJob(f"recursive-l has l = {l!r}. Give a whole number of at least 2.")
+    rank = int(l)
+
+    def ratios(_: Partition, counts: Counts) -> Ratios:
+        order = np.lexsort((-counts.count, counts.row))  # within a class from the most frequent value down
+        falling = counts.count[order]
+        start = counts.start[:-1]
+        place = np.arange(len(falling)) - start[counts.row]
+        tail = np.add.reduceat(np.where(place >= rank - 1, falling, 0), start)
+        return Ratios(falling[start], tail, np.arange(len(start)))
+
+    told = drop_unset(l=None if rank == 2 else rank, column=column)
+    # r₁ of a union is at most the sum of both r₁, its tail at least the sum of both tails.
+    return _ratio_model(_Kind("recursive-l", "lower", "least c", "falls", told, (RECURSIVE, float(rank))), ratios)
+
+
+@named("alpha")
+def alpha(column: str | None = None, value: str | None = None) -> Model:
+    """The largest share of one sensitive value, or of the given value, in a class: (α,k) (Wong et al. 2006)."""
+
+    def ratios(partition: Partition, counts: Counts) -> Ratios:
+        count = counts.count if value is None else np.where(counts.code == _code(counts, value), counts.count, 0)
+        return Ratios(np.maximum.reduceat(count, counts.start[:-1]), partition.rows, np.arange(len(partition.rows)))
+
+    told = drop_unset(column=column, value=value)
+    kernel = (ALPHA, 0.0) if value is None else None
+    return _ratio_model(_Kind("alpha", "lower", "share of a class", "falls", told, kernel), ratios)
+
+
+def _code(counts: Counts, value: str) -> int:
+    if value not in counts.values:
+        raise BadTable(
+            f"The column {counts.name!r} has no value {value!r}. {did_you_mean(value, counts.values)}"
+            f"It has: {shorten(counts.values)}."
+        )
+    return counts.values.index(value)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shares:
+    """p and q as whole numbers: p = count / rows, q = total / whole."""
+
+    count: np.ndarray  # (entries,)
+    total: np.ndarray  # (entries,) of the entry's value
+    rows: np.ndarray  # (entries,) of the entry's class
+    whole: int
+    totals: np.ndarray  # (values,)
+
+    @property
+    def gain(self) -> np.ndarray:
+        """Numerator of p − q over rows · whole: (entries,)."""
+        return self.count * self.whole - self.total * self.rows
+
+
+def _shares(partition: Partition, counts: Counts, reference: Reference) -> _Shares:
+    totals = counts.totals
+    if reference == "release":
+        seen = partition.visible[counts.row]
+        totals = np.bincount(counts.code[seen], weights=counts.count[seen], minlength=len(counts.values))
+    # Products below 2**62 stay whole numbers; beyond that floats are good enough, but nothing is exact.
+    small = partition.table.rows**2 * (len(counts.values) + 1) < 2**62
+    kind = np.int64 if small else np.float64
+    totals = totals.astype(kind)
+    rows = partition.rows.astype(kind)[counts.row]
+    return _Shares(counts.count.astype(kind), totals[counts.code], rows, int(totals.sum()), totals)
+
+
+def _check_reference(reference: str) -> None:
+    if reference not in ("table", "release"):
+        raise BadJob(f"The reference {reference!r} is not known. Write 'table' or 'release'.")
+
+
+@named("t")
+def t(
+    column: str | None = None,
+    distance: Distance = "equal",
+    hierarchy: Hierarchy | None = None,
+    reference: Reference = "table",
+) -> Model:
+    """t-closeness: the largest earth mover's distance between a class and the reference (Li et al. 2007).
+
+    ``equal``: ½ Σ |p − q|. ``ordered``: Σ |running sum of p − q| / (m − 1), values in their order (numbers by size,
+    a hierarchy's leaves in its order). ``hierarchical``: two values are as far apart as the lowest level at which
+    they meet, divided by the height, hence Σ over levels and groups |p − q| / (2 · height).
+    """
+    _check_reference(reference)
+    if distance not in ("equal", "ordered", "hierarchical"):
+        raise BadJob(f"The distance {distance!r} of t is not known. Write equal, ordered or hierarchical.")
+    if not isinstance(hierarchy, Hierarchy | None) or (distance == "hierarchical" and hierarchy is None):
+        raise BadJob("The distance hierarchical of t needs the Hierarchy of the sensitive column. Give hierarchy=.")
+
+    def ratios(partition: Partition, counts: Counts) -> Ratios:
+        placed = counts if hierarchy is None or distance == "equal" else _place(counts, hierarchy)
+        if distance == "ordered":
+            shown = placed if reference == "table" else _count_seen(partition, placed, hierarchy is None)
+            return _order(partition, shown, reference)
+        if distance == "equal" or hierarchy is None:
+            return _equal(partition, placed, reference)
+        return _hierarchical(partition, placed, hierarchy, reference)
+
+    tree = None if hierarchy is None or distance == "equal" else hierarchy.name
+    told = drop_unset(
+        column=column,
+        distance=None if distance == "equal" else distance,
+        hierarchy=tree,
+        reference=None if reference == "table" else reference,
+    )
+    kernel = ((T_EQUAL if distance == "equal" else T_ORDERED), 0.0) if tree is None and reference == "table" else None
+    aspect = replace(RELATIVE, recounted=tree is None)  # a release does not show the hierarchy
+    # A distance to a fixed distribution is convex, so a union is no farther than its farthest part.
+    return _ratio_model(_Kind("t", "lower", "distance from 0 to 1", "falls", told, kernel, aspect), ratios)
+
+
+def _equal(partition: Partition, counts: Counts, reference: Reference) -> Ratios:
+    shares = _shares(partition, counts, reference)
+    # Σ |p − q| / 2 = Σ over the values present of (p − q)⁺, because both sum to one.
+    over = np.add.reduceat(np.maximum(shares.gain, 0), counts.start[:-1])
+    return Ratios(over, shares.rows[counts.start[:-1]] * shares.whole, np.arange(len(over)))
+
+
+def _order(partition: Partition, counts: Counts, reference: Reference) -> Ratios:
+    shares = _shares(partition, counts, reference)
+    width, count = len(counts.values), len(partition.rows)
+    over = np.zeros(count, dtype=shares.count.dtype)
+    rows = shares.rows[counts.start[:-1]]
+    step = max(1, CHUNK // width)
+    for first in range(0, count, step):
+        last = min(first + step, count)
+        inside = slice(int(counts.start[first]), int(counts.start[last]))
+        gap = -shares.totals * rows[first:last, None]
+        gap[counts.row[inside] - first, counts.code[inside]] += shares.count[inside] * shares.whole
+        over[first:last] = np.abs(np.cumsum(gap, axis=1)).sum(axis=1)
+    return Ratios(over, rows * (shares.whole * max(width - 1, 1)), np.arange(count))
+
+
+def _count_seen(partition: Partition, counts: Counts, sort: bool) -> Counts:
+    """The counts by the values of visible rows alone, in the order that someone finds who has only the release.
+
+    That is numbers by size, where all of them are numbers, else texts; the missing value last. What stands in rows that
+    nobody sees must not stretch the scale, and neither tell whether the values are numbers. Unless ``sort``, the order
+    is that of a hierarchy.
+    """
+    there = np.unique(counts.code[partition.visible[counts.row]]).tolist()
+    if sort:
+        plain = [code for code in there if counts.values[code] != MISSING]
+        number = all(PLAIN_NUMBER.fullmatch(counts.values[code]) for code in plain)
+        there = sorted(plain, key=lambda code: (float(counts.values[code]) if number else 0.0, counts.values[code])) + [
+            code for code in there if counts.values[code] == MISSING
+        ]
+    place = np.zeros(len(counts.values), dtype=np.int64)  # values of invisible rows stand anywhere: nobody asks
+    place[there] = np.arange(len(there))
+    return _recode(counts, place, tuple(counts.values[code] for code in there) or counts.values)
+
+
+def _hierarchical(partition: Partition, counts: Counts, hierarchy: Hierarchy, reference: Reference) -> Ratios:
+    over: np.ndarray | None = None
+    under: np.ndarray | None = None
+    for level in range(hierarchy.height):
+        grouped = _recode(counts, hierarchy.groups[level], hierarchy.labels[level])
+        part = _equal(partition, grouped, reference)
+        over = part.over if over is None else over + part.over
+        under = part.under
+    if over is None or under is None:
+        nothing = np.zeros(len(partition.rows), dtype=np.int64)
+        return Ratios(nothing, nothing + 1, np.arange(len(nothing)))
+    return Ratios(over, under * hierarchy.height, np.arange(len(over)))
+
+
+def _place(counts: Counts, hierarchy: Hierarchy) -> Counts:
+    """The counts with the hierarchy's leaves as values."""
+    leaf = hierarchy.locate(counts.values)
+    if (leaf < 0).any():
+        lost = [value for value, place in zip(counts.values, leaf.tolist(), strict=True) if place < 0]
+        raise BadTable(
+            f"The hierarchy {hierarchy.name!r} has no place for {len(lost):,} value"
+            f"{'s' if len(lost) > 1 else ''} of {counts.name!r}: "
+            f"{shorten(lost, 5)}. Add them to the hierarchy."
+        )
+    return _recode(counts, leaf, hierarchy.leaves)
+
+
+def _recode(counts: Counts, recode: np.ndarray, values: tuple[str, ...]) -> Counts:
+    """The counts after values were replaced by (values,) recode, merged within each class."""
+    key = counts.row * len(values) + recode[counts.code]
+    distinct, place = np.unique(key, return_inverse=True)
+    count = np.bincount(place, weights=counts.count, minlength=len(distinct)).astype(np.int64)
+    start = np.searchsorted(distinct, np.arange(len(counts.start)) * len(values)).astype(np.int64)
+    return Counts(counts.name, values, start, (distinct % len(values)).astype(np.int32), count)
+
+
+@named("beta")
+def beta(column: str | None = None, reference: Reference = "table") -> Model:
+    """Basic β-likeness: the largest relative gain (p − q) / q of a value (Cao & Karras 2012, definition 2)."""
+    _check_reference(reference)
+
+    def ratios(partition: Partition, counts: Counts) -> Ratios:
+        shares = _shares(partition, counts, reference)
+        return Ratios(shares.gain, shares.total * shares.rows, counts.start[:-1])
+
+    told = drop_unset(column=column, reference=None if reference == "table" else reference)
+    kernel = (BETA, 0.0) if reference == "table" else None
+    return _ratio_model(_Kind("beta", "lower", "relative gain", "falls", told, kernel, RELATIVE), ratios)
+
+
+@named("enhanced-beta")
+def enhanced_beta(column: str | None = None, reference: Reference = "table") -> Model:
+    """The least β of enhanced β-likeness: (p − q) / q ≤ min(β, −ln q) for every value (Cao & Karras 2012, def. 3).
+
+    Infinite where some value gains more than −ln q: then no β helps.
+    """
+    _check_reference(reference)
+
+    def by_class(partition: Partition, counts: Counts) -> np.ndarray:
+        shares = _shares(partition, counts, reference)
+        gain = Ratios(shares.gain, shares.total * shares.rows, counts.start[:-1]).values()
+        with np.errstate(divide="ignore"):
+            bound = -np.log(shares.total / shares.whole)
+        return np.maximum.reduceat(np.where(gain > bound + 1e-12, np.inf, gain), counts.start[:-1])
+
+    told = drop_unset(column=column, reference=None if reference == "table" else reference)
+    kernel = (ENHANCED_BETA, 0.0) if reference == "table" else None
+    return _model(_Kind("enhanced-beta", "lower", "relative gain", "falls", told, kernel, RELATIVE), by_class)
+
+
+@named("delta")
+def delta(
+    column: str | None = None, absent: Literal["ignored", "infinite"] = "ignored", reference: Reference = "table"
+) -> Model:
+    """δ-disclosure: the largest |ln(p / q)| of a value (Brickell & Shmatikov 2008, definition 2).
+
+    A value that a class lacks would make it infinite; as pyCANON and ARX do, such values are ignored unless
+    ``absent="infinite"``.
+    """
+    _check_reference(reference)
+    if absent not in ("ignored", "infinite"):
+        raise BadJob(f"delta has absent = {absent!r}. Write 'ignored' or 'infinite'.")
+
+    def by_class(partition: Partition, counts: Counts) -> np.ndarray:
+        shares = _shares(partition, counts, reference)
+        with np.errstate(divide="ignore"):
+            apart = np.abs(np.log(shares.count * float(shares.whole) / (shares.total * shares.rows)))
+        worst = np.maximum.reduceat(apart, counts.start[:-1])
+        if absent == "infinite":
+            worst[np.diff(counts.start) < int((shares.totals > 0).sum())] = np.inf
+        return worst
+
+    told = drop_unset(
+        column=column,
+        absent=None if absent == "ignored" else absent,
+        reference=None if reference == "table" else reference,
+    )
+    # p of a union lies between those of its parts, so |ln(p / q)| cannot grow, unless a part lacked the value.
+    trend: Trend = "falls" if absent == "infinite" else "either"
+    kernel = (DELTA, 0.0) if absent == "ignored" and reference == "table" else None
+    return _model(_Kind("delta", "lower", "log ratio", trend, told, kernel, RELATIVE), by_class)
+
+
+def usual_models(column: str) -> dict[str, Model]:
+    """The models of one sensitive column that people ask for by name, but t, whose distance depends on the values."""
+    return {
+        "l": distinct_l(column),
+        "entropy-l": entropy_l(column),
+        "alpha": alpha(column),
+        "beta": beta(column),
+        "enhanced-beta": enhanced_beta(column),
+        "delta": delta(column),
+    }

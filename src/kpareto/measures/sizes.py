@@ -1,0 +1,185 @@
+"""Privacy measured by class sizes: k, the risk that a row is recognised, and how much was suppressed.
+
+A class counts persons where the table tells persons apart, else rows; shares and means are always taken over rows.
+Only visible classes count: the class of masked rows is one of them, dropped rows are not.
+In an empty release nobody can be recognised: k is infinite and every risk is 0.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from kpareto.errors import BadJob
+from kpareto.kernels.words import BY_SIZE, CLASSES, RISKY, SUPPRESSED, UNIQUES, K
+from kpareto.measures.measure import Aspect, Measure, Model, Number, drop_unset, named, reading_of, spell, trends
+from kpareto.measures.reading import CLASS_SIZE, BoundTerm, ClassNumber, Questions, Reading, real, whole
+from kpareto.tables.partition import Partition
+
+RECOUNTED = Aspect("privacy", recounted=True)
+
+
+@named("k")
+def k() -> Model:
+    """The size of the smallest class (Samarati 2001; Sweeney 2002)."""
+    # Without suppression a union is never smaller than its parts. Under cap-max-k: the classes of a coarser recoding
+    # below k are unions of classes below k, so suppressing them stays within the limit (readings.md#trends).
+    trend = trends("rises", cap_max_k="rises")
+    aspect = Aspect("privacy", logarithmic=True, shown=True, recounted=True)
+    unit = "rows, or persons, in the smallest class"
+    return Model("k", "higher", unit, trend, _sizes, _exact_k, aspect, {}, _read_k, ClassNumber(CLASS_SIZE))
+
+
+def _sizes(partition: Partition) -> np.ndarray:
+    return partition.sizes.astype(np.float64)
+
+
+def _read_k(ask: Questions) -> Reading:
+    return whole(ask.ints(K), higher=True, bounds=(BoundTerm(BY_SIZE),))
+
+
+def _exact_k(partition: Partition) -> Fraction | None:
+    return None if partition.empty else Fraction(int(partition.sizes[partition.visible].min()))
+
+
+@named("risk-max")
+def risk_max() -> Model:
+    """The highest prosecutor risk, 1 / size of the smallest class (docs/risk.md)."""
+    trend = trends("falls", cap_max_k="falls")  # the reciprocal of k
+    aspect = Aspect("privacy", logarithmic=True, recounted=True)
+    return Model("risk-max", "lower", "probability", trend, _risks, _exact_risk_max, aspect, {}, _read_risk_max)
+
+
+def _risks(partition: Partition) -> np.ndarray:
+    return 1.0 / partition.sizes
+
+
+def _read_risk_max(ask: Questions) -> Reading:
+    column = ask.ints(K)
+    return Reading(lambda c: 1.0 / column(c), lambda c: -column(c), (BoundTerm(BY_SIZE),))
+
+
+def is_smallest_class(measure: Measure) -> bool:
+    """Whether a measure is compared by the size of the smallest class alone, as k and risk-max are."""
+    return reading_of(measure) in (_read_k, _read_risk_max)
+
+
+def _exact_risk_max(partition: Partition) -> Fraction | None:
+    smallest = _exact_k(partition)
+    return Fraction(0) if smallest is None else 1 / smallest
+
+
+@named("risk-mean")
+def risk_mean() -> Number:
+    """The mean prosecutor risk of the visible rows; classes / rows where persons are not told apart."""
+    # Every row's class grows when classes merge, and without suppression the rows stay the same.
+    trend = trends("falls")
+    aspect = Aspect("privacy", logarithmic=True, recounted=True)
+    return Number("risk-mean", "lower", "probability", trend, _risk_mean, _exact_risk_mean, aspect, {}, _read_risk_mean)
+
+
+def _risk_mean(partition: Partition) -> float:
+    return float(_exact_risk_mean(partition))
+
+
+def _read_risk_mean(ask: Questions) -> Reading | None:
+    if ask.table.persons is not None:
+        return None
+    rows, kept, lost = ask.table.rows, ask.ints(CLASSES), ask.ints(SUPPRESSED)
+    return real(lambda c: kept(c) / np.maximum(rows - lost(c), 1))
+
+
+def _exact_risk_mean(partition: Partition) -> Fraction:
+    if partition.empty:
+        return Fraction(0)
+    sizes, place = np.unique(partition.sizes[partition.visible], return_inverse=True)
+    rows = np.bincount(place, weights=partition.rows[partition.visible]).astype(np.int64)
+    total = sum((Fraction(n, size) for n, size in zip(rows.tolist(), sizes.tolist(), strict=True)), Fraction(0))
+    return total / int(rows.sum())
+
+
+@named("risk-share")
+def risk_share(threshold: float = 0.2) -> Number:
+    """The share of visible rows whose prosecutor risk is above the threshold (O21)."""
+    if not 0 <= threshold <= 1:
+        raise BadJob(f"The threshold of risk-share is {threshold!r}. Give a probability from 0 to 1.")
+    border = Fraction(repr(float(threshold)))
+
+    def share(partition: Partition) -> Fraction:
+        if partition.empty:
+            return Fraction(0)
+        # 1 / size > border, in whole numbers, so that a class of 5 is not above 0.2
+        risky = partition.visible & (partition.sizes * border.numerator < border.denominator)
+        return Fraction(int(partition.rows[risky].sum()), int(partition.rows[partition.visible].sum()))
+
+    def read(ask: Questions) -> Reading | None:
+        rows = ask.table.rows
+        below = rows + 1 if border == 0 else -(-border.denominator // border.numerator)
+        risky = ask.risky(RISKY, below) if ask.table.persons is None else None
+        if risky is None:
+            return None
+        lost = ask.ints(SUPPRESSED)
+        return real(lambda c: risky(c) / np.maximum(rows - lost(c), 1))
+
+    told = drop_unset(threshold=None if threshold == 0.2 else threshold)
+    name, trend = spell("risk-share", **told), trends("falls")
+    return Number(
+        name, "lower", "share of rows", trend, lambda partition: float(share(partition)), share, RECOUNTED, told, read
+    )
+
+
+@named("uniques")
+def uniques() -> Number:
+    """Rows that are alone in their class (with persons: whose person is alone)."""
+    # Classes of one under a coarser recoding are classes of one already. below-k and cap-max-k suppress either all
+    # of them or none, and all of them stays all of them.
+    trend = trends("falls", below_k="falls", cap_max_k="falls")
+    return Number(
+        "uniques",
+        "lower",
+        "rows",
+        trend,
+        lambda p: float(_uniques(p)),
+        lambda p: Fraction(_uniques(p)),
+        RECOUNTED,
+        {},
+        lambda ask: whole(ask.ints(UNIQUES)),
+    )
+
+
+def _uniques(partition: Partition) -> int:
+    return int(partition.rows[partition.visible & (partition.sizes == 1)].sum())
+
+
+@named("suppressed")
+def suppressed() -> Number:
+    """Rows whose quasi-identifiers are lost, dropped or masked."""
+    # Under below-k a class that stays too small is a union of classes that were too small. Under cap-max-k a larger k
+    # may become affordable and cost more rows.
+    trend = trends("falls", below_k="falls")
+    return Number(
+        "suppressed",
+        "lower",
+        "rows",
+        trend,
+        lambda partition: float(partition.suppressed_rows),
+        lambda partition: Fraction(partition.suppressed_rows),
+        parameters={},
+        reading=lambda ask: whole(ask.ints(SUPPRESSED)),
+    )
+
+
+@named("classes")
+def classes() -> Number:
+    """How many classes keep their cells."""
+    return Number(
+        "classes",
+        "higher",
+        "classes",
+        trends("falls"),
+        lambda partition: float(partition.classes),
+        lambda partition: Fraction(partition.classes),
+        parameters={},
+        reading=lambda ask: whole(ask.ints(CLASSES), higher=True),
+    )

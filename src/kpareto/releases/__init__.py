@@ -1,0 +1,1 @@
+"""From a choice to a verified release and its papers."""

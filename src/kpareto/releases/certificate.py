@@ -1,0 +1,278 @@
+"""The certificate of a release: what is claimed of it, in a form that ``verify`` checks without our code.
+
+Two parts (W13). The **public** part holds nothing that the released file does not show anyway: its hash, columns
+and roles, the labels in it, what can be recomputed from it, and the rule of suppression; the number of suppressed rows
+only where it is 0 or at least k. The **confidential** part stays with the data: the hashes of the input and of the
+hierarchies, the whole recoding, exact counts, the distribution of sensitive values in the whole table with the claims
+against it, and the warnings in full. It names the public part it belongs to by its hash. There is no time stamp:
+equal input, job and version give equal bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from kpareto._version import __version__
+from kpareto.atomic import write_whole
+from kpareto.measures import MAKERS, make
+from kpareto.measures.measure import Measure, aspect_of, parameters_of, short_name
+from kpareto.measures.sensitive import distinct_l
+from kpareto.measures.sizes import k as smallest_class
+from kpareto.releases.choice import Choice, hierarchy_digest, legible
+from kpareto.releases.query import runs
+from kpareto.tables.partition import UNLIMITED, Partition
+from kpareto.tables.spelling import without_point
+from kpareto.tables.table import Table, table_digest
+from kpareto.verifier import content_digest, digest_of
+from kpareto.verifier.counting import Counted
+
+FORMAT = 1
+Warned = tuple[str, str]  # number of the warning (W1 …) and its sentence
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate:
+    """What is claimed of a release, as plain data."""
+
+    public: dict[str, Any]
+    confidential: dict[str, Any]
+
+    def __repr__(self) -> str:
+        """What is claimed, and nothing of the confidential part: a notebook prints this."""
+        claims = ", ".join(f"{each['measure']} = {each['value']}" for each in self.public["claims"])
+        return f"Certificate({self.public['release']['rows']:,} rows, {claims})"
+
+    def text(self) -> str:
+        """Both parts as JSON; for those who may see the input."""
+        return legible({"public": self.public, "confidential": self.confidential})
+
+    def public_text(self) -> str:
+        """The public part as JSON; may go with the release."""
+        return legible({"public": self.public})
+
+    def write(self, target: str | PathLike[str]) -> None:
+        """Write both parts for their owner alone, whole or not at all."""
+        write_whole(target, self.text(), private=True)
+
+    def write_public(self, target: str | PathLike[str]) -> None:
+        """Write the public part alone."""
+        write_whole(target, self.public_text())
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What a certificate is made of, beside the choice and its partition."""
+
+    roles: Mapping[str, str]  # released column -> role, in the order of the columns
+    labels: Mapping[str, Sequence[str]]  # quasi-identifier -> label of each group as written
+    handling: Mapping[str, object]  # order, seed, identifiers, representatives: how the rows were written
+    engine: str  # which program holds and recoded the rows
+    input_digest: str
+    missing_values: Sequence[str]
+    format: str  # csv, parquet, or frame where there is no file
+    warnings: Sequence[Warned] = ()
+    remarks: Sequence[str] = ()
+    form: Mapping[str, str] = field(default_factory=dict)  # separator, encoding and decimal of text that are not usual
+
+
+def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts) -> Certificate:
+    """The certificate of what was written and counted again."""
+    form = {"form": dict(facts.form)} if facts.form else {}
+    said = {"columns": list(facts.roles), "roles": dict(facts.roles), **form}
+    classes, rows = counted.classes, counted.rows
+    table = partition.table
+    # A frame or a table has no bytes of its own; its classes are what can be recognised.
+    content = {} if counted.digest is not None else {"content_sha256": content_digest(classes)}
+    masked = int(partition.rows[partition.suppressed & partition.visible].sum())
+    lost = partition.suppressed_rows
+    k = int(partition.sizes[partition.visible].min())
+    open_claims, closed_claims = claims(choice, partition)
+    quasi = [name for name, role in facts.roles.items() if role == "quasi-identifier"]
+    seen = {name: sorted({labels[place] for labels in classes}) for place, name in enumerate(quasi)}
+    public = {
+        "kpareto certificate": FORMAT,
+        "version": __version__,
+        "release": {"format": facts.format, "sha256": counted.digest, **content, "rows": rows, **said},
+        "recoding": {name: {**_level(choice, name), "labels": seen[name]} for name in quasi},
+        "suppression": {
+            "rule": choice.suppression.rule,
+            "limit": None if choice.suppression.limit == UNLIMITED else choice.suppression.limit,
+            "rows": "mask" if masked else "drop",
+            "masked": masked,
+            "suppressed": lost if lost == 0 or lost >= k else None,
+            "fewer_than": None if lost == 0 or lost >= k else k,
+        },
+        **_model(choice),
+        "claims": open_claims,
+        "handling": dict(facts.handling),
+        "engine": facts.engine,
+        "counted_by": counted.by,
+        "missing": table.missing,
+        **({"population": _basis(table)} if table.population is not None else {}),
+        "warnings": [number for number, _ in facts.warnings],
+    }
+    confidential = {
+        "public_sha256": digest_of(public),
+        "input": {
+            "sha256": facts.input_digest,
+            "rows": table.rows + table.dropped,
+            "missing_rows": table.dropped,
+            "missing_values": list(facts.missing_values),
+        },
+        "hierarchies": {h.name: hierarchy_digest(h) for h in choice.recoding.hierarchies},
+        "recoding": {"columns": choice.recoding.describe(), "labels": {n: list(v) for n, v in facts.labels.items()}},
+        "suppression": {"suppressed": lost, "dropped": lost - masked, "k": choice.suppression.k},
+        **({} if choice.bound is None else {"bound": choice.bound.to_dict()}),
+        "claims": closed_claims,
+        "distributions": {
+            counts.name: _as_written(counts.values, counts.totals.tolist(), facts) for counts in table.sensitive
+        },
+        "warnings": [list(warning) for warning in facts.warnings],
+        "remarks": list(facts.remarks),
+        **_population(choice, facts),
+    }
+    return Certificate(public, {**confidential, "sha256": digest_of(confidential)})
+
+
+def _basis(table: Table) -> str:
+    """What is known of the population, in a sentence that anybody may read."""
+    known = table.population
+    if known is None or known.fraction is not None:
+        return "Only the share of the population that was sampled is known, so what is said of it is estimated."
+    return "The released classes were counted against a table of the population before anything was written."
+
+
+def _has_people(partition: Partition) -> bool:
+    population = partition.table.population
+    return population is not None and population.table is not None
+
+
+def _population(choice: Choice, facts: Facts) -> dict[str, Any]:
+    """How each value of the population is shown, so that anybody who has its table can count it again."""
+    known = choice.table.population
+    if known is None:
+        return {}
+    if known.raw is None:
+        return {"sampling": {"fraction": known.fraction, "estimator": known.estimator}}
+    names = known.raw.schema.quasi
+    labels = {}
+    for hierarchy, cut in zip(choice.recoding.hierarchies, choice.recoding.cuts, strict=True):
+        values = known.raw.hierarchies[names.index(hierarchy.name)].leaves
+        shown = facts.labels[hierarchy.name]
+        places = cut[hierarchy.locate(values)].tolist()
+        labels[hierarchy.name] = {value: shown[place] for value, place in zip(values, places, strict=True)}
+    return {
+        "population": {
+            "rows": known.raw.rows,
+            "sha256": table_digest(known.raw),
+            "missing": known.raw.missing,
+            "missing_values": list(facts.missing_values),
+            "labels": labels,
+        }
+    }
+
+
+def population_cells(table: Table, names: Sequence[str]) -> Iterator[tuple[list[str | None], int]] | None:
+    """The rows of the population as they were read, in this order of the quasi-identifiers; None without one."""
+    raw = None if table.population is None else table.population.raw
+    if raw is None:
+        return None
+    places = [raw.schema.quasi.index(name) for name in names]
+    leaves = [raw.hierarchies[place].leaves for place in places]
+    rows = zip(raw.codes[:, places].tolist(), raw.weights.tolist(), strict=True)
+    return (([leaves[c][code] for c, code in enumerate(codes)], times) for codes, times in rows)
+
+
+def _as_written(values: Sequence[str], totals: Sequence[int], facts: Facts) -> list[list[Any]]:
+    """Each value as the release spells it, with its rows: [value, rows]; two that are written alike are one."""
+    hidden = facts.handling.get("formulas") == "neutralise"
+    rows: dict[str, int] = {}
+    for value, count in zip(values, totals, strict=True):
+        shown = f"'{value}" if hidden and runs(value) else value
+        rows[shown] = rows.get(shown, 0) + count
+    return [[value, count] for value, count in rows.items()]
+
+
+def _level(choice: Choice, name: str) -> dict[str, object]:
+    if choice.recoding.levels is None:
+        return {}
+    place = choice.table.column(name)
+    return {"level": choice.recoding.levels[place], "of": choice.recoding.hierarchies[place].height}
+
+
+def _model(choice: Choice) -> dict[str, object]:
+    """That labels differ from class to class, and how far from the best they are; the numbers are not for everybody."""
+    if choice.recoding.boxes is None:
+        return {}
+    overlapping = choice.recoding.boxes.root is None
+    proof = {} if choice.bound is None else {"loss": f"{choice.bound.loss}: {choice.bound.sentence()}"}
+    return {"model": {"kind": "local", "labels": "may overlap" if overlapping else "do not overlap", **proof}}
+
+
+def claims(choice: Choice, partition: Partition) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What is claimed in public and in confidence: k, l of each sensitive column, and every limit.
+
+    Each value is that of our own measure; the verifier works it out again by definitions of its own.
+    """
+    wanted: list[tuple[Measure, float | None]] = [
+        (make(spec), limit) for spec, limit in sorted(choice.limits.items(), key=_k_first)
+    ]
+    if "k" not in choice.limits:
+        wanted.insert(0, (smallest_class(), None))
+    names = {measure.name for measure, _ in wanted}
+    diversities = [distinct_l(counts.name) for counts in partition.table.sensitive]
+    wanted += [(measure, None) for measure in diversities if measure.name not in names]
+    public: list[dict[str, Any]] = []
+    confidential: list[dict[str, Any]] = []
+    for measure, limit in wanted:
+        aspect, claim = aspect_of(measure), _claim(measure, limit, partition)
+        if aspect.population and _has_people(partition):
+            confidential.append({**claim, "needs": "population"})
+        elif not aspect.recounted:
+            # What nobody can count again is no limit of the release; it was asked of the search, and met there.
+            confidential.append({**claim, "limit": None, "asked": claim["limit"], "recomputed": False})
+        elif aspect.relative:
+            confidential.append(claim)
+            public.append(_claim_of_release(measure, limit, partition))
+        elif aspect.column is None and partition.table.persons is not None:
+            counted = {"counts": "persons", **claim["with"]}
+            public.append({**claim, "with": counted})
+            public.append(_claim(measure, limit, replace(partition, sizes=partition.rows)))
+        else:
+            public.append(claim)
+    return public, confidential
+
+
+def _k_first(limit: tuple[str, float]) -> tuple[bool, str]:
+    """The verifier checks claims in their order, and a small class is what a person should hear of first."""
+    return limit[0] != "k", limit[0]
+
+
+def _claim(measure: Measure, limit: float | None, partition: Partition) -> dict[str, Any]:
+    parameters = parameters_of(measure) or {}
+    return {
+        "measure": short_name(measure.name),
+        "with": {key: _number(told) if isinstance(told, int | float) else told for key, told in parameters.items()},
+        "limit": None if limit is None else _number(float(limit)),
+        "value": _number(measure(partition)),
+    }
+
+
+def _claim_of_release(measure: Measure, limit: float | None, partition: Partition) -> dict[str, Any]:
+    """The same measure against the rows that are released, which everybody can check who has them."""
+    parameters = {**(parameters_of(measure) or {}), "reference": "release"}
+    own = MAKERS[short_name(measure.name)](**parameters)
+    # A limit was set for the distance to the table, unless it says otherwise.
+    return _claim(own, limit if own.name == measure.name else None, partition)
+
+
+def _number(value: float) -> float | str:
+    """A number as JSON has it: whole ones as such, infinity as a text that Python's float reads."""
+    if np.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return without_point(value)

@@ -1,0 +1,419 @@
+"""A chosen recoding: with the table it was found on, and as a file by which other tables can be recoded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import Any, cast
+
+import numpy as np
+
+from kpareto._version import __version__
+from kpareto.atomic import write_whole
+from kpareto.errors import BadInput, BadJob
+from kpareto.fronts.bound import ProvenGap
+from kpareto.measures import make
+from kpareto.measures.cells import cell_loss
+from kpareto.measures.measure import Model
+from kpareto.measures.population import refuse_local
+from kpareto.releases.shapes import RECODING, STORED
+from kpareto.strict import anything, check_shape, read_json
+from kpareto.tables.coarse import declare, declared_recoding
+from kpareto.tables.hierarchy import Hierarchy, make_tree, runs_of
+from kpareto.tables.partition import Partition, Rule, Suppression, partition
+from kpareto.tables.questions import Question, questions_data, questions_from
+from kpareto.tables.recoding import Recoding
+from kpareto.tables.schema import Schema
+from kpareto.tables.table import Domain, Sample, Table, make_table
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class SampleApplied:
+    """What a recoding is on the sample that it was chosen on, and what it is on all rows (IY-14)."""
+
+    sample: Sample
+    numbers: Mapping[str, tuple[float, float]]  # measure -> on the sample, on all rows
+
+    def sentence(self) -> str:
+        """The degradation for a person."""
+        told = [
+            f"{name} {here:.1%} and {there:.1%}" if name == "suppressed" else f"{name} {here:.4g} and {there:.4g}"
+            for name, (here, there) in self.numbers.items()
+        ]
+        return f"Chosen on {self.sample.words()}; on the sample and on all rows: {', '.join(told)}."
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Choice:
+    """A recoding of a table that a person chose, and how classes are suppressed under it."""
+
+    table: Table
+    recoding: Recoding
+    suppression: Suppression = field(default_factory=lambda: Suppression("none"))
+    limits: Mapping[str, float] = field(default_factory=dict)  # measure -> at least, or at most
+    # column -> text -> leaf: where values go that the hierarchy does not know
+    unseen: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    named: tuple[tuple[str, ...], ...] | None = None  # the label of each group, where not the recoding's own
+    applied: SampleApplied | None = None  # where it was chosen on a sample, and is now one of all rows
+    bound: ProvenGap | None = None  # what any local recoding loses at least, where that is known
+
+    def __post_init__(self) -> None:
+        if self.recoding.boxes is not None:
+            refuse_local(self.table)
+        for spec, limit in self.limits.items():
+            plain = isinstance(limit, int | float | np.number) and not isinstance(limit, bool)
+            if not plain or math.isnan(limit):
+                raise BadJob(f"The limit on {spec!r} is {limit!r}. Give a number, or leave the limit out.")
+
+    def __repr__(self) -> str:
+        """Never the values themselves: a notebook prints this."""
+        limits = "".join(f", {name} = {limit:g}" for name, limit in self.limits.items())
+        return f"Choice({self.recoding!r} of {self.table.rows:,} rows, {self.suppression.rule}{limits})"
+
+    @property
+    def labels(self) -> tuple[tuple[str, ...], ...]:
+        """The label of each group, per column."""
+        return self.recoding.labels if self.named is None else self.named
+
+    def partition(self) -> Partition:
+        """The classes of the choice, some of them suppressed."""
+        return partition(self.table, self.recoding, self.suppression)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The source that a recoding was released from: all its columns with their roles, how it is read, and its hash."""
+
+    columns: Mapping[str, str]  # column -> role, plain ones too
+    encoding: str = "utf-8"
+    sha256: str | None = None
+    form: Mapping[str, Any] = field(default_factory=dict)  # of its file, as Form.to_dict has it
+    missing_values: Sequence[str] | None = None  # the texts that stood for no value; None where that was not kept
+
+
+def as_choice(point: object, limits: Mapping[str, float] | None = None) -> Choice:
+    """A Choice from one, or from a point of a front: anything with a table, a recoding and a suppression.
+
+    A point with a ``threshold`` of its own (rule cap-threshold) suppresses the classes below that, or where it was
+    found on a sample those below the limit on k.
+    """
+    choice = point
+    if not isinstance(choice, Choice):
+        missing = [name for name in ("table", "recoding") if not hasattr(point, name)]
+        if missing:
+            raise BadJob(f"A choice needs a table and a recoding; {type(point).__name__} has no {missing[0]}.")
+        suppression = cast(Suppression | None, getattr(point, "suppression", None)) or Suppression("none")
+        threshold = getattr(point, "threshold", None)
+        if suppression.rule == "cap-threshold" and threshold:
+            below = make("k")
+            table = cast(Table, point.table)  # type: ignore[attr-defined]
+            # A threshold of a sample says nothing about the size of classes of all rows; the limit on k does.
+            floor = (limits or {}).get("k", threshold) if table.sample is not None else threshold
+            fails = (below.fails(float(floor)),) if isinstance(below, Model) else ()
+            suppression = Suppression("constraint", suppression.limit, rows=suppression.rows, fails=fails)
+        own = cast(Mapping[str, float], getattr(point, "limits", None) or {})
+        choice = Choice(cast(Table, point.table), cast(Recoding, point.recoding), suppression, own)  # type: ignore[attr-defined]
+        choice = replace(choice, bound=cast(ProvenGap | None, getattr(point, "bound", None)))
+    # What is released and stored is told by the hierarchies that were declared, however coarse the rows came in.
+    choice = replace(choice, table=declare(choice.table), recoding=declared_recoding(choice.recoding))
+    if limits is None:
+        return choice
+    return replace(choice, limits=stricter(replace(choice, limits=limits).limits, choice.limits))
+
+
+def stricter(limits: Mapping[str, float], others: Mapping[str, float]) -> dict[str, float]:
+    """Both limits in one; where both name a measure, the one that allows less: no limit makes another weaker."""
+    both = {**others, **limits}
+    for spec in set(limits) & set(others):
+        strict = max if make(spec).better == "higher" else min
+        both[spec] = strict(limits[spec], others[spec])
+    return both
+
+
+def canonical(data: object) -> str:
+    """JSON in one spelling only, so that equal content has equal bytes."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def legible(data: object) -> str:
+    """JSON for people, also in one spelling only."""
+    return json.dumps(data, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def hierarchy_data(hierarchy: Hierarchy) -> dict[str, Any]:
+    """A hierarchy as plain data, with all that recoding and loss depend on."""
+    tree = hierarchy.tree
+    runs = zip(tree.first.tolist(), tree.last.tolist(), tree.labels, strict=True)
+    return {
+        "leaves": list(hierarchy.leaves),
+        "levels": [[first for first, _ in runs_of(cut)] for cut in hierarchy.groups],
+        "labels": [list(labels) for labels in hierarchy.labels],
+        "tree": [list(run) for run in runs],
+        "ordered": hierarchy.ordered,
+        "spans": _plain(hierarchy.spans),
+        "edges": _plain(hierarchy.edges),
+        "closed": hierarchy.closed,
+        "loss": hierarchy.loss,
+        "data_dependent": hierarchy.data_dependent,
+        "dates": hierarchy.dates,
+        **({} if hierarchy.rule is None else {"rule": dict(hierarchy.rule)}),
+    }
+
+
+def _plain(numbers: np.ndarray | None) -> list[Any] | None:
+    """Numbers as texts that give them back, infinite ones too."""
+    if numbers is None:
+        return None
+    return [_plain(row) if row.ndim else repr(float(row)) for row in numbers]
+
+
+def hierarchy_from(name: str, data: Mapping[str, Any]) -> Hierarchy:
+    """The hierarchy of plain data."""
+    count = len(data["leaves"])
+    cuts = [cut_of(firsts, count) for firsts in data["levels"]]
+    if [len(labels) for labels in data["labels"]] != [len(firsts) for firsts in data["levels"]]:
+        raise ValueError("the groups of a level have more or fewer labels than they are")
+    if len(set(data["leaves"])) < count or any(not first <= last < count for first, last, _ in data["tree"]):
+        raise ValueError("a leaf stands twice, or the tree has other leaves")
+    return Hierarchy(
+        name,
+        tuple(data["leaves"]),
+        np.array(cuts, dtype=np.int32),
+        tuple(tuple(labels) for labels in data["labels"]),
+        make_tree([(int(first), int(last), str(label)) for first, last, label in data["tree"]]),
+        ordered=data["ordered"],
+        spans=None if data["spans"] is None else np.array(data["spans"], dtype=np.float64).reshape(count, 2),
+        edges=None if data["edges"] is None else np.array(data["edges"], dtype=np.float64),
+        closed=data["closed"],
+        loss=data["loss"],
+        data_dependent=data["data_dependent"],
+        dates=data["dates"],
+        rule=data.get("rule"),
+    )
+
+
+def cut_of(firsts: Sequence[int], leaves: int) -> np.ndarray:
+    """The cut whose groups begin at these leaves: (leaves,) int32."""
+    if list(firsts[:1]) != [0] or (np.diff(firsts) <= 0).any() or firsts[-1] >= leaves:
+        raise ValueError(f"the groups of {leaves:,} leaves do not begin at the first leaf and rise")
+    begins = np.zeros(leaves, dtype=np.int32)
+    begins[list(firsts)] = 1
+    return (np.cumsum(begins) - 1).astype(np.int32)
+
+
+def hierarchy_digest(hierarchy: Hierarchy) -> str:
+    """SHA-256 of a hierarchy's plain data."""
+    return hashlib.sha256(canonical(hierarchy_data(hierarchy)).encode()).hexdigest()
+
+
+def _data_digest(data: Mapping[str, Any]) -> str:
+    """SHA-256 of all that a recoding file says: a limit that slipped must not let rows out."""
+    return hashlib.sha256(canonical(data).encode()).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class StoredClasses:
+    """The classes of a local recoding in which no two labels overlap, and the questions that lead to them."""
+
+    first: np.ndarray  # (classes, columns) int32, first leaf of the label
+    last: np.ndarray  # (classes, columns) int32, last leaf of the label
+    root: Question | int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"first": self.first.tolist(), "last": self.last.tolist(), "questions": questions_data(self.root)}
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """A recoding that other tables can be recoded by: self-contained, and with the loss it had where it was found."""
+
+    schema: Schema
+    recoding: Recoding
+    suppression: Suppression  # rule, limit, k and rows; class-wise limits are in ``limits``
+    limits: Mapping[str, float]
+    domain: Domain
+    observed: tuple[np.ndarray, ...]  # per column (leaves,) bool: the leaves of the fitting table, for its bounds L, U
+    missing: str
+    fit: Mapping[str, float]  # rows, suppressed, k, lm, glm on the fitting table
+    origin: Origin | None = None  # None: not known, as in files of earlier versions
+    local: bool = False  # labels differ from class to class; the cuts only hold them
+    classes: StoredClasses | None = None  # of a local recoding that can be used again
+
+    def text(self) -> str:
+        """The recoding file."""
+        schema = self.schema
+        data = {
+            "kpareto recoding": FORMAT,
+            "version": __version__,
+            "schema": {
+                "quasi": list(schema.quasi),
+                "sensitive": list(schema.sensitive),
+                "target": list(schema.target),
+                "identifier": list(schema.identifier),
+                "person": schema.person,
+                "weights": dict(schema.weights),
+            },
+            "columns": {
+                h.name: {
+                    "hierarchy": hierarchy_data(h),
+                    "sha256": hierarchy_digest(h),
+                    "cut": [first for first, _ in runs_of(cut)],
+                    "level": None if self.recoding.levels is None else self.recoding.levels[place],
+                    "observed": np.flatnonzero(self.observed[place]).tolist(),
+                }
+                for place, (h, cut) in enumerate(zip(self.recoding.hierarchies, self.recoding.cuts, strict=True))
+            },
+            "suppression": {
+                "rule": self.suppression.rule,
+                "limit": self.suppression.limit,
+                "k": self.suppression.k,
+                "rows": self.suppression.rows,
+            },
+            "limits": dict(self.limits),
+            "domain": self.domain,
+            "missing": self.missing,
+            "fit": dict(self.fit),
+            "source": None if self.origin is None else {**vars(self.origin), "columns": dict(self.origin.columns)},
+            **({"local": {} if self.classes is None else self.classes.to_dict()} if self.local else {}),
+        }
+        return legible({**data, "sha256": _data_digest(data)})
+
+    def write(self, target: str | PathLike[str]) -> None:
+        """Write the recoding file for its owner alone, whole or not at all."""
+        write_whole(target, self.text(), private=True)
+
+    @property
+    def ruler(self) -> Table:
+        """A table with the leaves of the fitting table, to measure losses of other tables by the same bounds."""
+        most = max(int(mask.sum()) for mask in self.observed)
+        codes = np.stack([np.resize(np.flatnonzero(mask), most) for mask in self.observed], axis=1).astype(np.int32)
+        plain = Schema(self.schema.quasi)
+        table = make_table(plain, self.recoding.hierarchies, codes, np.ones(len(codes), dtype=np.int64), {})
+        return replace(table, domain=self.domain)
+
+    def loss(
+        self,
+        classes: Partition,
+        stars: Mapping[str, int] | None = None,
+        moved: Mapping[str, np.ndarray] | None = None,
+    ) -> dict[str, float]:
+        """LM and GLM of a partition by this recoding, denominators frozen.
+
+        ``stars``: groups of unseen values; ``moved``: where each group was in the fitting table, -1 for new groups,
+        which are taken to hide as much as the widest known one.
+        """
+        ruler, total = self.ruler, 0.0
+        kept = ~classes.suppressed
+        for column, name in enumerate(self.schema.quasi):
+            shown = classes.recoding if classes.recoding.boxes is not None else self.recoding
+            numerators, denominator = cell_loss(ruler, column, *shown.runs(column))
+            share = numerators / denominator
+            if name in (moved or {}):
+                share = np.append(share, share.max())[(moved or {})[name]]
+            if name in (stars or {}):
+                share = np.append(share, 1.0)  # a cell of which nothing is told
+            total += float(classes.rows[kept] @ share[classes.groups[kept, column]]) + classes.suppressed_rows
+        return {"lm": total / (classes.table.rows * len(self.schema.quasi)), "glm": total}
+
+
+def store(point: object, limits: Mapping[str, float] | None = None, origin: Origin | None = None) -> Stored:
+    """The recoding of a choice, ready to be written and applied to other tables.
+
+    ``origin`` is that of the release; without it no column beside those with a role is known.
+    """
+    choice = as_choice(point, limits)
+    table, classes = choice.table, choice.partition()
+    boxes = choice.recoding.boxes
+    stored = Stored(
+        table.schema,
+        choice.recoding,
+        choice.suppression,
+        choice.limits,
+        table.domain,
+        table.observed,
+        table.missing,
+        {},
+        origin,
+        boxes is not None,
+        None if boxes is None or boxes.root is None else StoredClasses(boxes.first, boxes.last, boxes.root),
+    )
+    k = int(classes.sizes[classes.visible].min()) if not classes.empty else 0
+    fit = {"rows": table.rows, "suppressed": classes.suppressed_rows, "k": k, **stored.loss(classes)}
+    return replace(stored, fit=fit)
+
+
+def read_stored(source: str | PathLike[str] | Stored) -> Stored:
+    """A recoding file read back; one that was changed by hand so that it no longer fits is a sentence."""
+    if isinstance(source, Stored):
+        return source
+    shown = repr(str(source))
+    data = read_json(source, RECODING, anything)
+    if not isinstance(data, dict) or data.get("kpareto recoding") != FORMAT:
+        raise BadInput(f"{shown} is not a recoding file of kpareto. Give one that was written with a release.")
+    try:
+        stored = _read_stored(check_shape(data, RECODING, STORED, source))
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+        raise RECODING.bad(source, f"is damaged: its parts do not fit each other ({error!r:.80})") from error
+    # Files of earlier versions have none. Against a forger only a signature helps; this is for slips and bad disks.
+    if data.pop("sha256", None) not in (None, _data_digest(data)):
+        raise RECODING.bad(source, "was changed: its SHA-256 does not fit its limits, its cuts or what else it says")
+    return stored
+
+
+def _read_stored(data: Mapping[str, Any]) -> Stored:
+    schema = Schema(**data["schema"])
+    columns = [data["columns"][name] for name in schema.quasi]
+    hierarchies = tuple(hierarchy_from(n, c["hierarchy"]) for n, c in zip(schema.quasi, columns, strict=True))
+    for hierarchy, column in zip(hierarchies, columns, strict=True):
+        if hierarchy_digest(hierarchy) != column["sha256"]:
+            raise BadInput(
+                f"The hierarchy of {hierarchy.name!r} in the recoding file was changed: its SHA-256 does not fit. "
+                "Take the file as it was written."
+            )
+    levels = [column["level"] for column in columns]
+    cuts = tuple(cut_of(column["cut"], len(h.leaves)) for h, column in zip(hierarchies, columns, strict=True))
+    for h, cut, level in zip(hierarchies, cuts, levels, strict=True):
+        if level is not None and (level > h.height or (h.groups[level] != cut).any()):
+            raise ValueError("a cut is not that of its level")
+    recoding = Recoding(hierarchies, cuts, None if None in levels else tuple(levels))
+    told = data["suppression"]
+    # What the rule constraint suppresses is said by the limits, which are kept by name.
+    rule: Rule = "none" if told["rule"] == "constraint" else told["rule"]
+    observed = []
+    for hierarchy, column in zip(hierarchies, columns, strict=True):
+        mask = np.zeros(len(hierarchy.leaves), dtype=np.bool_)
+        mask[column["observed"]] = True
+        observed.append(mask)
+    return Stored(
+        schema,
+        recoding,
+        Suppression(rule, _stored_limit(told["limit"]), told["k"], told["rows"]),
+        data["limits"],
+        data["domain"],
+        tuple(observed),
+        data["missing"],
+        data["fit"],
+        Origin(**data["source"]) if data.get("source") else None,
+        "local" in data,
+        _stored_classes(data["local"], hierarchies) if data.get("local") else None,
+    )
+
+
+def _stored_classes(data: Mapping[str, Any], hierarchies: Sequence[Hierarchy]) -> StoredClasses:
+    first, last = (np.array(data[name], dtype=np.int32) for name in ("first", "last"))
+    leaves = np.array([len(hierarchy.leaves) for hierarchy in hierarchies])
+    if first.shape != last.shape or first.shape[1:] != leaves.shape or (first > last).any() or (last >= leaves).any():
+        raise ValueError("the labels of the classes are no runs of leaves")
+    return StoredClasses(first, last, questions_from(data["questions"], len(leaves), len(first)))
+
+
+def _stored_limit(limit: float) -> float:
+    """The limit of a recoding file: earlier versions wrote rows with a point, and no version a share of 1 or more."""
+    return int(limit) if isinstance(limit, float) and limit.is_integer() and limit >= 1 else limit

@@ -1,0 +1,103 @@
+"""The papers beside a release: what they are called, whose they are, and that no output replaces what it should not.
+
+A release in ``out.csv`` has ``out.certificate.json``, ``out.certificate.public.json`` and ``out.recoding.json``; one in
+a folder ``v1.0/`` or in a table has its whole name before these endings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+
+from kpareto.atomic import Paper
+from kpareto.engines.source import FORMATS, ending_of
+from kpareto.errors import BadInput, BadJob
+from kpareto.releases.choice import store
+from kpareto.releases.release import Release
+from kpareto.strict import FileKind, anything, map_of, read_json
+from kpareto.verifier.counting import file_digest
+
+ENDINGS = {
+    "certificate": ".certificate.json",
+    "public": ".certificate.public.json",
+    "recoding": ".recoding.json",
+}
+
+
+def paper_files(target: str | PathLike[str]) -> dict[str, Path]:
+    """Where the papers of a release lie: certificate, public, recoding."""
+    place = Path(target)
+    if not place.name:
+        raise BadJob(f"The target {str(target)!r} is no name of a file. Give one such as release.csv.")
+    return {word: place.with_name(f"{_stem(target)}{ending}") for word, ending in ENDINGS.items()}
+
+
+def _stem(target: str | PathLike[str]) -> str:
+    """The name without csv or parquet; a point in the name of a folder or a table is part of it."""
+    place = Path(target)
+    file = ending_of(place) in FORMATS and not str(target).endswith("/")
+    return place.name[: -len(ending_of(place))] if file else place.name
+
+
+def papers_of(done: Release, files: Mapping[str, Path], limits: Mapping[str, float]) -> dict[Path, Paper]:
+    """The certificate (whole and public) and the stored recoding; all but the public part for their owner alone."""
+    texts = {
+        "certificate": Paper(done.certificate.text(), private=True),
+        "public": Paper(done.certificate.public_text()),
+    }
+    if "recoding" in files:
+        texts["recoding"] = Paper(store(done.choice, limits, done.origin).text(), private=True)
+    return {files[word]: paper for word, paper in texts.items() if word in files}
+
+
+def refuse_others_papers(target: str | PathLike[str]) -> None:
+    """Raise where the papers of this target would replace those of another release that still lies there."""
+    certificate = paper_files(target)["certificate"]
+    if not certificate.is_file():
+        return
+    try:
+        said = read_json(certificate, FileKind("The certificate", "Remove it."), map_of(anything))["public"]["release"]
+        form, digest = said["format"], said["sha256"]
+    except (BadInput, KeyError, TypeError):
+        raise BadInput(
+            f"{str(certificate)!r} is there, and it is no certificate of a release. Remove it, or give another target."
+        ) from None
+    place, stem = Path(target).absolute(), _stem(target)
+    names = {stem, *(f"{stem}{ending}" for ending in FORMATS)}
+    for other in (place.with_name(name) for name in sorted(names)):
+        kind = "parquet parts" if other.is_dir() else FORMATS.get(ending_of(other))
+        if other != place and other.exists() and kind == form and _is(other, digest):
+            raise BadInput(
+                f"The papers of {str(target)!r} would replace those of {other.name!r}: both are called "
+                f"{certificate.name!r}. Give another name."
+            )
+
+
+def _is(place: Path, digest: object) -> bool:
+    try:
+        return file_digest(place) == digest
+    except (OSError, BadInput):
+        return False
+
+
+def refuse_overwriting(inputs: Sequence[Path], *outputs: str | PathLike[str] | None) -> None:
+    """Raise where an output is one of the inputs, also behind a link, or another output."""
+    written: dict[Path, str] = {}
+    for output in outputs:
+        if output is None or str(output) == "-":
+            continue
+        place = _resolve(Path(output))
+        for source in inputs:
+            if _resolve(source) == place or (source.exists() and place.exists() and source.samefile(place)):
+                raise BadJob(f"{str(output)!r} is read by this command and would be overwritten. Give another name.")
+        if place in written:
+            raise BadJob(f"{str(output)!r} would be written twice by this command. Give another name for one of them.")
+        written[place] = str(output)
+
+
+def _resolve(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # a link to itself
+        return path.absolute()

@@ -1,0 +1,432 @@
+"""The way out: the rows of a source as a chosen recoding shows them, as one query for the engine that holds them.
+
+Each column with a role is joined with a small table *value -> text and group*, and the groups with a small table of
+the suppressed classes; rows that find a partner there are left out or masked. Where that is faster, whole rows of
+quasi-identifiers are looked up instead (``row_join``). No row passes through Python.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from kpareto.engines.form import TextForm
+from kpareto.engines.source import Outgoing, Source
+from kpareto.engines.sql import FORMULA_STARTS, NUMBER
+from kpareto.engines.values import arrow_places, arrow_texts, blank
+from kpareto.errors import BadJob, BadSchema, did_you_mean, shorten
+from kpareto.releases.choice import Choice
+from kpareto.releases.class_join import STAR, join_classes
+from kpareto.releases.labels import SHOWN, Shown, shown_labels
+from kpareto.releases.row_join import join_rows
+from kpareto.tables.hierarchy import MISSING
+from kpareto.tables.partition import Partition, classes
+from kpareto.tables.schema import Schema
+
+QUASI = "quasi-identifier"
+
+
+@dataclass(frozen=True)
+class Handling:
+    """How the rows of a source are read, and how they are written.
+
+    ``identifiers``: dropped, or each replaced by a random token, new for every row, so that not even the rows of one
+    person can be linked by it. The person column is never released. ``order``: rows are sorted by a hash of what is
+    released and of the seed, so the order depends on nothing else; ``kept`` keeps the order of the source, which may
+    tell who is who. ``shown``: per column its labels, the midpoint of declared borders, or the median of the rows in
+    the group (which tells about them, W8). ``formulas``: cells that a spreadsheet would run are counted, or written
+    behind an apostrophe.
+    """
+
+    identifiers: Literal["drop", "token"] = "drop"
+    order: Literal["shuffled", "kept"] = "shuffled"
+    seed: int = 0
+    shown: Mapping[str, Shown] = field(default_factory=dict)
+    formulas: Literal["report", "neutralise"] = "report"
+    missing_values: Sequence[object] = ("?", "")
+    left_out: Sequence[str] = ()  # columns of the source that are not released
+    tied: Mapping[str, str] = field(default_factory=dict)  # plain column -> the quasi-identifier whose groups it shows
+    declared: Sequence[str] = ()  # plain columns that may tell what others hide: whoever released them knows
+    token_seed: int | None = None  # for tests alone: tokens anyone can make again
+    form: TextForm = field(default_factory=TextForm)  # how text is written, where not as the source is
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("identifiers", ("drop", "token")),
+            ("order", ("shuffled", "kept")),
+            ("formulas", ("report", "neutralise")),
+        ):
+            if getattr(self, name) not in known:
+                raise BadJob(f"{name} is {getattr(self, name)!r}. Write {' or '.join(map(repr, known))}.")
+        for column, shown in self.shown.items():
+            if shown not in SHOWN:
+                raise BadJob(f"Column {column!r} is to show {shown!r}. Write 'label', 'midpoint' or 'median'.")
+
+
+@dataclass(frozen=True, eq=False)
+class Out:
+    """One released column."""
+
+    name: str
+    role: str
+    value: str  # SQL over the joined tables
+    text: bool  # the value is text
+    touched: bool  # it differs from what the source has
+    suspect: bool = False  # a spreadsheet may run some of its cells
+
+    @property
+    def named(self) -> bool:
+        """Whether its values are the texts of a small table."""
+        return self.value.endswith(".w")
+
+
+@dataclass(frozen=True, eq=False)
+class Recoded:
+    """The released rows as a query."""
+
+    rows: Source
+    outs: tuple[Out, ...]
+    tables: str  # FROM …: the rows joined with the small tables, those that stay
+    numbered: str  # the same, with the place of each row in the source as rid
+    labels: Mapping[str, tuple[str, ...]]
+    handling: Handling
+    person: str | None = None  # what tells persons apart, over the joined tables
+    whole: bool = False  # whether the quasi-identifiers of a row are looked up together, in one table d
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """Released column -> role, in order."""
+        return {out.name: out.role for out in self.outs}
+
+    @property
+    def tied(self) -> dict[str, str]:
+        """The released columns that show the groups of another one."""
+        names = set(self.roles)
+        return {name: other for name, other in self.handling.tied.items() if name in names}
+
+    def group(self, name: str) -> str:
+        """What tells the groups of a quasi-identifier apart, over the joined tables."""
+        if self.whole:
+            return f"d.w{self.rows.columns.index(name)}"
+        shown = next(out.value for out in self.outs if out.name == name)
+        return shown if shown.startswith("z.") else f"m{self.rows.columns.index(name)}.g"
+
+    @property
+    def own(self) -> list[int]:
+        """Places of the released columns that hold what the rows have; tokens are made last."""
+        return [place for place, out in enumerate(self.outs) if out.role != "identifier"]
+
+    def inner(self, numbered: bool = False) -> str:
+        """The released rows without order and tokens, as o0, o1, …"""
+        listed = ", ".join(f"{self.outs[place].value} AS o{place}" for place in self.own)
+        listed += ", d.h AS h" * self.whole
+        return f"SELECT {listed}, t.rid {self.numbered}" if numbered else f"SELECT {listed} {self.tables}"
+
+    def formulas(self, written: str | None = None) -> dict[str, int]:
+        """Per column the cells that a spreadsheet would run; only columns that may have any are looked at.
+
+        ``written`` stands after FROM and gives the released rows under their names, which saves recoding them again.
+        """
+        suspects = [place for place in self.own if self.outs[place].suspect]
+        if not suspects:
+            return {}
+        sql = self.rows.layout().sql
+        if written is None or self.handling.formulas == "neutralise":  # an apostrophe hides what was there
+            cells, rows = [f"o{place}" for place in suspects], f"({self.inner()}) AS i"
+        else:
+            cells, rows = [sql.quote(self.outs[place].name) for place in suspects], written
+        counts = ", ".join(f"count(CASE WHEN {sql.runs(cell)} THEN 1 END)" for cell in cells)
+        answer = self.rows.ask(f"SELECT {counts} FROM {rows}")
+        numbers = [int(answer.column(at)[0].as_py()) for at in range(len(suspects))]
+        return {self.outs[place].name: n for place, n in zip(suspects, numbers, strict=True) if n}
+
+    def query(self, with_positions: bool = False) -> str:
+        """The released rows in their order, under their names."""
+        sql, how = self.rows.layout().sql, self.handling
+        cells = [f"o{place}" for place in self.own]
+        if how.order == "kept":
+            ordered = f"SELECT {', '.join([*cells, 'rid'])} FROM ({self.inner(numbered=True)}) AS i ORDER BY rid"
+        else:
+            told = [p for p in self.own if not (self.whole and self.outs[p].value.endswith(f"d.w{p}"))]
+            key = [f"o{p}" if self.outs[p].named else sql.key(f"o{p}") for p in told]
+            key = ["h", *key] if self.whole else key
+            few = all(self.outs[place].role != "plain" for place in self.own) and not with_positions
+            taken = [*cells, "rid"] if with_positions else cells
+            ordered = sql.shuffled(self.inner(with_positions), taken, key, how.seed, few)
+        secret = secrets.token_hex(32) if how.token_seed is None else f"seed {how.token_seed}"
+        shown = []
+        for place, out in enumerate(self.outs):
+            # As plain text at last: a type of its own would bring the words of suppressed rows along.
+            value = self._neutral(sql.text(f"o{place}") if out.text else f"o{place}", out)
+            if out.role == "identifier":
+                value = sql.token(f"{secret} {place} ")
+            shown.append(f"{value} AS {sql.quote(out.name)}")
+        positions = [f"rid - 1 AS {sql.quote(chr(0) + 'rid')}"] if with_positions else []
+        return f"SELECT {', '.join([*shown, *positions])} FROM ({ordered}) AS i"
+
+    def persons(self) -> Iterator[tuple[Any, ...]] | None:
+        """The quasi-identifiers of each class as they are written, its persons and its rows; None without persons.
+
+        The engine counts them in the very rows that are written, where alone the persons are still to be seen.
+        """
+        if self.person is None:
+            return None
+        sql = self.rows.layout().sql
+        quasi = [out for out in self.outs if out.role == "quasi-identifier"]
+        cells = [self._neutral(sql.text(out.value) if out.text else out.value, out) for out in quasi]
+        listed = ", ".join(f"{cell} AS l{place}" for place, cell in enumerate(cells))
+        keys = ", ".join(f"l{place}" for place in range(len(cells)))
+        people = f"SELECT {listed}, {self.person} AS person {self.tables}"
+        answer = self.rows.ask(f"SELECT {keys}, count(DISTINCT person), count(*) FROM ({people}) AS i GROUP BY {keys}")
+        return zip(*(column.to_pylist() for column in answer.columns), strict=True)
+
+    def outgoing(self) -> Outgoing:
+        """What the engine is told to write."""
+        return Outgoing(
+            query=self.query(),
+            located=self.query(with_positions=True),
+            touched={out.name: out.touched for out in self.outs},
+            kept=self.handling.order == "kept",
+            tokens=any(out.role == "identifier" for out in self.outs),
+            form=self.handling.form,
+        )
+
+    def _neutral(self, value: str, out: Out) -> str:
+        if self.handling.formulas == "report" or not out.suspect:
+            return value
+        sql = self.rows.layout().sql
+        text = sql.text(value)
+        return f"CASE WHEN {sql.runs(text)} THEN concat({sql.literal(chr(39))}, {text}) ELSE {text} END"
+
+
+def runs(word: str) -> bool:
+    """Whether a spreadsheet would run this text."""
+    return word.startswith(FORMULA_STARTS) and not re.search(NUMBER, word)
+
+
+def recode(rows: Source, choice: Choice, partition: Partition, handling: Handling, plain: bool) -> Recoded:
+    """The rows of a source as the choice shows them; ``plain`` writes every column with a role as text (CSV)."""
+    schema, table, layout = choice.table.schema, choice.table, rows.layout()
+    schema.check(rows.columns)
+    _check_names(rows.columns)
+    labels = shown_labels(choice, partition, handling.shown)
+    told = {name: _map(rows, choice, name, labels.get(name), handling) for name in schema.counted}
+    row_join = join_rows(rows, choice, partition, {name: (told[name].small, labels[name]) for name in schema.quasi})
+    masked = bool((partition.suppressed & partition.visible).any())
+    local = choice.recoding.boxes is not None
+    joins, kept = _join_columns(rows, choice, told, [] if row_join is None else [*labels])
+    if row_join is not None:
+        joins.insert(0, row_join)
+    elif partition.suppressed.any() and not local:
+        joins.append(_class_join(rows, choice, partition))
+        kept += [] if masked else ["x.g0 IS NULL"]  # a key, so that every engine sees an anti-join
+    outs = []
+
+    def shown_group(name: str, text: bool) -> Out:
+        """A quasi-identifier as the recoding shows it; ``text``: as text, whatever it shows."""
+        if local:
+            return _local_out(name, f"z.w{table.column(name)}", labels[name])
+        shown = handling.shown.get(name, "label")
+        out = _out(rows, rows.columns.index(name), QUASI, (told[name], masked, text, shown))
+        if row_join is None:
+            return out
+        place = rows.columns.index(name)
+        return replace(out, value=out.value.replace(f"m{place}.w", f"d.w{place}").replace("x.lost", "d.lost"))
+
+    for place, name in enumerate(rows.columns):
+        role = schema.role(name)
+        if name == schema.person or (role == "identifier" and handling.identifiers == "drop"):
+            continue
+        if role in ("plain", "identifier") and name in handling.left_out:
+            continue
+        if role == "plain" and name in handling.tied:
+            other = _tied_to(name, handling.tied[name], schema)
+            outs.append(replace(shown_group(other, text=True), name=name, role="plain", touched=True))
+            continue
+        if role == QUASI:
+            outs.append(shown_group(name, text=plain))
+        else:
+            outs.append(_out(rows, place, role, (told.get(name, _Told()), masked, plain, "label")))
+    if local:
+        return _recode_local(rows, choice, partition, handling, (outs, labels, joins, kept))
+    joined = f"{' '.join(joins)} WHERE {' AND '.join(kept or ['true'])}"
+    numbered = f"FROM (SELECT *, {layout.sql.number} AS rid FROM {layout.table}) AS t {joined}"
+    person = None if schema.person is None else f"m{rows.columns.index(schema.person)}.w"
+    tables = f"FROM {layout.table} {joined}"
+    return Recoded(rows, tuple(outs), tables, numbered, labels, handling, person, row_join is not None)
+
+
+def _join_columns(
+    rows: Source, choice: Choice, told: Mapping[str, _Told], others: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Register the small table of each column but ``others``: how they are joined, and which rows stay."""
+    layout, schema = rows.layout(), choice.table.schema
+    joins, kept = [], []
+    for name in schema.counted:
+        if name in others:
+            continue
+        place, small = rows.columns.index(name), told[name].small
+        rows.register(f"m{place}", small.drop_columns("leaf") if name in schema.quasi else small)
+        joins.append(f"LEFT JOIN m{place} ON {layout.sql.same(layout.keys[place], f'm{place}.v')}")
+        if name in schema.quasi:
+            kept.append(f"m{place}.g >= 0")  # no value, or one without a place
+        elif choice.table.missing != "category":
+            kept.append(f"m{place}.w IS NOT NULL")
+    return joins, kept
+
+
+def _local_out(name: str, value: str, labels: tuple[str, ...]) -> Out:
+    """A quasi-identifier whose labels come from the table of classes."""
+    return Out(name, QUASI, value, True, True, any(map(runs, labels)))
+
+
+def _recode_local(
+    rows: Source,
+    choice: Choice,
+    partition: Partition,
+    handling: Handling,
+    parts: tuple[list[Out], dict[str, tuple[str, ...]], list[str], list[str]],
+) -> Recoded:
+    """The rows as each class shows them: numbered where a key is divided, then joined with their classes."""
+    (outs, labels, joins, kept), layout, schema = parts, rows.layout(), choice.table.schema
+    counted = [rows.columns.index(name) for name in schema.counted if name not in labels]
+    others = [out.value for out in outs if out.role != "identifier" and not out.value.startswith("z.")]
+    joined = join_classes(rows, choice, partition, labels, others)
+    where = f"{' '.join((*joins, *joined.joins))} WHERE {' AND '.join(kept)}"
+
+    def tables(numbered: bool) -> str:
+        own = f"(SELECT *, {layout.sql.number} AS rid FROM {layout.table}) AS t" if numbered else layout.table
+        if not joined.more:
+            return f"FROM {own} {where}"
+        listed = ", ".join(("t.*", *(f"m{place}.w AS w{place}" for place in counted), *joined.more))
+        return f"FROM (SELECT {listed} FROM {own} {where}) AS t {' '.join(joined.after)}"
+
+    if joined.more:  # the small tables of the columns are inside by then
+        within = {f"m{place}.w": f"t.w{place}" for place in counted}
+        outs = [replace(out, value=within.get(out.value, out.value)) for out in outs]
+    return Recoded(rows, tuple(outs), tables(False), tables(True), labels, handling)
+
+
+def _check_names(columns: Sequence[str]) -> None:
+    seen: dict[str, str] = {}
+    for name in columns:
+        if not name:
+            raise BadSchema("A column of the source has no name. Give it one.")
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise BadSchema(f"Columns {other!r} and {name!r} differ in case only. Rename one of them.")
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What the small table of a column says of its texts."""
+
+    small: Any = None  # pa.Table of v, the value, and w, its text; of a quasi-identifier also its group g and its leaf
+    same: bool = False  # every text is the value itself
+    suspect: bool = False  # a spreadsheet would run some of them
+
+
+def _tied_to(name: str, other: str, schema: Schema) -> str:
+    """The quasi-identifier whose groups a plain column shows, so that it tells nothing that this does not."""
+    if other not in schema.quasi:
+        raise BadJob(
+            f"Column {name!r} is tied to {other!r}, which is no quasi-identifier. {did_you_mean(other, schema.quasi)}"
+            f"Take one of: {shorten(schema.quasi)}."
+        )
+    return other
+
+
+def _out(rows: Source, place: int, role: str, told: tuple[_Told, bool, bool, Shown]) -> Out:
+    (mapping, masked, plain, shown), name, layout = told, rows.columns[place], rows.layout()
+    text = layout.textual[place]
+    if role == "identifier":
+        return Out(name, role, "''", True, True)
+    if role == "plain":
+        return Out(name, role, layout.cell(place), text, False, text)
+    if role != "quasi-identifier":
+        # A kind that our verifier spells as we do keeps its type; a column of text gets its blanks trimmed.
+        if not plain and layout.native[place]:
+            return Out(name, role, f"t.c{place}", False, text)
+        return Out(name, role, f"m{place}.w", True, text, mapping.suspect)
+    if masked:
+        starred = f"CASE WHEN x.lost THEN '{STAR}' ELSE {layout.sql.text(f'm{place}.w')} END"
+        return Out(name, role, starred, True, True, mapping.suspect)
+    if mapping.same and not plain and shown == "label" and layout.discrete[place]:
+        return Out(name, role, f"t.c{place}", False, False)
+    if shown != "label" and not plain:
+        return Out(name, role, layout.sql.real(layout.sql.text(f"m{place}.w")), False, True)
+    return Out(name, role, f"m{place}.w", True, True, mapping.suspect)
+
+
+def _map(rows: Source, choice: Choice, name: str, labels: tuple[str, ...] | None, handling: Handling) -> _Told:
+    """The table value -> text (and group) of one column."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    place = rows.columns.index(name)
+    spelling = rows.spelled(place, choice.table.spelled.get(name))
+    words = blank(spelling.texts, handling.missing_values)
+    if choice.table.missing == "category":
+        words = pc.fill_null(words, MISSING)
+    columns = {"v": spelling.raw, "w": words}
+    same = False
+    if labels is not None and choice.recoding.boxes is not None:
+        leaves, groups = _groups(choice, choice.table.column(name), words.to_pylist())
+        fields = {"v": spelling.raw, "g": arrow_places(groups), "leaf": arrow_places(leaves)}
+        return _Told(pa.table(fields))
+    if labels is not None:
+        column = choice.table.column(name)
+        leaves, groups = _groups(choice, column, words.to_pylist())
+        columns["w"] = arrow_texts([None if group < 0 else labels[group] for group in groups.tolist()])
+        columns |= {"g": arrow_places(groups), "leaf": arrow_places(leaves)}
+        same = bool(pc.all(pc.equal(columns["w"], words)).as_py())
+    suspect = any(word is not None and runs(word) for word in pc.unique(columns["w"]).to_pylist())
+    return _Told(pa.table(columns), same, suspect)
+
+
+def _groups(choice: Choice, column: int, words: list[str | None]) -> tuple[np.ndarray, np.ndarray]:
+    """The leaf and the group of each text, -1 for a missing value and for one that has no place: (texts,) int64."""
+    hierarchy, name = choice.recoding.hierarchies[column], choice.table.schema.quasi[column]
+    known = [word for word in words if word is not None]
+    placed = choice.unseen.get(name, {})
+    leaves = hierarchy.locate(known).astype(np.int64)
+    for at in np.flatnonzero(leaves < 0).tolist():
+        leaves[at] = placed.get(known[at], -1)
+    # A value without a place may stand in rows that are left out anyway, for a missing value in another column;
+    # if not, its rows are left out too, and the rows to be released do not add up.
+    groups = np.full(len(words), -1, dtype=np.int64)
+    cut = choice.recoding.cuts[column] if choice.recoding.boxes is None else _codes(choice, column)
+    present = [at for at, word in enumerate(words) if word is not None]
+    places = np.full(len(words), -1, dtype=np.int64)
+    groups[present] = np.where(leaves < 0, -1, cut[leaves])
+    places[present] = leaves
+    return places, groups
+
+
+def _codes(choice: Choice, column: int) -> np.ndarray:
+    """The code that each leaf has in the table, which is its own unless rows came in by whole groups: (leaves,) int64.
+
+    Such a row stands at the first leaf of its group, so that is the last code at or before the leaf.
+    """
+    codes = np.unique(choice.table.codes[:, column])
+    leaves = np.arange(len(choice.recoding.hierarchies[column].leaves))
+    return codes[np.maximum(np.searchsorted(codes, leaves, side="right") - 1, 0)].astype(np.int64)
+
+
+def _class_join(rows: Source, choice: Choice, partition: Partition) -> str:
+    """Register the suppressed classes, and say how they are joined: rows that find none of them stay."""
+    import pyarrow as pa
+
+    whole = classes(choice.table, choice.recoding)
+    lost = np.zeros(len(whole.rows), dtype=np.bool_)
+    lost[whole.members] = partition.suppressed[partition.members]
+    gone = whole.groups[lost]
+    columns = {f"g{column}": arrow_places(gone[:, column]) for column in range(gone.shape[1])}
+    rows.register("x", pa.table({**columns, "lost": pa.array([True] * len(gone), pa.bool_())}))
+    places = [rows.columns.index(name) for name in choice.table.schema.quasi]
+    return "LEFT JOIN x ON " + " AND ".join(f"x.g{column} = m{place}.g" for column, place in enumerate(places))

@@ -1,0 +1,353 @@
+"""Release a chosen recoding of a table: recode, suppress, write, count again what was written, certify.
+
+Nothing is moved into place before the independent verifier has read the written file and found every limit met there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kpareto.atomic import Moving, Paper, papers_first
+from kpareto.engines import file_of, form_of, in_form, open_source
+from kpareto.engines.admission import allowed_bytes
+from kpareto.engines.read import fingerprint
+from kpareto.engines.source import Written, is_text
+from kpareto.errors import BadInput, BadTable, Progress, Unsafe
+from kpareto.fronts.front import Point
+from kpareto.measures import make
+from kpareto.measures.cells import lm
+from kpareto.measures.measure import Measure, Model, meets
+from kpareto.releases.applied import on_all_rows
+from kpareto.releases.certificate import Certificate, Facts, Warned, certify, population_cells
+from kpareto.releases.choice import Choice, Origin, as_choice
+from kpareto.releases.class_join import STAR
+from kpareto.releases.identifying import refuse_identifying
+from kpareto.releases.query import Handling, Recoded, recode
+from kpareto.releases.risk.tellers import Teller, find_tellers
+from kpareto.releases.telling import count_remarks, rank_remarks, tell_once, warn_of_tellers, warnings_for
+from kpareto.releases.warnings import Remark
+from kpareto.tables.level_words import recoding_words
+from kpareto.tables.partition import Partition
+from kpareto.tables.table import table_digest
+from kpareto.tables.unique import UniqueRows
+from kpareto.verifier import Verified, check
+from kpareto.verifier.counters import count
+from kpareto.verifier.counting import with_persons
+
+LEAST = 500_000_000  # bytes without which DuckDB cannot sort rows on disk
+Warn = Callable[[UniqueRows], Sequence[Remark | Warned]]  # from the rows that are alone in what was written
+# From a release that was counted and is not yet in its place: its papers, and None for one there that goes.
+Papers = Callable[["Release"], Mapping[Path, Paper | None]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """What is handed out: the recoded rows, what was suppressed, and the certificate."""
+
+    certificate: Certificate
+    partition: Partition
+    verified: Verified
+    path: Path | None = None  # the written file
+    data: Any = None  # the rows, where no target was given: of the frame's own type, else a pyarrow table
+    formulas: Mapping[str, int] = field(default_factory=dict)  # column -> cells that a spreadsheet would run
+    remarks: tuple[str, ...] = ()  # what had to be done otherwise than asked, and what to look out for
+    warnings: tuple[Remark, ...] = ()
+    origin: Origin | None = None  # what a stored recoding should know of the source
+    choice: Choice | None = None  # what was released, on all rows of the source
+    unique: UniqueRows | None = None  # the released rows that no other equals, where warnings asked for them
+    tellers: tuple[Teller, ...] = ()  # plain columns that tell what generalized ones hide (W17)
+
+    def __repr__(self) -> str:
+        """Short, and nothing that is confidential: a notebook prints this."""
+        numbers = ", ".join(f"{name} = {value:g}" for name, value in self.verified.numbers.items())
+        warned = f", {count_remarks(self.warnings)}" if self.warnings else ""
+        place = "" if self.path is None else f" in {self.path.name}"
+        return f"Release({self.rows:,} rows{place}, {self.suppressed:,} suppressed, verified: {numbers}{warned})"
+
+    def summary(self) -> str:
+        """What was released, how each column is shown, and the warnings, the gravest first."""
+        kept = 100 * (1 - lm()(self.partition))
+        lines = [repr(self), f"{kept:.1f} % of the detail is kept: {recoding_words(self.partition.recoding)}."]
+        lines += [f"Note: {sentence}" for sentence in self.remarks]
+        lines += [f"{each.id} ({each.severity}): {each.text}" for each in rank_remarks(self.warnings)]
+        return "\n".join(lines)
+
+    @property
+    def rows(self) -> int:
+        """Released rows."""
+        return self.verified.rows
+
+    @property
+    def suppressed(self) -> int:
+        """Rows that were dropped or masked."""
+        return self.partition.suppressed_rows
+
+
+def release(  # noqa: PLR0913 (keywords, each a choice of its own)
+    choice: object,
+    source: object,
+    target: str | PathLike[str] | None = None,
+    *,
+    limits: Mapping[str, float] | None = None,
+    handling: Handling | None = None,
+    warnings: Sequence[Remark | Warned] | Warn | None = None,
+    encoding: str = "utf-8",
+    memory: str | int | None = None,
+    progress: Progress | None = None,
+    papers: Papers | None = None,
+) -> Release:
+    """Recode the rows of a source as chosen, and write them to the target (or return them).
+
+    ``choice`` is a Choice or a point of a front; a path is read in the form in which the table of the choice was. A
+    column without a role that looks like a direct identifier is refused. The target is a CSV or Parquet file, a folder
+    of Parquet parts (with a slash at its end), or a table where the source is one. ``limits`` are measures with the
+    least (k, l) or most (t, alpha) they may be; if the rows as written do not meet them, Unsafe is raised and nothing
+    is left.
+    ``memory`` ("2 GB"; half of what is free unless given, 500 MB at least) is what our own engine may use before it
+    goes to the disk; ``progress`` is called with what is written of how much. ``papers`` are files that come into
+    place with the release, or not at all. ``warnings`` that are not given are worked out: the result has them, and
+    they are told once by Python's own ``warnings.warn``.
+    """
+    chosen = as_choice(choice, limits)
+    how, source = handling or _own_handling(chosen), _as_read(source, chosen, encoding)
+    _check_target(target, source)
+    before = _state(source)
+    chosen, applied = on_all_rows(chosen, source, encoding, how.missing_values, memory)
+    partition, remarks = settle(chosen)
+    remarks += [] if applied is None else [applied.sentence()]
+
+    def work_out(unique: UniqueRows) -> Sequence[Remark]:
+        return warnings_for(choice if isinstance(choice, Point) else chosen, how, chosen.limits, unique, partition)
+
+    warn = work_out if warnings is None else warnings
+    with papers_first() as place, open_source(source, encoding, max(allowed_bytes(memory), LEAST), progress) as rows:
+        _check_rows(chosen, rows.count())
+        recoded = recode(rows, chosen, partition, how, plain=is_text(target))
+        refuse_identifying(recoded, chosen.table.schema)
+        with rows.write(recoded.outgoing(), target) as written:
+            formulas = recoded.formulas(written.rows)
+            remarks += [*_formula_remarks(formulas, how), *_plain_remarks(recoded)]
+            digest = _digest(source, chosen, rows.costly)
+            # A tied column is not named there: without its tie, apply would release it in clear, so it asks first.
+            known = [name for name in rows.columns if name not in how.tied]
+            form = form_of(source, encoding)
+            roles = {name: chosen.table.schema.role(name) for name in known}
+            origin = Origin(roles, form.encoding, digest, form.to_dict(), [str(value) for value in how.missing_values])
+            facts = Facts(
+                recoded.roles,
+                recoded.labels,
+                {"order": how.order, "seed": how.seed, "identifiers": how.identifiers, "shown": dict(how.shown),
+                 "formulas": how.formulas},
+                rows.program,
+                digest,
+                [str(value) for value in how.missing_values],
+                written.format,
+                (),
+                remarks,
+                written.form,
+            )  # fmt: skip
+            tellers = find_tellers(recoded, partition, how.declared)
+            work = _Work(chosen, partition, recoded, facts, tellers)
+            certificate, verified, warned, alone = work.try_out(written, warn)
+            if _state(source) != before:
+                raise BadTable("The source was changed while it was released. Nothing was released; release it again.")
+            done = Release(
+                certificate, partition, verified, written.path, written.data(), formulas, tuple(remarks), tuple(warned),
+                origin, chosen, alone, tellers,
+            )  # fmt: skip
+            if papers is not None:
+                hidden = None if written.part is None or written.path is None else Moving(written.part, written.path)
+                place(papers(done), hidden)
+    if warnings is None:
+        tell_once(done.warnings)
+    return done
+
+
+def _own_handling(choice: Choice) -> Handling:
+    """How rows are handled unless told: what stood for no value when the table was read does so still."""
+    marks = choice.table.missing_values
+    return Handling() if marks is None else Handling(missing_values=marks)
+
+
+def _as_read(source: object, choice: Choice, encoding: str) -> object:
+    """A path in the form that the table of the choice was read in; whatever has a form of its own keeps it."""
+    form = choice.table.form
+    if form is None:
+        return source
+    return in_form(source, form if encoding == "utf-8" else replace(form, encoding=encoding))
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """All that is needed to write a release and to certify it."""
+
+    choice: Choice
+    partition: Partition
+    recoded: Recoded
+    facts: Facts
+    tellers: tuple[Teller, ...] = ()
+
+    def try_out(
+        self, written: Written, warnings: Sequence[Remark | Warned] | Warn
+    ) -> tuple[Certificate, Verified, list[Remark], UniqueRows | None]:
+        """Count what was written where nobody looks yet, and certify it."""
+        said = {"columns": list(self.facts.roles), "roles": dict(self.facts.roles), "form": dict(self.facts.form)}
+        counted = count(written.kind, written.where, said, written.part, written.link)
+        people = self.recoded.persons()
+        if people is not None:
+            counted = with_persons(counted, people, written.shown)
+        expected = self.choice.table.rows - int(self.partition.rows[~self.partition.visible].sum())
+        if counted.rows != expected:
+            raise BadTable(
+                f"The source gives {counted.rows:,} rows to release where the chosen table gives {expected:,}. "
+                "Give the very table that the recoding was chosen for, and the same missing values."
+            )
+        alone = None
+        if callable(warnings):
+            alone = written.unique([out.name for out in self.recoded.outs if out.role != "identifier"])
+            warnings = warnings(alone)
+        warned = [each if isinstance(each, Remark) else Remark(each[0], "caution", each[1], {}) for each in warnings]
+        known = {each.id for each in warned}
+        warned += [each for each in _own_warnings(self.recoded.handling) if each.id not in known]
+        told = warn_of_tellers(self.tellers, self.partition)
+        warned += [] if told is None else [told]
+        facts = replace(self.facts, warnings=[(each.id, each.text) for each in warned])
+        certificate = certify(counted, self.choice, self.partition, facts)
+        quasi = [name for name, role in self.facts.roles.items() if role == "quasi-identifier"]
+        people = population_cells(self.choice.table, quasi)
+        return certificate, check(counted, certificate, written.shown, people), warned, alone
+
+
+def settle(choice: Choice) -> tuple[Partition, list[str]]:
+    """The partition that is released, every limit met, and what had to be done otherwise than asked."""
+    partition = choice.partition()
+    models = [(make(spec), spec, limit) for spec, limit in choice.limits.items()]
+    remarks = [partition.note] if partition.note else []
+    masked = partition.suppressed & partition.visible
+    if masked.any():
+        failing = [spec for model, spec, limit in models if (_failing(model, limit, partition) & masked).any()]
+        stars = choice.labels
+        twin = [all(labels[group] == STAR for labels, group in zip(stars, row, strict=True))
+                for row in partition.groups[~partition.suppressed].tolist()]  # fmt: skip
+        if failing or any(twin):
+            why = f"as a class they would not meet {failing[0]}" if failing else "a class that is kept looks like them"
+            partition = replace(choice, suppression=replace(choice.suppression, rows="drop")).partition()
+            remarks.append(f"{partition.suppressed_rows:,} suppressed rows were dropped, not masked: {why}.")
+    if partition.empty:
+        raise Unsafe(
+            f"Every one of the {choice.table.rows:,} rows would be suppressed. "
+            "Choose a coarser recoding, or smaller limits; nothing was released."
+        )
+    # The rule below-k knows no limit of its own; where one is given all the same, it is kept.
+    most = choice.suppression.allowed(choice.table.rows) if choice.suppression.limit else partition.suppressed_rows
+    if not partition.feasible or partition.suppressed_rows > most:
+        raise Unsafe(
+            f"{partition.suppressed_rows:,} of {choice.table.rows:,} rows would have to be suppressed, and at most "
+            f"{choice.suppression.allowed(choice.table.rows):,} may be. Choose a coarser one."
+        )
+    for model, spec, limit in models:
+        _check_limit(model, spec, limit, partition)
+    return partition, remarks
+
+
+def _failing(measure: Measure, limit: float, partition: Partition) -> np.ndarray:
+    """Which classes are beyond the limit: (classes,) bool."""
+    if isinstance(measure, Model):
+        return measure.fails(limit)(partition) & partition.visible
+    met = bool(meets(measure.better, measure(partition), limit))
+    return np.zeros_like(partition.visible) if met else partition.visible
+
+
+def _check_limit(measure: Measure, spec: str, limit: float, partition: Partition) -> None:
+    failing = _failing(measure, limit, partition)
+    if not failing.any():
+        return
+    side = "at least" if measure.better == "higher" else "at most"
+    value = measure(partition)
+    where = ""
+    if isinstance(measure, Model):
+        first = int(np.flatnonzero(failing)[0])
+        value = float(measure.by_class(partition)[first])
+        labels = partition.recoding.labels
+        cells = [STAR if g < 0 else labels[c][g] for c, g in enumerate(partition.groups[first].tolist())]
+        where = f" in the class ({', '.join(cells)})"
+    raise Unsafe(f"{spec} is {value:.6g}{where}, and {side} {limit:g} is asked. Nothing was released.")
+
+
+def _own_warnings(how: Handling) -> list[Remark]:
+    warnings = []
+    if how.order == "kept":
+        text = "The rows are in the order of the input, which may tell who is who."
+        warnings.append(Remark("W-order", "caution", text, {}))
+    medians = [name for name, shown in how.shown.items() if shown == "median"]
+    if medians:
+        text = f"The medians shown in {', '.join(medians)} are values of actual rows. Use declared borders instead."
+        warnings.append(Remark("W8", "caution", text, {"columns": len(medians)}))
+    return warnings
+
+
+def _plain_remarks(recoded: Recoded) -> list[str]:
+    """A column that nobody gave a role may hold anything, so it is named before it leaves."""
+    names = [out.name for out in recoded.outs if out.role == "plain" and out.name not in recoded.tied]
+    remarks = [f"These columns leave as they are: {', '.join(names)}."] if names else []
+    return remarks + [f"Column {name!r} shows the groups of {other!r}." for name, other in recoded.tied.items()]
+
+
+def _formula_remarks(formulas: Mapping[str, int], how: Handling) -> list[str]:
+    done = "were written behind an apostrophe" if how.formulas == "neutralise" else (
+        "would be run by a spreadsheet; give formulas='neutralise' to write them behind an apostrophe"
+    )  # fmt: skip
+    return [f"{count:,} cells of {name!r} begin with = + - or @ and {done}." for name, count in formulas.items()]
+
+
+def _digest(source: object, choice: Choice, costly: bool) -> str:
+    """The hash of the input: of a file's bytes, of a frame's content, of what was rolled up in a database.
+
+    Only columns with a role count where others have no text (lists, bytes), and in a database. Of one that was read
+    coarser or by a sample, what is in memory counts: all of it would not fit.
+    """
+    table = choice.table
+    if costly:
+        return table.digest or table_digest(table)
+    with suppress(BadTable):
+        return fingerprint(source)
+    return fingerprint(source, table.schema.counted)
+
+
+def _check_rows(choice: Choice, count: int) -> None:
+    table = choice.table
+    if count != table.rows + table.dropped:
+        raise BadTable(
+            f"The source has {count:,} rows, and the table of the choice was read from {table.rows + table.dropped:,}. "
+            "Give the very table that the recoding was chosen for."
+        )
+
+
+def _state(source: object) -> list[tuple[str, int, int]]:
+    """What tells whether a file, or one in a folder, was written meanwhile: its name, its size and its time."""
+    file = file_of(source)
+    if file is None:
+        return []
+    files = sorted(file.rglob("*")) if file.is_dir() else [file]
+    states = [(str(each), each.stat()) for each in files if each.is_file()]
+    return [(name, state.st_size, state.st_mtime_ns) for name, state in states]
+
+
+def _check_target(target: str | PathLike[str] | None, source: object) -> None:
+    file = file_of(source)
+    if target is None or file is None:
+        return
+    own, place = (Path(os.path.realpath(each)) for each in (file, target))  # never stumbles over a ring of links
+    if own == place or own in place.parents or (place.exists() and own.exists() and own.samefile(place)):
+        raise BadInput(f"The release would overwrite its own input {str(file)!r}. Give another target.")
+
+
+__all__ = ["Choice", "Handling", "Release", "release", "settle"]

@@ -1,0 +1,1 @@
+"""How a release could be attacked, and how likely a person is found in it."""

@@ -1,0 +1,418 @@
+"""Attacks on our own release, run before it is handed out: what an intruder could conclude, in numbers.
+
+Each test takes a partition, that is a release candidate, and answers with numbers and one sentence of meaning
+(docs/risk.md). A test that finds nothing does not prove that nothing can be found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kpareto.errors import BadJob
+from kpareto.measures import make
+from kpareto.measures.measure import Measure, Model
+from kpareto.measures.measure import meets as reaches
+from kpareto.releases.risk.composition import Composition, composition
+from kpareto.releases.risk.definetti import DeFinetti, de_finetti
+from kpareto.releases.risk.overlaps import Overlaps, overlaps
+from kpareto.tables.boxes import LabelBoxes
+from kpareto.tables.hierarchy import Hierarchy, bits_cut, runs_of
+from kpareto.tables.partition import Partition, Suppression, classes, partition
+from kpareto.tables.recoding import Recoding, local, node
+from kpareto.tables.spelling import several
+from kpareto.tables.table import Counts
+
+LIKELY = 0.8  # a value with this share of a class is as good as known
+EXAMPLES = 10  # worst classes named
+
+Limits = Mapping[str, float]  # as in a job: {"k": 5, "l": 2}
+
+
+@dataclass(frozen=True)
+class HomogeneousClass:
+    """A class in which one sensitive value is (almost) certain."""
+
+    labels: tuple[str, ...]
+    rows: int
+    value: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Homogeneity:
+    """Classes that give a sensitive value away: who finds a person in one knows the value (almost) for sure."""
+
+    column: str
+    share: float
+    classes: int  # with one value at least at that share
+    rows: int  # in these classes
+    certain_classes: int  # with one value only
+    certain_rows: int
+    all_rows: int
+    examples: tuple[HomogeneousClass, ...]  # the worst; confidential
+
+    @property
+    def found(self) -> bool:
+        """Whether there is something to worry about."""
+        return self.classes > 0
+
+    @property
+    def meaning(self) -> str:
+        """What it means, in a sentence."""
+        if not self.found:
+            return f"No class gives {self.column!r} away: no value has {self.share:.0%} of its class."
+        where = "one class" if self.classes == 1 else f"one of {self.classes:,} classes"
+        certain = f"for {several(self.certain_rows, 'row')} in {several(self.certain_classes, 'class', 'classes')}"
+        return (
+            f"Whoever finds a person in {where} ({self.rows:,} of {several(self.all_rows, 'row')}) "
+            f"knows {self.column!r} with at least {self.share:.0%} certainty; "
+            f"{certain if self.certain_classes else 'in no class'} it is certain."
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """The numbers of the homogeneity test as plain data."""
+        examples = [{**vars(each), "labels": list(each.labels)} for each in self.examples]
+        return {**vars(self), "examples": examples, "found": self.found, "meaning": self.meaning}
+
+
+def homogeneity(release: Partition, column: str | None = None, share: float = LIKELY) -> Homogeneity:
+    """Visible classes where one sensitive value has at least this share (Machanavajjhala et al. 2006)."""
+    if not 0 < share <= 1:
+        raise BadJob(f"The share is {share!r}. Give a number above 0 and at most 1, such as 0.8.")
+    counts = release.counts(release.table.counts(column, "sensitive"))
+    top = np.maximum.reduceat(counts.count, counts.start[:-1])
+    part = top / release.rows
+    likely = release.visible & (part >= share - 1e-12)
+    certain = likely & (top == release.rows)
+    worst = sorted(np.flatnonzero(likely).tolist(), key=lambda c: (-part[c], -release.rows[c], c))[:EXAMPLES]
+    return Homogeneity(
+        counts.name,
+        share,
+        int(likely.sum()),
+        int(release.rows[likely].sum()),
+        int(certain.sum()),
+        int(release.rows[certain].sum()),
+        int(release.rows[release.visible].sum()),
+        tuple(
+            HomogeneousClass(class_labels(release, c), int(release.rows[c]), _most(counts, c), float(part[c]))
+            for c in worst
+        ),
+    )
+
+
+def classes_have(classes: int, rows: int) -> str:
+    """So many classes, of so many rows, with their verb."""
+    if not classes:
+        return "no class has"
+    many = f"{several(classes, 'class', 'classes')} with {several(rows, 'row')}"
+    return f"{many} {'has' if classes == 1 else 'have'}"
+
+
+def _most(counts: Counts, place: int) -> str:
+    entries = slice(int(counts.start[place]), int(counts.start[place + 1]))
+    return counts.values[int(counts.code[entries][np.argmax(counts.count[entries])])]
+
+
+def class_labels(release: Partition, place: int) -> tuple[str, ...]:
+    """What the rows of a class show; stars where they are masked."""
+    labels = release.recoding.labels
+    return tuple("*" if g < 0 else labels[c][g] for c, g in enumerate(release.groups[place].tolist()))
+
+
+def list_lowered(recoding: Recoding) -> Iterator[tuple[str, Recoding]]:
+    """Every recoding that shows one column one step finer: a level lower, or each group as its parts."""
+    if recoding.boxes is not None:
+        for column, hierarchy in enumerate(recoding.hierarchies):
+            finer_boxes = _divide_boxes(recoding.boxes, column)
+            if finer_boxes is not None:
+                yield hierarchy.name, local(finer_boxes)
+        return
+    for column, hierarchy in enumerate(recoding.hierarchies):
+        cut = recoding.cuts[column]
+        if recoding.levels is not None:
+            level = recoding.levels[column]
+            while level > 0 and (hierarchy.groups[level] == cut).all():
+                level -= 1
+            if (hierarchy.groups[level] != cut).any():
+                levels = [*recoding.levels[:column], level, *recoding.levels[column + 1 :]]
+                yield hierarchy.name, node(recoding.hierarchies, levels)
+            continue
+        finer = _children(hierarchy, cut)
+        if (finer != cut).any():
+            cuts = (*recoding.cuts[:column], finer, *recoding.cuts[column + 1 :])
+            yield hierarchy.name, Recoding(recoding.hierarchies, cuts)
+
+
+def _divide_boxes(boxes: LabelBoxes, column: int) -> LabelBoxes | None:
+    """Every class divided by what its rows show one step finer in a column; None where all show leaves already."""
+    hierarchy, kept = boxes.items.hierarchies[column], boxes.members >= 0
+    first, last = boxes.runs[column]
+    starts, owner = [], []
+    for label, (low, high) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
+        place = hierarchy.tree.runs.get((low, high))
+        children = () if place is None else hierarchy.tree.children[place]
+        own = (
+            [int(hierarchy.tree.first[child]) for child in children]
+            if place is not None
+            else list(range(low, high + 1))
+        )
+        starts += own or [low]
+        owner += [label] * max(len(own), 1)
+    if len(starts) == len(first):
+        return None
+    begin, of_label, width = np.array(starts), np.array(owner), len(hierarchy.leaves)
+    end = np.where(np.append(np.diff(of_label) == 0, False), np.append(begin[1:], 0) - 1, last[of_label])
+    classes_of = boxes.members[kept]
+    label = boxes.groups[classes_of, column].astype(np.int64)
+    part = np.searchsorted(of_label * width + begin, label * width + boxes.items.codes[kept, column], side="right") - 1
+    pairs, place_of = np.unique(classes_of * len(begin) + part, return_inverse=True)
+    members = np.full(len(kept), -1, dtype=np.int64)
+    members[kept] = place_of
+    low_of, high_of = boxes.first[pairs // len(begin)].copy(), boxes.last[pairs // len(begin)].copy()
+    low_of[:, column], high_of[:, column] = begin[pairs % len(begin)], end[pairs % len(begin)]
+    return LabelBoxes(boxes.items, members, low_of, high_of)
+
+
+def _children(hierarchy: Hierarchy, cut: np.ndarray) -> np.ndarray:
+    """The cut with each group replaced by its children in the tree, or by its leaves if it is no node of it."""
+    bits = np.zeros(len(cut), dtype=np.int64)
+    for first, last in runs_of(cut):
+        place = hierarchy.tree.runs.get((first, last))
+        if place is None:
+            bits[first : last + 1] = 1
+        else:
+            bits[[first, *(int(hierarchy.tree.first[child]) for child in hierarchy.tree.children[place])]] = 1
+    return bits_cut(bits[1:])
+
+
+def _measures(limits: Limits) -> dict[str, tuple[Measure, float]]:
+    return {name: (make(name), float(limit)) for name, limit in limits.items()}
+
+
+def meets(release: Partition, limits: Limits) -> bool:
+    """Whether a release keeps all limits and the limit on suppressed rows."""
+    if not release.feasible or release.empty:
+        return False
+    return all(reaches(measure.better, measure(release), limit) for measure, limit in _measures(limits).values())
+
+
+def _parents(release: Partition, finer: Partition) -> np.ndarray:
+    """The class of the release each finer class lies in: (finer classes,) int64."""
+    parent = np.empty(len(finer.rows), dtype=np.int64)
+    parent[finer.members] = release.members
+    return parent
+
+
+def _any(flags: np.ndarray, parent: np.ndarray, count: int) -> np.ndarray:
+    """Whether any part of each class is flagged: (count,) bool."""
+    return np.bincount(parent[flags], minlength=count) > 0
+
+
+@dataclass(frozen=True)
+class Minimality:
+    """Classes generalized for their sensitive values alone: that they were is itself a message about these values."""
+
+    limits: Mapping[str, float]
+    applies: bool  # there is a limit on sensitive values
+    classes: int
+    rows: int
+    all_rows: int
+    columns: tuple[str, ...]  # which could be a step finer in the whole release but for the sensitive values
+
+    @property
+    def found(self) -> bool:
+        """Whether there is something to worry about."""
+        return self.classes > 0
+
+    @property
+    def meaning(self) -> str:
+        """What it means, in a sentence."""
+        if not self.applies:
+            return "No limit on sensitive values shaped the release, so its shape says nothing about them."
+        if not self.found:
+            return "No class was generalized for its sensitive values alone."
+        whole = f" In the whole release this holds for {', '.join(self.columns)}." if self.columns else ""
+        verb, their, them = ("is", "its", "it") if self.classes == 1 else ("are", "their", "them")
+        return (
+            f"{several(self.classes, 'class', 'classes')} ({self.rows:,} of {several(self.all_rows, 'row')}) {verb} "
+            f"large enough to be a step finer and {verb} not because of {their} sensitive values: an intruder who "
+            "knows the method and the quasi-identifiers can conclude that such values are frequent in parts of "
+            f"{them}.{whole}"
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """The numbers of the minimality test as plain data."""
+        return {
+            **vars(self),
+            "limits": dict(self.limits),
+            "columns": list(self.columns),
+            "found": self.found,
+            "meaning": self.meaning,
+        }
+
+
+def minimality(release: Partition, limits: Limits, suppression: Suppression | None = None) -> Minimality:
+    """Classes that would keep k one step finer and break a limit on sensitive values there (Wong et al. 2007)."""
+    k = float(limits.get("k", 1))
+    models = [(m, limit) for name, (m, limit) in _measures(limits).items() if name != "k" and isinstance(m, Model)]
+    count, kept = len(release.rows), release.visible & ~release.suppressed
+    exposed = np.zeros(count, dtype=np.bool_)
+    columns = []
+    for name, recoding in list_lowered(release.recoding) if models else ():
+        finer = classes(release.table, recoding)
+        parent = _parents(release, finer)
+        failing = np.logical_or.reduce([model.fails(limit)(finer) for model, limit in models])
+        exposed |= kept & ~_any(finer.sizes < k, parent, count) & _any(failing, parent, count)
+        if recoding.boxes is not None:
+            continue  # its classes are divided one by one
+        candidate = partition(release.table, recoding, suppression)
+        if meets(candidate, {"k": k}) and not meets(candidate, limits):
+            columns.append(name)
+    rows = int(release.rows[exposed].sum())
+    everybody = int(release.rows[release.visible].sum())
+    return Minimality(dict(limits), bool(models), int(exposed.sum()), rows, everybody, tuple(columns))
+
+
+@dataclass(frozen=True)
+class Downcoding:
+    """How much an intruder learns from knowing that the release is as fine as its limits allow."""
+
+    minimal: bool  # it keeps the limits, and no column can be shown a step finer within them
+    hierarchical: bool  # groups come from hierarchies that an intruder may know
+    finer: tuple[str, ...]  # columns that could be a step finer
+    rows: int  # generalized rows whose class, alone, could not be shown a step finer in some column
+    small_rows: int  # of these, rows in classes too small to be two classes
+    all_rows: int
+
+    @property
+    def excluded_rows(self) -> int:
+        """Rows of which an intruder can exclude alternatives: none where the release is not minimal."""
+        return self.rows if self.minimal and self.hierarchical else 0
+
+    @property
+    def found(self) -> bool:
+        """Whether there is something to worry about."""
+        return self.excluded_rows > 0
+
+    @property
+    def meaning(self) -> str:
+        """What it means, in a sentence."""
+        if not self.minimal and not self.finer:
+            return "The release does not keep its limits, so its form follows no rule that an intruder could use."
+        if not self.minimal:
+            return (
+                f"The release is not minimal ({', '.join(self.finer)} could be a step finer), so an intruder cannot "
+                "conclude from its form what the hidden values are not."
+            )
+        if not self.found:
+            return "The release is minimal, but hides no value behind a group: there is nothing to recover."
+        return (
+            "The release is minimal and hierarchical: knowing that, an intruder can exclude for "
+            f"{self.excluded_rows:,} of {self.all_rows:,} rows that all rows of the class share one finer value "
+            f"(downcoding, Cohen 2022); {self.small_rows:,} of them are in classes too small to be two. "
+            "Check how many rows are unique on all released columns."
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """The numbers of the downcoding test as plain data."""
+        more = {"excluded_rows": self.excluded_rows, "found": self.found, "meaning": self.meaning}
+        return {**vars(self), "finer": list(self.finer), **more}
+
+
+def _least_rows(limits: Limits, release: Partition, otherwise: int = 1) -> int:
+    """The k that the limits ask for; one that no table has, or that says nothing, is as good as one more or one."""
+    return math.ceil(min(max(limits.get("k", otherwise), 1), release.table.rows + 1))
+
+
+def downcoding(release: Partition, limits: Limits, suppression: Suppression | None = None) -> Downcoding:
+    """Whether the release is minimal, and the rows for which minimality excludes alternatives (Cohen 2022).
+
+    A class counts when one of its columns is generalized and showing it a step finer, in this class alone, would
+    leave a part with fewer than k: then an intruder knows that its rows do not all share one finer value.
+    """
+    k = _least_rows(limits, release)
+    count, kept = len(release.rows), release.visible & ~release.suppressed
+    stuck = np.zeros(count, dtype=np.bool_)
+    models = [(m, limit) for name, (m, limit) in _measures(limits).items() if name != "k" and isinstance(m, Model)]
+    finer = []
+    for name, recoding in list_lowered(release.recoding):
+        alternative = classes(release.table, recoding)
+        parent = _parents(release, alternative)
+        stuck |= kept & _any(alternative.sizes < k, parent, count)
+        if recoding.boxes is not None:  # each class has labels of its own, so one that could be finer is enough
+            failing = alternative.sizes < k
+            for model, limit in models:
+                failing |= model.fails(limit)(alternative)
+            divided = np.bincount(parent, minlength=count) > 1
+            could = bool((kept & divided & ~_any(failing, parent, count)).any())
+        else:
+            could = meets(partition(release.table, recoding, suppression), limits)
+        if could:
+            finer.append(name)
+    small = stuck & (release.sizes < 2 * k)
+    return Downcoding(
+        not finer and meets(release, limits),
+        _is_hierarchical(release.recoding),
+        tuple(finer),
+        int(release.rows[stuck].sum()),
+        int(release.rows[small].sum()),
+        int(release.rows[release.visible].sum()),
+    )
+
+
+def _is_hierarchical(recoding: Recoding) -> bool:
+    if recoding.levels is not None:
+        return True
+    if recoding.boxes is not None:
+        runs = zip(recoding.hierarchies, recoding.boxes.runs, strict=True)
+        return all(run in h.tree.runs for h, (first, last) in runs for run in zip(first.tolist(), last.tolist()))  # noqa: B905 (of one length)
+    return all(h.is_tree_cut(cut) for h, cut in zip(recoding.hierarchies, recoding.cuts, strict=True))
+
+
+@dataclass(frozen=True)
+class AttackReport:
+    """Every attack test on one release candidate."""
+
+    homogeneity: tuple[Homogeneity, ...]  # one per sensitive column
+    minimality: Minimality
+    downcoding: Downcoding
+    de_finetti: tuple[DeFinetti, ...]  # one per sensitive column
+    composition: tuple[Composition, ...]  # one per earlier release
+    overlaps: Overlaps | None = None  # of the labels of a local recoding
+
+    def sentences(self) -> list[str]:
+        """What each test means, in order."""
+        first = [*(test.meaning for test in self.homogeneity), self.minimality.meaning, self.downcoding.meaning]
+        first += [] if self.overlaps is None else [self.overlaps.meaning]
+        return [*first, *(test.meaning for test in self.de_finetti), *(test.meaning for test in self.composition)]
+
+    def to_dict(self) -> dict[str, object]:
+        """All tests as plain data, by name."""
+        return {
+            "homogeneity": [test.to_dict() for test in self.homogeneity],
+            "minimality": self.minimality.to_dict(),
+            "downcoding": self.downcoding.to_dict(),
+            "de_finetti": [test.to_dict() for test in self.de_finetti],
+            "composition": [test.to_dict() for test in self.composition],
+            **({} if self.overlaps is None else {"overlaps": self.overlaps.to_dict()}),
+        }
+
+
+def attack(
+    release: Partition, limits: Limits, suppression: Suppression | None = None, earlier: Sequence[Partition] = ()
+) -> AttackReport:
+    """Run every attack test on a release candidate, with the limits and suppression it was made by."""
+    k = int(release.sizes[release.visible].min()) if not release.empty else 1
+    names = () if release.empty else tuple(counts.name for counts in release.table.sensitive)
+    return AttackReport(
+        tuple(homogeneity(release, name) for name in names),
+        minimality(release, limits, suppression),
+        downcoding(release, limits, suppression),
+        tuple(de_finetti(release, name) for name in names),
+        tuple(composition(release, other, _least_rows(limits, release, k)) for other in earlier),
+        None if release.recoding.boxes is None else overlaps(release),
+    )

@@ -1,0 +1,106 @@
+"""Which warnings a choice that is released gets, in which order a person reads them, and how Python tells them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import get_args
+from warnings import warn
+
+from kpareto.errors import ReleaseWarning, shorten
+from kpareto.fronts.front import Point
+from kpareto.releases.choice import Choice
+from kpareto.releases.query import Handling
+from kpareto.releases.risk.tellers import Teller
+from kpareto.releases.warnings import Context, FrontFacts, Number, Remark, SearchFacts, Severity, remarks
+from kpareto.tables.partition import Partition
+from kpareto.tables.unique import UniqueRows
+
+GRAVEST = tuple(reversed(get_args(Severity)))  # danger, caution, note
+
+
+def warnings_for(
+    chosen: Point | Choice,
+    handling: Handling,
+    limits: Mapping[str, float],
+    unique: UniqueRows | None,
+    partition: Partition | None = None,
+    search: SearchFacts | None = None,
+) -> list[Remark]:
+    """The warnings that apply to what is about to be released; ``partition``: of all rows, if not its own.
+
+    W17, which is found in the written rows, is not among them. A point tells how it was found, of a Choice ``search``.
+    """
+    shown = None
+    if isinstance(chosen, Point):
+        front, search = chosen.front, search_facts(chosen)
+        shown = FrontFacts(tuple(front.names), tuple(map(tuple, front.numbers.values.tolist())))
+    own = chosen.partition if isinstance(chosen, Point) else None
+    classes = partition or own or chosen.partition()  # type: ignore[operator]  # a Choice's is a method
+    return remarks(
+        Context(
+            classes,
+            limits,
+            chosen.suppression,
+            unique,
+            search=search,
+            front=shown,
+            representatives=tuple(name for name, form in handling.shown.items() if form == "median"),
+            tied=tuple(handling.tied),
+            certificate=True,
+            population=chosen.table.population,
+        )
+    )
+
+
+def warn_of_tellers(tellers: Sequence[Teller], partition: Partition) -> Remark | None:
+    """W17: plain columns tell what generalized ones hide. Found in the rows that are written, so it comes last."""
+    if not tellers or partition.empty:
+        return None
+    worst = max(tellers, key=lambda each: (not each.declared, each.below))
+    others = [" and ".join(each.columns) for each in tellers if each is not worst]
+    text = worst.sentence(int(partition.sizes[partition.visible].min()))
+    text += f" So it is with {shorten(others)}." if others else ""
+    text += (
+        " The job declares that this is known."
+        if worst.declared
+        else ' In the job, give the column tie = "' + worst.tells + '" to show it in the same groups, make it an '
+        "identifier to leave it out or a quasi-identifier, or write declared = true if nobody outside can know it."
+    )
+    numbers: dict[str, Number] = {"columns": len(tellers), "k": worst.k, "below": worst.below, "told": worst.told.told}
+    return Remark("W17", "caution" if worst.declared else "danger", text, numbers)
+
+
+def search_facts(point: Point) -> SearchFacts:
+    """How a point was found, and how far it is from the best where that is proven."""
+    front, told = point.front, point.front.provenance
+    # A space of local recodings is what was found: looking at all of it says nothing.
+    size = None if front.space.kind == "local" else front.space.size
+    facts = SearchFacts(told.method, told.complete, told.evaluated, size)
+    if point.bound is None or math.isinf(point.bound.gap):
+        return facts
+    rounded = math.ceil(1000 * point.bound.gap - 1e-9) / 1000  # as the sentence has it, which anybody may read
+    return replace(facts, gap=rounded, proof=f"its loss is {point.bound.sentence()}")
+
+
+def rank_remarks(warnings: Sequence[Remark]) -> list[Remark]:
+    """The gravest first; equally grave ones as they stand."""
+    return sorted(warnings, key=lambda each: GRAVEST.index(each.severity))
+
+
+def count_remarks(warnings: Sequence[Remark]) -> str:
+    """How many there are of each kind: ``1 danger, 3 cautions, 2 notes``."""
+    numbers = {word: sum(each.severity == word for each in warnings) for word in GRAVEST}
+    return ", ".join(f"{number} {word}{'s' * (number > 1)}" for word, number in numbers.items() if number)
+
+
+def tell_once(warnings: Sequence[Remark], level: int = 3) -> None:
+    """Warn the caller of a Python function once: dangers in full, of the others how many there are and which."""
+    if not warnings:
+        return
+    ranked = rank_remarks(warnings)
+    others = ", ".join(each.id for each in ranked if each.severity != "danger")
+    told = [f"{each.id} (danger): {each.text}" for each in ranked if each.severity == "danger"]
+    told += [f"The others are {others}." if told else f"They are {others}."] if others else []
+    warn(ReleaseWarning(f"{count_remarks(warnings)}: see warnings of the result. {' '.join(told)}"), stacklevel=level)

@@ -1,0 +1,450 @@
+"""What an honest tool tells its user about a release: the warnings W1 to W18 of docs/risk.md, as data, with numbers.
+
+A remark is shown, printed in the report and kept in the certificate. ``remarks`` looks at everything that is known
+about a release candidate (``Context``) and answers those that apply, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from kpareto.errors import shorten
+from kpareto.fronts.notebook import spell_count
+from kpareto.measures import make
+from kpareto.measures.measure import Model
+from kpareto.releases.labels import compose, has_row_borders
+from kpareto.releases.risk.attacks import classes_have, downcoding, homogeneity, minimality
+from kpareto.releases.risk.composition import Composition
+from kpareto.releases.risk.overlaps import overlaps
+from kpareto.releases.risk.risk import bias_tables
+from kpareto.tables.hierarchy import MISSING
+from kpareto.tables.partition import Partition, Suppression
+from kpareto.tables.table import Population
+from kpareto.tables.unique import UniqueRows
+
+Severity = Literal["note", "caution", "danger"]
+Number = int | float | str | None
+MOST_LEFT_OUT = 0.2  # share of the rows that may be left out for missing values before it is a danger
+GRAVE = 0.05  # share of the rows concerned from which a warning is a danger
+STEP = 0.01  # front points closer than this share of every objective's range are as good as equal
+PROFILE = 3  # groups named among the suppressed
+
+
+@dataclass(frozen=True)
+class SearchFacts:
+    """How the recoding was found."""
+
+    method: str
+    complete: bool  # the search proves that no better recoding is missing
+    evaluated: int
+    size: int | None = None  # of the space, where it is known
+    gap: float | None = None  # proven bound on the loss above the best possible, as a share; None: unknown
+    proof: str = ""  # the same in words that say which recodings it speaks of
+
+
+@dataclass(frozen=True)
+class FrontFacts:
+    """The numbers of the points of a front."""
+
+    objectives: tuple[str, ...]
+    values: tuple[tuple[float, ...], ...]  # one tuple per point
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What is known about a release candidate; only the partition is needed."""
+
+    partition: Partition
+    limits: Mapping[str, float] = field(default_factory=dict)  # as in the job: {"k": 5, "l": 2}
+    suppression: Suppression | None = None
+    unique: UniqueRows | None = None  # over all released columns together
+    population: Population | None = None
+    search: SearchFacts | None = None  # None: the recoding was fixed beforehand, nothing was optimized
+    front: FrontFacts | None = None
+    earlier: tuple[Composition, ...] = ()  # intersection tests with releases registered before
+    representatives: tuple[str, ...] = ()  # columns shown by values of actual rows, such as medians
+    tied: tuple[str, ...] = ()  # plain columns that show the groups of a quasi-identifier
+    certificate: bool = False  # one is written
+    differentially_private: bool = False  # made by a mechanism that is, never by a search
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One warning: which, how serious, a sentence or two for a data steward, and the numbers in it."""
+
+    id: str
+    severity: Severity
+    text: str
+    numbers: Mapping[str, Number]
+
+    def to_dict(self) -> dict[str, object]:
+        """The warning as plain data."""
+        return {"id": self.id, "severity": self.severity, "text": self.text, "numbers": dict(self.numbers)}
+
+
+def remarks(context: Context) -> list[Remark]:
+    """Every warning that applies, in the order of their numbers."""
+    return [remark for warn in _WARNINGS if (remark := warn(context)) is not None]
+
+
+def _smallest(partition: Partition) -> int:
+    return int(partition.sizes[partition.visible].min())
+
+
+def _severity(rows: int, of: int) -> Severity:
+    """How serious a warning is, by the share of the rows that it concerns."""
+    if not rows:
+        return "note"
+    return "danger" if rows >= GRAVE * of else "caution"
+
+
+def _percent(share: float) -> str:
+    """A share for a sentence; a small one is never printed as 0 %."""
+    return f"{share:.1%}" if share == 0 or share >= 0.0005 else "less than 0.1%"
+
+
+def _w1(context: Context) -> Remark | None:
+    partition = context.partition
+    if partition.empty:
+        return None
+    quasi = partition.table.schema.quasi
+    limit = (
+        f"k-anonymity hinders linking by the {len(quasi)} declared quasi-identifiers only ({shorten(quasi, 10)}), "
+        f"here with k = {_smallest(partition)}."
+    )
+    numbers: dict[str, Number] = {"quasi_identifiers": len(quasi), "k": _smallest(partition), "unique_rows": None}
+    if context.unique is None:
+        text = f"{limit} How many rows are unique on all released columns together was not counted."
+        return Remark("W1", "caution", text, numbers)
+    unique = context.unique
+    numbers |= {"unique_rows": unique.unique, "rows": unique.rows, "columns": len(unique.columns)}
+    return Remark("W1", _severity(unique.unique, unique.rows), f"{limit} {_say_unique(context, unique)}", numbers)
+
+
+def _say_unique(context: Context, unique: UniqueRows) -> str:
+    """How many rows all released columns single out, by which, and what to do about it."""
+    schema = context.partition.table.schema
+    others = [name for name in unique.columns if name not in schema.quasi and name not in context.tied]
+    together = f"On all {len(unique.columns)} released columns together"
+    if not unique.unique:
+        return f"{together if others else 'No other column is released, and'} none of {unique.rows:,} rows is unique."
+    text = f"{together} {unique.unique:,} of {unique.rows:,} rows ({_percent(unique.share)}) are unique"
+    if not others:
+        return f"{text}."
+    text += f": whoever knows the other columns, which leave as they are ({shorten(others, 10)}), can single them out."
+    plain = [name for name in others if name not in schema.sensitive and name not in schema.target]
+    if not plain:
+        return text
+    return (
+        f"{text} Leave {shorten(plain, 10)} out by role = 'identifier', or make quasi-identifiers of those that "
+        "somebody outside may know."
+    )
+
+
+def _w2(context: Context) -> Remark | None:
+    partition = context.partition
+    models = (make(spec) for spec in context.limits)
+    modelled = any(isinstance(model, Model) and model.aspect.column == "sensitive" for model in models)
+    if partition.empty or modelled or not partition.table.sensitive:
+        return None
+    verdicts = [homogeneity(partition, counts.name) for counts in partition.table.sensitive]
+    worst = max(verdicts, key=lambda each: (each.rows, each.certain_rows))
+    head = f"No limit protects the sensitive columns ({shorten([each.column for each in verdicts])})."
+    text = (
+        f"{head} In {worst.column!r} {classes_have(worst.classes, worst.rows)} one value at {worst.share:.0%} or more, "
+        f"and {classes_have(worst.certain_classes, worst.certain_rows)} one value only: finding the class is knowing "
+        "the value. Add a limit such as l = 2."
+    )
+    if not worst.rows:
+        text = f"{head} In no class one value has {worst.share:.0%} or more; a limit such as l = 2 would keep it so."
+    numbers: dict[str, Number] = {
+        "column": worst.column,
+        "likely_classes": worst.classes,
+        "likely_rows": worst.rows,
+        "certain_classes": worst.certain_classes,
+        "certain_rows": worst.certain_rows,
+    }
+    return Remark("W2", _severity(worst.rows, worst.all_rows), text, numbers)
+
+
+def _w3(context: Context) -> Remark | None:
+    partition = context.partition
+    if partition.empty:
+        return None
+    persons = partition.table.persons
+    if persons is None:
+        text = (
+            f"No person id is declared, so k = {_smallest(partition)} counts rows. A person with several rows may fill "
+            "a class alone. If somebody can have more than one row, say which column tells persons apart: "
+            'person = "…" under [data] in the job, or Schema(person="…") in Python.'
+        )
+        return Remark("W3", "caution", text, {"k_rows": _smallest(partition)})
+    people = int(np.count_nonzero(persons.totals))
+    if people == partition.table.rows:
+        return None
+    rows = int(partition.rows[partition.visible].min())
+    text = (
+        f"{partition.table.rows:,} rows belong to {people:,} persons. Classes count persons: the smallest has "
+        f"{_smallest(partition)} persons, where counting rows would claim {rows}."
+    )
+    return Remark("W3", "note", text, {"k_persons": _smallest(partition), "k_rows": rows, "persons": people})
+
+
+def _w4(context: Context) -> Remark | None:
+    partition = context.partition
+    if context.search is None or partition.empty:
+        return None
+    limits = {"k": _smallest(partition), **context.limits}
+    verdict = downcoding(partition, limits, context.suppression)
+    if not verdict.hierarchical:
+        return None
+    text = (
+        "The release was optimized over hierarchies that others may know. Who knows that it is as fine as the limits "
+        f"allow can conclude more than it shows (minimality, downcoding): this concerns {verdict.excluded_rows:,} of "
+        f"{verdict.all_rows:,} rows here, {verdict.small_rows:,} of them in classes too small to be split."
+    )
+    if verdict.finer:
+        text += f" The release is not minimal: {shorten(verdict.finer)} could be a step finer, which helps against it."
+    numbers: dict[str, Number] = {"excluded_rows": verdict.excluded_rows, "rows": verdict.all_rows}
+    shaped = minimality(partition, limits, context.suppression)
+    if shaped.found:
+        text += f" {shaped.rows:,} rows were generalized for their sensitive values alone."
+        numbers["minimality_rows"] = shaped.rows
+    return Remark("W4", "caution" if verdict.excluded_rows or shaped.found else "note", text, numbers)
+
+
+def _w5(context: Context) -> Remark | None:
+    if not context.earlier:
+        return None
+    worst = max(context.earlier, key=lambda each: (each.small + each.revealed, each.small))
+    count = len(context.earlier)
+    text = (
+        f"{count} earlier release{'s' if count > 1 else ''} of these people {'are' if count > 1 else 'is'} registered. "
+        f"{worst.meaning}"
+    )
+    numbers: dict[str, Number] = {
+        "earlier": count,
+        "small_classes": worst.small_classes,
+        "small": worst.small,
+        "alone": worst.alone,
+        "revealed": worst.revealed,
+        "k": worst.k,
+    }
+    return Remark("W5", "danger" if worst.found else "note", text, numbers)
+
+
+def _w6(context: Context) -> Remark | None:
+    if context.partition.empty or (context.population is not None and context.population.known):
+        return None
+    once = " and nobody has two rows" if context.partition.table.persons is None else ""
+    text = (
+        "Whether the table is a sample or a census is not declared, so journalist and marketer risk are not "
+        f"estimable. If everybody is in it{once}, the highest risk is 1/{_smallest(context.partition)}. Say so under "
+        "[population] in the job, or by population= in Python: the share sampled (1 for a census), or a table of all."
+    )
+    return Remark("W6", "caution", text, {"k": _smallest(context.partition)})
+
+
+def _w7(context: Context) -> Remark | None:
+    partition = context.partition
+    lost, rows = partition.suppressed_rows, partition.table.rows
+    if not lost:
+        return None
+    groups = [
+        (row.suppressed, row.rows, f"{table.by} {row.group!r} ({row.suppressed_rows:,} of {row.rows:,})")
+        for table in bias_tables(partition)
+        for row in table.rows
+        if row.suppressed > lost / rows
+    ]
+    groups.sort(key=lambda each: (-each[0], -each[1], each[2]))
+    text = f"{lost:,} of {rows:,} rows ({_percent(lost / rows)}) are suppressed"
+    text += f", most of all {shorten([each[2] for each in groups[:PROFILE]])}." if groups else ", in all groups alike."
+    numbers: dict[str, Number] = {"suppressed": lost, "share": lost / rows, "masked": 0}
+    severity: Severity = "caution"
+    if bool((partition.suppressed & partition.visible).any()):
+        masked = int(partition.sizes[partition.suppressed & partition.visible].sum())
+        numbers["masked"] = masked
+        text += f" They are masked and form a visible class of {masked:,}."
+    if not partition.empty and lost < _smallest(partition):
+        text += f" Their number is itself below k = {_smallest(partition)}: do not publish it."
+        numbers["below_k"] = _smallest(partition)
+    return Remark("W7", severity, text + " Check that they may be missing from the release.", numbers)
+
+
+def _w8(context: Context) -> Remark | None:
+    recoding = context.partition.recoding
+    shown = list(context.representatives)
+    for column, hierarchy in enumerate(recoding.hierarchies):
+        runs = zip(*(ends.tolist() for ends in recoding.runs(column)), strict=True)
+        own = any(compose(hierarchy, first, last) for first, last in runs) and recoding.levels is None
+        own = own and bool(context.partition.table.observed[column].all())
+        # Where rows are suppressed such cells are numbered, and tell nothing.
+        cells = has_row_borders(hierarchy) and len(recoding.runs(column)[0]) > 1
+        own = own or (cells and not context.partition.suppressed.any())
+        if own and hierarchy.name not in shown:
+            shown.append(hierarchy.name)
+    if not shown:
+        return None
+    text = (
+        f"The groups of {len(shown)} column{'s' if len(shown) > 1 else ''} ({shorten(shown)}) are named by values of "
+        "actual rows, such as the smallest and the largest: these values are revealed. Declare borders that do not "
+        "depend on the rows."
+    )
+    return Remark("W8", "caution", text, {"columns": len(shown)})
+
+
+def _w9(context: Context) -> Remark | None:
+    table = context.partition.table
+    if table.domain != "declared":
+        return None
+    columns = []
+    for hierarchy, there in zip(table.hierarchies, table.observed, strict=True):
+        empty = int((~there).sum())
+        if empty and hierarchy.loss == "leaves":
+            used = np.flatnonzero(there)
+            least = (int(used[-1]) - int(used[0])) / (len(there) - 1)
+            columns.append((least, hierarchy.name, empty, len(there)))
+    if not columns:
+        return None
+    least, name, empty, count = min(columns)
+    text = (
+        f"The loss counts declared values that no row has, in {len(columns)} column{'s' if len(columns) > 1 else ''}: "
+        f"{empty} of the {count} values of {name!r} are empty, so hiding all that occurs there may cost as little as "
+        f"{least:.3f} instead of 1. Use domain = 'observed' unless you replicate a paper."
+    )
+    return Remark("W9", "caution", text, {"columns": len(columns), "empty": empty, "leaves": count, "least": least})
+
+
+def _w10(context: Context) -> Remark | None:
+    built = [h.name for h in context.partition.table.hierarchies if h.data_dependent]
+    if not built:
+        return None
+    text = (
+        f"{len(built)} of {len(context.partition.table.hierarchies)} hierarchies were built from the rows themselves "
+        f"({shorten(built)}): their labels tell about the distribution, and another extract will have other labels. "
+        "Use fixed borders for data that is released again."
+    )
+    return Remark("W10", "caution", text, {"columns": len(built)})
+
+
+def _w11(context: Context) -> Remark | None:
+    table = context.partition.table
+    read = table.rows + table.dropped
+    if table.dropped:
+        text = (
+            f"{table.dropped:,} of {read:,} rows ({_percent(table.dropped / read)}) have a missing value and were left "
+            f"out (policy {table.missing!r}): the release describes complete rows only."
+        )
+        grave = table.dropped >= MOST_LEFT_OUT * read
+        return Remark("W11", "danger" if grave else "caution", text, {"dropped": table.dropped, "rows": read})
+    own = {
+        h.name: int(r[h.index[MISSING]])
+        for h, r in zip(table.hierarchies, table.leaf_rows, strict=True)
+        if MISSING in h.index
+    }
+    missing = {name: count for name, count in own.items() if count}
+    if not missing:
+        return None
+    worst = max(missing, key=lambda name: missing[name])
+    text = (
+        f"Missing values are a category of their own in {len(missing)} column{'s' if len(missing) > 1 else ''}, most "
+        f"in {worst!r} ({missing[worst]:,} of {read:,} rows): a missing value is treated as something others may know."
+    )
+    return Remark("W11", "note", text, {"columns": len(missing), "missing": missing[worst], "rows": read})
+
+
+def _w12(context: Context) -> Remark | None:
+    partition = context.partition
+    both = [name for name in partition.table.schema.target if name in partition.table.schema.sensitive]
+    if not both or partition.empty:
+        return None
+    verdict = homogeneity(partition, both[0])
+    text = (
+        f"The target column {both[0]!r} is also sensitive: the better the release predicts it, the more it gives "
+        f"away. {verdict.rows:,} of {verdict.all_rows:,} rows are in classes where one value has "
+        f"{verdict.share:.0%} or more."
+    )
+    grave = _severity(verdict.rows, verdict.all_rows) == "danger"
+    return Remark(
+        "W12", "danger" if grave else "caution", text, {"likely_rows": verdict.rows, "rows": verdict.all_rows}
+    )
+
+
+def _w13(context: Context) -> Remark | None:
+    partition = context.partition
+    if not context.certificate or partition.empty:
+        return None
+    k = _smallest(partition)
+    small = 0 < partition.suppressed_rows < k
+    text = (
+        f"Publish the public part of the certificate only: it holds no count below k = {k}. The full certificate is "
+        f"confidential, for its counts tell about single rows"
+        f"{f' ({partition.suppressed_rows} suppressed rows among them)' if small else ''}."
+    )
+    return Remark("W13", "note", text, {"k": k, "suppressed": partition.suppressed_rows})
+
+
+def _w14(context: Context) -> Remark | None:
+    search = context.search
+    if search is None or search.complete:
+        return None
+    tried = f"{search.evaluated:,}" + (f" of {spell_count(search.size)}" if search.size is not None else "")
+    known = "how much better the best possible one is, is unknown"
+    if search.gap is not None:
+        known = search.proof or f"the best possible one loses at most {_percent(search.gap)} less"
+    text = f"{search.method!r} is a heuristic that looked at {tried} recodings: {known}."
+    return Remark("W14", "caution", text, {"evaluated": search.evaluated, "size": search.size, "gap": search.gap})
+
+
+def _w15(context: Context) -> Remark | None:
+    partition = context.partition
+    if context.differentially_private or partition.empty:
+        return None
+    chosen = "was chosen by looking at the rows" if context.search is not None else "is not randomized"
+    text = (
+        f"The release is not differentially private: it {chosen}, whatever its k ({_smallest(partition)} here), so no "
+        "epsilon can be stated."
+    )
+    return Remark("W15", "note", text, {"k": _smallest(partition)})
+
+
+def _w16(context: Context) -> Remark | None:
+    if context.front is None or len(context.front.values) < 2:
+        return None
+    values = np.array(context.front.values, dtype=np.float64)
+    values = np.unique(values[np.isfinite(values).all(axis=1)], axis=0)  # by the first objective
+    if len(values) < 2:
+        return None
+    width = values.max(axis=0) - values.min(axis=0)
+    steps = (np.abs(np.diff(values, axis=0)) / np.where(width > 0, width, 1.0)).max(axis=1)
+    close = int((steps < STEP).sum())
+    if not close:
+        return None
+    at = int(np.argmin(steps))
+    shown = [
+        " and ".join(f"{number:g}" for number in (values[at, c], values[at + 1, c])) for c in range(values.shape[1])
+    ]
+    pair = ", ".join(f"{name} {each}" for name, each in zip(context.front.objectives, shown, strict=True))
+    text = (
+        f"{close:,} of {len(values) - 1:,} steps between neighbours on the front are smaller than {STEP:.0%} of every "
+        f"objective's range (the smallest: {pair}): they are as good as equal, so let other reasons decide."
+    )
+    return Remark("W16", "note", text, {"close": close, "steps": len(values) - 1, "smallest": float(steps.min())})
+
+
+def _w18(context: Context) -> Remark | None:
+    if context.partition.recoding.boxes is None or context.partition.empty:
+        return None
+    counted = overlaps(context.partition)
+    text = f"Local recoding: what a value became differs from class to class. {counted.meaning}{counted.advice}"
+    return Remark("W18", "note" if counted.disjoint else "caution", text, counted.numbers)
+
+
+_WARNINGS: tuple[Callable[[Context], Remark | None], ...] = (
+    *(_w1, _w2, _w3, _w4, _w5, _w6, _w7, _w8),
+    *(_w9, _w10, _w11, _w12, _w13, _w14, _w15, _w16, _w18),
+)

@@ -1,0 +1,203 @@
+"""One loss, a given k, flexible cuts: the compiled searches, with a proven lower bound beside what they found.
+
+``genitor`` breeds as Iyengar's and Lunacek's papers do; ``recut`` recuts one column after the other. Neither proves
+anything by itself, so a bound is worked out: exactly where branch and bound gets through, else by decomposition.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kpareto.errors import BadJob, Stopped, Unsafe
+from kpareto.fronts.front import Front, make_front
+from kpareto.fronts.numbers import Numbers
+from kpareto.fronts.problem import Problem
+from kpareto.fronts.provenance import Provenance
+from kpareto.measures.cells import CellLoss
+from kpareto.measures.measure import make
+from kpareto.searches.bounds import branch_and_bound, decomposition_bound
+from kpareto.searches.checkpoint import Arrays, Kept, job_print
+from kpareto.searches.course import Ending, Tell
+from kpareto.searches.cuts.genitor import Result, Settings, genitor
+from kpareto.searches.cuts.recut import recut_columns
+from kpareto.searches.cuts.score import Score, score_of
+from kpareto.searches.cuts.starts import lattice_starts
+from kpareto.tables.cuts import Cuts
+from kpareto.tables.lattice import Space
+
+SMALL = 2_000_000  # recodings: so few are searched to the end
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """No recoding of the space has a smaller loss than this."""
+
+    value: float
+    proven: bool  # what was found is the least
+    how: str
+
+
+def can_compile(method: str, problem: Problem, space: Space) -> bool:
+    """Whether the compiled searches know the job: one loss, k as the only limit, cuts."""
+    return (
+        (method.startswith("genitor") or method in ("recut", "improve"))
+        and isinstance(space, Cuts)
+        and score_of(problem, space) is not None
+    )
+
+
+@dataclass(eq=False)
+class Compiled:
+    """A compiled search, driven: its front is the best recoding it finds, with its proven gap."""
+
+    method: str
+    problem: Problem
+    space: Cuts
+    budget: int | None = None  # evaluations of genitor, columns recut at the most; recut ends by itself too
+    seed: int = 1
+    options: Mapping[str, Any] = field(default_factory=dict)
+    began: float = field(default_factory=time.perf_counter)
+
+    def __post_init__(self) -> None:
+        if not can_compile(self.method, self.problem, self.space):
+            raise TypeError("ask can_compile first")
+        if self.method == "improve":
+            self.method = "recut"  # what improve stands for where one loss is wanted
+        if self.breeds and self.budget is None:
+            raise BadJob("GENITOR breeds until its budget is spent. Give one, such as 50000.")
+
+    @property
+    def breeds(self) -> bool:
+        """Whether it is GENITOR, with whichever settings."""
+        return self.method.startswith("genitor")
+
+    @property
+    def total(self) -> int:
+        """The evaluations that may be spent; without a budget nobody knows how many columns will be recut."""
+        return self.budget or 0
+
+    @cached_property
+    def score(self) -> Score:
+        """What is minimized."""
+        score = score_of(self.problem, self.space)
+        if score is None:
+            raise TypeError("ask can_compile first")
+        return score
+
+    @cached_property
+    def settings(self) -> Settings:
+        """How GENITOR breeds."""
+        return Settings(**{k: v for k, v in self.options.items() if k in Settings.__dataclass_fields__})
+
+    def fingerprint(self) -> str:
+        """The job, the search, its seed and all its settings."""
+        settings = self.settings if self.breeds else None
+        return job_print(self.problem, self.space, "compiled", self.method, self.budget, settings, self.seed)
+
+    def go(self, known: Arrays | None, tell: Tell, kept: Kept[Result]) -> Front:
+        """Search, then work out how far from the least loss the best one may be."""
+        ends: list[BaseException] = []
+
+        def go_on(evaluations: int, _: float) -> bool:
+            try:
+                tell(evaluations, lambda: self._evaluate(kept.now)[1])
+            except (KeyboardInterrupt, Stopped) as error:
+                ends.append(error)  # the step is done, and the search hands over where it stands
+            return not ends and (self.breeds or self.budget is None or evaluations < self.budget)
+
+        state = None if known is None else dict(known)
+        if self.breeds:
+            budget = self.budget or 0
+            result = genitor(self.score, budget, self.seed, self.settings, None, state, go_on, kept.ask)
+        else:
+            starts = lattice_starts(self.problem, self.space) if state is None else None
+            result = recut_columns(self.score, self.seed, starts, progress=go_on, resume=state, keep=kept.ask)
+        kept.now = result
+        if ends:
+            raise ends[0]
+        return self._front(result)
+
+    def pack(self, standing: Result) -> Arrays:
+        """The arrays that continue the search bit by bit."""
+        return standing.state
+
+    def front_so_far(self, standing: Result | None, ending: Ending) -> Front:
+        """What a search that was ended knows: no point, or its best one without a bound."""
+        evaluations = 0 if standing is None else standing.evaluations
+        seconds = time.perf_counter() - self.began
+        provenance = Provenance(
+            self.method, evaluations, False, self.seed, seconds, ending.note, stopped=ending.stopped, points="best"
+        )
+        return make_front(self.problem, self.space, *self._evaluate(standing), provenance)
+
+    def _evaluate(self, standing: Result | None) -> tuple[np.ndarray, Numbers]:
+        """The best genome that meets the limits, if any: (0 or 1, genes) int64, and its numbers."""
+        genomes = np.zeros((0, len(self.space.genes)), dtype=np.int64)
+        best = None if standing is None else self._with_rows(standing)
+        if best is not None and math.isfinite(best.value):
+            genomes = best.genome[None, :].astype(np.int64)
+        return genomes, self.problem.evaluate(self.space, genomes)
+
+    def _with_rows(self, result: Result) -> Result:
+        """The result, or the top of all hierarchies where every row of the best recoding would be suppressed.
+
+        A suppressed row costs no less than a row of which nothing is told, so the score cannot tell these two apart;
+        but only one of them is a release.
+        """
+        if not math.isfinite(result.value) or self._keeps_rows(result.genome):
+            return result
+        top = np.zeros_like(result.genome)
+        if not self._keeps_rows(top):
+            return replace(result, value=math.inf)
+        return replace(result, genome=top, value=float(self.score.values(top[None, :])[0]))
+
+    def _keeps_rows(self, genome: np.ndarray) -> bool:
+        return bool(self.problem.evaluate(self.space, genome[None, :].astype(np.int64)).feasible.any())
+
+    def _front(self, result: Result) -> Front:
+        """The front of a search that is done."""
+        result = self._with_rows(result)
+        if not math.isfinite(result.value):
+            raise Unsafe("No recoding that was met keeps the limits. Ask for a smaller k, or allow more suppression.")
+        bound = lower_bound(self.score, result.genome, result.value)
+        gap = 0.0 if bound.proven or result.value == 0 else (result.value - bound.value) / result.value
+        note = (
+            "" if bound.proven else f"the least loss is at least {bound.value:.6g} ({bound.how}); the gap is {gap:.1%}"
+        )
+        trace = result.trace[:: max(1, len(result.trace) // 100)].tolist()
+        details = {
+            "lower_bound": bound.value,
+            "bound_by": bound.how,
+            "gap": gap,
+            "distinct": result.distinct,
+            "trace": [[int(e), float(v), int(d)] for e, v, d in trace],
+        }
+        seconds = time.perf_counter() - self.began
+        provenance = Provenance(
+            self.method, result.evaluations, bound.proven, self.seed, seconds, note, details, points="best"
+        )
+        return make_front(self.problem, self.space, *self._evaluate(result), provenance)
+
+
+def lower_bound(score: Score, genome: np.ndarray, value: float) -> LowerBound:
+    """A proven lower bound on the loss of any recoding of the space."""
+    rows = score.table.rows
+    if 0 < score.allowed < rows:  # without the cap more is allowed, so the least loss can only be smaller
+        free = lower_bound(replace(score, limit=None), genome, math.inf)
+        return LowerBound(min(free.value, value), False, f"{free.how}, suppression without a cap")
+    if score.space.size <= SMALL:
+        proof = branch_and_bound(score, known=genome)
+        if proof.complete and math.isclose(proof.value, value, rel_tol=1e-12, abs_tol=1e-12):
+            return LowerBound(value, True, "branch and bound")
+        return LowerBound(proof.bound, False, "branch and bound, not finished")
+    if all(isinstance(make(spec), CellLoss) for spec in score.losses):
+        uncapped = score if score.allowed >= rows else replace(score, limit=None)
+        return LowerBound(decomposition_bound(uncapped).value, False, "decomposition by sets of three columns")
+    return LowerBound(0.0, False, "none better than zero is known for this loss")

@@ -1,0 +1,137 @@
+"""About how long an exact search will take, from a measured sample of its nodes.
+
+Some combinations of levels of the first columns are drawn by chance, and the nodes below each of them are settled as
+the search itself will do it, with a clock beside. Parts differ by powers of ten, so their mean is good for a sentence
+such as "about 20 s" and for no more. Processor time is measured, so that a busy machine promises as an idle one does.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+
+import numpy as np
+
+from kpareto.fronts.count_lattice import Walker
+from kpareto.fronts.problem import Problem
+from kpareto.searches.lattice.climbing import front_of_all, reach_good_nodes
+from kpareto.searches.lattice.exact import BranchTree, find_way
+from kpareto.searches.time_limit import TimeLimit
+from kpareto.tables.lattice import Lattice
+
+LOOKED = 16  # nodes whose counting is measured first
+QUICK = 2.0  # seconds: a search that takes no longer even at the pace of single nodes needs no forecast
+SURELY = 5e-9  # seconds per node and distinct row that a roll-up hardly ever takes
+SAMPLE = 24  # parts that are drawn
+PARTS = 4_000  # a sampled part has one in so many of the nodes
+PATIENCE = 3.0  # seconds that sampling may take, beside the guides
+
+
+def forecast_seconds(problem: Problem, threads: int | None = None) -> float:
+    """About how long the exact search takes; infinite where its nodes cannot even be numbered."""
+    lattice = Lattice(problem.table.hierarchies)
+    if lattice.size >= 2**62:
+        return math.inf
+    surely = lattice.size * problem.table.distinct * SURELY / _workers(threads)
+    if problem.is_walked and surely <= QUICK:
+        return surely  # nothing is measured, because that would load more compiled code than the search needs
+    one_by_one = _pace(problem, lattice) * lattice.size / _workers(threads)
+    way = find_way(problem)
+    if one_by_one <= QUICK or not way.fixed:
+        return one_by_one
+    if way.kind == "leaves":
+        return _sample_leaves(problem, lattice, threads)
+    return _sample_walks(problem, lattice, pruned=way.kind == "roll-up", threads=threads)
+
+
+def _pace(problem: Problem, lattice: Lattice) -> float:
+    """Seconds per node, counted one by one; the first one, which compiles, is not timed."""
+    nodes = np.random.default_rng(0).integers(0, lattice.genes, size=(LOOKED, len(lattice.genes)))
+    problem.evaluate(lattice, nodes[:1])
+    began = time.process_time()
+    problem.evaluate(lattice, nodes)
+    return (time.process_time() - began) / LOOKED
+
+
+def _workers(threads: int | None) -> int:
+    return threads or os.cpu_count() or 1
+
+
+def _depth(heights: np.ndarray) -> tuple[int, int]:
+    """How many columns a sampled part fixes, and how many such parts there are."""
+    fixed, count = 0, 1
+    while fixed < len(heights) - 1 and count < PARTS:
+        count *= int(heights[fixed]) + 1
+        fixed += 1
+    return fixed, count
+
+
+def _sample_leaves(problem: Problem, lattice: Lattice, threads: int | None) -> float:
+    """Branch and bound by leaves: parts judged by what a short look around has reached."""
+    began = time.process_time()
+    guides = reach_good_nodes(problem, lattice, sample=64, limit=TimeLimit(PATIENCE))
+    looking = time.process_time() - began
+    front = front_of_all([guides.take(np.flatnonzero(guides.feasible))], len(problem.objectives)).keys
+    tree = BranchTree(problem, ())
+    fixed, count = _depth(tree.columns.heights)
+    rng, until, took = np.random.default_rng(1), TimeLimit(PATIENCE), []
+    with until.watching():
+        for _ in range(SAMPLE):
+            prefix = rng.integers(0, tree.columns.heights[:fixed] + 1)
+            began = time.process_time()
+            tree.survivors(prefix, np.ascontiguousarray(front), until.halt)
+            took.append(time.process_time() - began)
+            if until.is_up:
+                break
+    # Each sampled part looks at its own prefix again, which the search does once for many: a tenth is a fair share.
+    return looking + 0.1 * float(np.median(took)) * count / _workers(threads) + _excess(took, count, threads)
+
+
+def _excess(took: list[float], count: int, threads: int | None) -> float:
+    """What parts take beyond looking at their prefix, all of them."""
+    usual = float(np.median(took))
+    return float(np.mean([max(0.0, seconds - usual) for seconds in took])) * count / _workers(threads)
+
+
+def _sample_walks(problem: Problem, lattice: Lattice, *, pruned: bool, threads: int | None) -> float:
+    """Roll-up: parts walked from their own class table, judged by a short look around where bounds hold."""
+    walk = problem.walk_bounded() if pruned else None
+    walker = walk.walker if walk is not None else make_walker(problem)
+    looking, pruning = 0.0, None
+    if walk is not None and problem.suppression.rule != "cap-threshold":
+        began = time.process_time()
+        guides = reach_good_nodes(problem, lattice, sample=64, limit=TimeLimit(PATIENCE))
+        looking = time.process_time() - began
+        reached = front_of_all([guides.take(np.flatnonzero(guides.feasible))], len(problem.objectives))
+        pruning = walk.bounds, walk.bounds.judge(reached)
+    heights = walker.columns.heights
+    fixed, count = _depth(heights)
+    rng, until, took = np.random.default_rng(1), TimeLimit(PATIENCE), []
+    with until.watching():
+        for _ in range(SAMPLE):
+            task = walker.task_at(rng.integers(0, heights[:fixed] + 1))
+            began = time.process_time()
+            walker.run(task, until.halt, None if pruning is None else (pruning[1], pruning[0].room(task)))
+            took.append(time.process_time() - began)
+            if until.is_up:
+                break
+    return looking + float(np.mean(took)) * count / _workers(threads)
+
+
+def make_walker(problem: Problem) -> Walker:
+    """What counts the whole lattice of a problem."""
+    if problem.translation is None:
+        raise TypeError("find_way told of a walk")
+    return Walker(problem.table, problem.translation.wanted)
+
+
+def spell_seconds(seconds: float) -> str:
+    """A time for a sentence, to one digit or two: about 20 s, about 3 minutes, about 2 hours, days or more."""
+    if seconds < 90:
+        return f"about {max(1, round(seconds, -1 if seconds >= 20 else 0)):.0f} s"
+    if seconds < 5_400:
+        return f"about {round(seconds / 60):.0f} minutes"
+    if seconds < 172_800:
+        return f"about {round(seconds / 3600):.0f} hours"
+    return "days or more"

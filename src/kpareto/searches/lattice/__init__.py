@@ -1,0 +1,1 @@
+"""Searches over whole levels: one file per search, as docs/searches-lattice.md explains them."""

@@ -1,0 +1,210 @@
+"""A lower bound for every local recoding of a table, by prices.
+
+Give every row a price, none negative. Call prices *fair* if, in every box of labels that holds at least k rows, the k
+highest prices add up to at most k times what one row loses in that box.
+
+**Claim.** Fair prices add up to at most the loss of any k-anonymous local recoding.
+
+*Proof.* Take a class of m ≥ k rows and its box, which loses L a row and holds the class. The k highest prices in the
+box have a mean of at most L, hence so have the k highest of the class, and the m − k others are no higher than the
+lowest of those k. So the prices of the class add up to at most m·L, which is what the class loses. Every row is in one
+class; add up over the classes. ∎
+
+* *Weights.* A distinct row that stands for w rows has w equal prices; nothing above asks that rows differ, or that
+  equal rows share a class.
+* *Larger boxes.* If a box is charged less than it loses, or holds more rows than its labels do, fairness only asks for
+  more. So a walk may go over fewer boxes, as long as each class lies in one that is charged at most what the class
+  loses (covers.py). That is how columns of any interval are handled.
+* *Some columns.* The loss is a sum over columns. If the prices p of some columns are fair for what these lose, and
+  the prices q of the others for what those lose, then the sum of p + q is below the loss of all. So a table with too
+  many columns is priced in groups of columns.
+* *Suppression.* Let n rows at most be suppressed, at a loss of s each, and let x ≥ 0. If no price is above s + x, a
+  suppressed row pays s ≥ price − x, so the loss is at least (sum of prices) − n·x. Lowering a price keeps prices fair,
+  so cut them off at s + x and take the x that gives most.
+* *Further limits* only forbid more recodings. A class with l distinct values has l rows, one whose most frequent value
+  has a share of at most α has 1/α rows, so k may be raised to that.
+
+**Neighbours.** A second bound serves tables with so many columns that no walk over all their boxes ends: the class of a
+row has k rows, and a label that holds a class loses at least what the label of any two of its rows does. So a row loses
+at least what it shares with its (k − 1)-nearest neighbour, and all rows together at least the sum. A bound for fewer
+rows than k is a bound for k, and a row that was not looked at counts nothing. It is weaker than prices wherever these
+can be had for all columns at once; where they cannot, the better of the two counts.
+
+Where the prices come from does not matter for the proof. They start as what each row loses in the classes of a search;
+a walk over all boxes makes them fair (kernels/local/pricing.py); classes whose prices fell below their loss get half of
+that back, in proportion, and the next walk tells whose prices can bear it. The best sum that was ever fair counts.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kpareto.kernels.local.nearing import near_losses
+from kpareto.kernels.local.ordering import log_table, tree_order
+from kpareto.kernels.local.pricing import fair_prices
+from kpareto.kernels.local.words import boxes_of
+from kpareto.kernels.words import ALPHA, DISTINCT, ENTROPY
+from kpareto.searches.local.covers import make_covers
+from kpareto.searches.local.problem import LocalProblem
+from kpareto.searches.local.recoding import LocalClasses
+from kpareto.searches.local.workers import Progress, Workers
+
+WALKS = 10
+LIMIT = 1_000_000_000  # rows looked at in one walk, some seconds; beyond, columns are priced in groups
+ROOM = 1.2  # how much a price may rise in one walk
+HOPELESS = 100_000 * LIMIT  # rows times boxes from which on not even the first walk is tried
+HAIR = 1e-9  # what rounding may add to a sum of prices, as a share
+TRIED = 256  # rows by which the time is told that all of them take
+
+
+@dataclass(frozen=True)
+class LocalBound:
+    """No local recoding that keeps the wish loses less than this."""
+
+    value: float
+    groups: tuple[tuple[str, ...], ...]  # the columns that were looked at together
+    walks: int  # over all boxes; 0: by neighbours
+
+    def gap(self, loss: float) -> float:
+        """How far a loss is above the bound, as a share of the bound: infinite above a bound of 0."""
+        return loss / self.value - 1 if self.value > 0 else (0.0 if loss == 0 else math.inf)
+
+
+def lower_bound(
+    problem: LocalProblem,
+    classes: LocalClasses,
+    walks: int = WALKS,
+    seconds: float | None = None,
+    progress: Progress | None = None,
+) -> LocalBound:
+    """A bound for every recoding that keeps the problem's wish; ``classes`` of a search give the prices a start.
+
+    Stopped early or out of time it is lower, but still a bound.
+    """
+    workers = Workers(1, seconds, progress, walks)
+    names = problem.table.schema.quasi
+    waiting: list[tuple[int, ...]] = [tuple(range(len(names)))]
+    total, groups, done = np.zeros(problem.table.distinct), [], 0
+    near = 0.0
+    while waiting and not workers.stopped:
+        columns = waiting.pop(0)
+        share = None if seconds is None else (seconds - (time.monotonic() - workers.began)) / (len(waiting) + 1)
+        prices, walked = _price(problem, classes, columns, walks, share, workers)
+        if prices is None and len(columns) == len(names):
+            near = _value(problem, _near_prices(problem, share, workers))
+        if prices is None and len(columns) > 1:  # too many boxes: every second column by itself
+            waiting += [columns[::2], columns[1::2]]
+        elif prices is not None:
+            total += prices
+            groups.append(tuple(names[c] for c in columns))
+            done += walked
+    priced = _value(problem, total)
+    return LocalBound(priced, tuple(groups), done) if priced >= near else LocalBound(near, (tuple(names),), 0)
+
+
+def least_rows(problem: LocalProblem) -> int:
+    """The fewest rows a class can have: k, or more where a limit on sensitive values asks for more."""
+    rows = problem.limits.k
+    for kind, bound in zip(problem.limits.kinds.tolist(), problem.limits.bounds.tolist(), strict=True):
+        if kind in (DISTINCT, ENTROPY):
+            rows = max(rows, math.ceil(bound - 1e-9))
+        elif kind == ALPHA and bound > 0:
+            rows = max(rows, math.ceil(1 / bound - 1e-9))
+    return rows
+
+
+def _price(
+    problem: LocalProblem,
+    classes: LocalClasses,
+    columns: Sequence[int],
+    walks: int,
+    seconds: float | None,
+    workers: Workers,
+) -> tuple[np.ndarray | None, int]:
+    """The best fair prices of some columns, (distinct,) float64, and the walks; None where one walk is too long."""
+    began, weights = time.monotonic(), problem.table.weights
+    covers, k = make_covers(problem, columns), least_rows(problem)
+    if len(weights) * math.prod(np.diff(covers.begin).tolist()) > HOPELESS:
+        return None, 0
+    row, owner = problem.row[classes.order], np.repeat(np.arange(len(classes.cuts) - 1), np.diff(classes.cuts))
+    rows = problem.pieces.size[classes.order].astype(np.float64)
+    dear = _losses(problem, classes, columns)[owner] * rows  # per entry
+    paid = np.bincount(owner, weights=dear)
+    price = np.bincount(row, weights=dear, minlength=len(weights)) / weights
+    price[np.unique(problem.row[classes.dropped])] = problem.labels.lost
+    best, walked = None, 0
+    for walk in range(walks):
+        workers.listen()
+        late = seconds is not None and time.monotonic() - began > seconds
+        if best is not None and (late or workers.stopped):
+            break
+        # In a thread of its own, so that this one hears who wants it to end.
+        task = (price, weights, covers, k, ROOM, LIMIT, workers.halt)
+        fair, ended, _ = workers.run(fair_prices, [task])[0]
+        if not ended:
+            break
+        walked += 1
+        workers.done = walked
+        if best is None or fair @ weights > best @ weights:
+            best = fair
+        # Classes whose prices fell get some back, less and less.
+        asked = np.bincount(owner, weights=fair[row] * rows)
+        again = np.ones(len(paid))
+        np.divide(paid, asked, out=again, where=asked > 0)
+        back = again ** (0.5 / (1 + 0.3 * walk))
+        price = np.bincount(row, weights=fair[row] * rows * back[owner], minlength=len(weights)) / weights
+    return best, walked
+
+
+def _near_prices(problem: LocalProblem, seconds: float | None, workers: Workers) -> np.ndarray:
+    """What each row loses at least for its nearest neighbours, (distinct,) float64; for fewer than k in little time."""
+    table, k = problem.table, least_rows(problem)
+    codes = np.empty((table.distinct, len(problem.leaves)), dtype=np.int32)
+    codes[problem.row] = problem.pieces.codes
+    ones, logs = np.ones(codes.shape[1]), log_table(table.rows)
+    order = tree_order(codes, table.weights, problem.labels, ones, 0.5, logs)
+    places = np.random.default_rng(1).permutation(table.distinct)
+    prices = np.zeros(table.distinct)
+    fixed = codes, table.weights, order, problem.labels
+    if seconds is not None:
+        left = 0.5 * seconds  # the other half is for the groups of columns
+        near_losses(places[:1], *fixed, k, workers.halt)  # loads compiled code
+        while k > 2:
+            began = time.monotonic()
+            near_losses(places[:TRIED], *fixed, k, workers.halt)
+            if (time.monotonic() - began) * table.distinct / TRIED < left:
+                break
+            k = (k + 1) // 2
+    for part in np.array_split(places, max(1, table.distinct // (4 * TRIED))):
+        workers.listen()
+        if workers.stopped:
+            break
+        prices[order[part]] = near_losses(part, *fixed, k, workers.halt)
+    return prices
+
+
+def _losses(problem: LocalProblem, classes: LocalClasses, columns: Sequence[int]) -> np.ndarray:
+    """What one row of each class loses in some columns: (classes,) float64."""
+    count, width = len(classes.cuts) - 1, problem.pieces.codes.shape[1]
+    small, large = np.empty((count, width), dtype=np.int32), np.empty((count, width), dtype=np.int32)
+    boxes_of(classes.order, classes.cuts, problem.pieces, small, large)
+    labels, total = problem.labels, np.zeros(count)
+    for c in columns:
+        total += labels.losses[labels.base[c] + labels.width[c] * small[:, c] + large[:, c]]
+    return total
+
+
+def _value(problem: LocalProblem, prices: np.ndarray) -> float:
+    """The bound that fair prices prove, with the suppression that is allowed."""
+    weights, most = problem.table.weights, float(problem.labels.lost)
+    value = float(prices @ weights)
+    if problem.allowed:
+        dear = np.unique(np.maximum(prices - most, 0.0))  # the best x is one of these
+        tries = dear[np.linspace(0, len(dear) - 1, min(len(dear), 200)).astype(np.int64)]
+        value = max(float(np.minimum(prices, most + x) @ weights) - problem.allowed * x for x in tries.tolist())
+    return max(0.0, value * (1 - HAIR)) * float(problem.unit)

@@ -1,0 +1,166 @@
+"""The strict kind: a partition of the space by a tree of questions, so that no two labels overlap.
+
+A set of rows is divided by a question about one column: which child of its node (a tree column), or on which side of a
+border (a column of intervals). Every part must keep every limit, all parts go their own way, and rows that are equal
+stay together. Two labels then never overlap, and a new row finds its class by answering the questions. The price is a
+larger loss than the other kind has: one child with too few rows forbids the question.
+
+The question is the one that saves most loss per bit of class size given up, the loss being counted over all columns
+after the division. Some trees are grown, with the weights of columns drawn anew; the best is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kpareto.kernels.local.cutting import run_holds
+from kpareto.searches.local.problem import LocalProblem, LocalWish, make_problem
+from kpareto.searches.local.recoding import LocalClasses, LocalRecoding, read_classes
+from kpareto.searches.local.workers import Progress, Workers
+from kpareto.tables.questions import Question, answer, renumber
+from kpareto.tables.table import Table
+
+TREES = 8
+VARY = 0.4
+
+
+@dataclass(frozen=True, eq=False)
+class StrictRecoding:
+    """A local recoding without overlapping labels, and the questions that lead to its classes."""
+
+    recoding: LocalRecoding
+    root: Question | int
+    classes: LocalClasses
+
+    def class_of(self, leaves: np.ndarray) -> int:
+        """The class a row falls into, by its leaves: (columns,)."""
+        return int(answer(self.root, np.asarray(leaves)[None, :])[0])
+
+    def covers(self, leaves: np.ndarray) -> bool:
+        """Whether the labels of a row's class hold its values; if not, the row must not be released with them."""
+        number = self.class_of(leaves)
+        first, last = self.recoding.first[number], self.recoding.last[number]
+        return bool(((first <= leaves) & (leaves <= last)).all())
+
+
+def strict(
+    table: Table, wish: LocalWish, seed: int = 1, trees: int = TREES, progress: Progress | None = None
+) -> StrictRecoding:
+    """A partition of the space that keeps the wish; nothing is suppressed. More trees never give a greater loss."""
+    return strict_recoding(make_problem(table, wish), seed, trees, progress)
+
+
+def strict_recoding(
+    problem: LocalProblem, seed: int = 1, trees: int = TREES, progress: Progress | None = None
+) -> StrictRecoding:
+    """The same on a problem made ready."""
+    workers = Workers(1, None, progress, trees)
+    columns, rng = problem.pieces.codes.shape[1], np.random.default_rng(seed)
+    best = _Grown(problem, np.ones(columns), 0.5)
+    for number in range(1, trees):
+        workers.done = number
+        workers.listen()
+        if workers.stopped:
+            break
+        other = _Grown(problem, np.exp(VARY * rng.standard_normal(columns)), float(rng.random()))
+        best = other if other.loss < best.loss else best
+    return _number(problem, best)
+
+
+class _Grown:
+    """One tree of questions, grown from the root down."""
+
+    def __init__(self, problem: LocalProblem, scale: np.ndarray, power: float) -> None:
+        self.problem, self.scale, self.power = problem, scale, power
+        self.rows = problem.copies * problem.pieces.size
+        self.room = np.zeros(len(problem.limits.totals), dtype=np.int64)
+        self.classes: list[np.ndarray] = []  # pieces of each class
+        self.loss = 0
+        self.root = self._grow(np.arange(len(problem.copies)))
+
+    def _grow(self, pieces: np.ndarray) -> Question | int:
+        """The questions for some pieces; those that are not divided become a class."""
+        division = self._best_division(pieces)
+        if division is None:
+            self.loss += self._box_loss(pieces) * int(self.rows[pieces].sum())
+            self.classes.append(pieces)
+            return len(self.classes) - 1
+        column, borders, parts = division
+        leaves = self.problem.leaves[column]
+        return Question(
+            column, tuple(int(leaves[b]) for b in borders), tuple(self._grow(pieces[part]) for part in parts)
+        )
+
+    def _best_division(self, pieces: np.ndarray) -> tuple[int, list[int], list[np.ndarray]] | None:
+        """The question worth most: its column, the first code of each part, and where the part's pieces are."""
+        rows = int(self.rows[pieces].sum())
+        if rows < 2 * self.problem.limits.k:
+            return None
+        whole, best, answer = self._box_loss(pieces) * rows, 0.0, None
+        for column in range(len(self.scale)):
+            codes = self.problem.pieces.codes[pieces, column]
+            for borders in self._borders(codes, pieces, column):
+                part_of = np.searchsorted(borders, codes, side="right") - 1
+                sizes = np.bincount(part_of, weights=self.rows[pieces])
+                if sizes.min() < self.problem.limits.k:
+                    continue
+                parts = [np.flatnonzero(part_of == part) for part in range(len(borders))]
+                saved = whole - sum(self._box_loss(pieces[p]) * int(s) for p, s in zip(parts, sizes, strict=True))
+                bits = float(-(sizes * np.log2(sizes / rows)).sum())
+                worth = float(self.scale[column]) * saved / bits**self.power
+                if worth > best and all(self._holds(pieces[part]) for part in parts):
+                    best, answer = worth, (column, borders, parts)
+        return answer
+
+    def _borders(self, codes: np.ndarray, pieces: np.ndarray, column: int) -> list[list[int]]:
+        """The questions a column has for some codes, each as the first code of every part."""
+        labels = self.problem.labels
+        present = np.unique(codes)
+        if len(present) == 1:
+            return []
+        if labels.free[column]:
+            ahead = np.cumsum(np.bincount(np.searchsorted(present, codes), weights=self.rows[pieces]))[:-1]
+            k, total = self.problem.limits.k, int(self.rows[pieces].sum())
+            fitting = np.flatnonzero((ahead >= k) & (total - ahead >= k))
+            # The borders nearest to an eighth, two eighths, … of the rows: all of them would take too long.
+            places = (
+                {int(fitting[np.argmin(np.abs(ahead[fitting] - total * part / 8))]) for part in range(1, 8)}
+                if len(fitting)
+                else set()
+            )
+            return [[int(present[0]), int(present[place + 1])] for place in sorted(places)]
+        base, width = int(labels.base[column]), int(labels.width[column])
+        name = labels.names[base + width * int(present[0]) + int(present[-1])]
+        borders, first = [int(present[0])], int(present[0])
+        for code in present[1:].tolist():
+            if labels.names[base + width * first + code] == name:
+                borders.append(code)
+                first = code
+        return [borders]
+
+    def _box_loss(self, pieces: np.ndarray) -> int:
+        """What one row of a class loses."""
+        labels, codes = self.problem.labels, self.problem.pieces.codes[pieces]
+        places = labels.base + labels.width * codes.min(axis=0) + codes.max(axis=0)
+        return int(labels.losses[places].sum())
+
+    def _holds(self, pieces: np.ndarray) -> bool:
+        problem = self.problem
+        if len(problem.limits.kinds) == 0:
+            return True  # k is looked at before
+        order = np.repeat(pieces, problem.copies[pieces]).astype(np.int32)
+        return bool(run_holds(order, 0, len(order), problem.pieces, problem.limits, self.room))
+
+
+def _number(problem: LocalProblem, grown: _Grown) -> StrictRecoding:
+    """The recoding of a tree's classes, and the tree with the numbers classes have in it."""
+    order = np.concatenate([np.repeat(pieces, problem.copies[pieces]) for pieces in grown.classes]).astype(np.int32)
+    ends = np.cumsum([int(problem.copies[pieces].sum()) for pieces in grown.classes])
+    classes = LocalClasses(order, np.concatenate(([0], ends)).astype(np.int64), np.empty(0, dtype=np.int32))
+    recoding = read_classes(problem, classes)
+    owner = np.empty(len(problem.copies), dtype=np.int64)
+    owner[recoding.item_piece] = recoding.item_class
+    number = [int(owner[pieces[0]]) for pieces in grown.classes]
+    return StrictRecoding(recoding, renumber(grown.root, number), classes)

@@ -1,0 +1,191 @@
+"""Drive a search: budget, memo, archive of the best, progress, stopping, checkpoints; returns a Front.
+
+``run_plan`` runs a search by its name and ``run`` a search of your own; both are driven by ``drive``. A checkpoint of a
+search behind the seam is the memo of what it has evaluated: resuming replays the search from its seed, answers from the
+memo, and so ends exactly as an uninterrupted run would have ended. The others keep where they stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from kpareto.errors import BadJob, Interrupted, Progress, Stopped, Unsafe, keep_interrupt
+from kpareto.fronts.choose import answer_wishes
+from kpareto.fronts.front import Front
+from kpareto.fronts.numbers import Numbers
+from kpareto.fronts.problem import Problem
+from kpareto.searches import Search
+from kpareto.searches.checkpoint import Cancelled, Kept, Standing, check_points, read_checkpoint
+from kpareto.searches.compiled import Compiled, can_compile
+from kpareto.searches.course import Course, Ending, Watch
+from kpareto.searches.exact_course import Exact
+from kpareto.searches.names import SEED, check_method, make_search, read_options
+from kpareto.searches.proposals import GENE_BYTES, MOST_POPULATION, Proposals
+from kpareto.searches.time_limit import OutOfTime, TimeLimit
+from kpareto.tables.cuts import Cuts, make_space
+from kpareto.tables.lattice import Kind, Space
+
+# -- the driver --------------------------------------------------------------------------------------------------
+
+
+def drive(
+    course: Course[Standing],
+    report: Progress | None = None,
+    checkpoint: Path | None = None,
+    watch: Watch | None = None,
+    limit: TimeLimit | None = None,
+) -> Front:
+    """Let a search run to its end, or until its time is up, Ctrl-C, or a ``report`` that raises Stopped.
+
+    Stopped, the front so far is returned, marked as such; with a checkpoint it is kept there and raised as Cancelled,
+    and the next call goes on from it. Out of time, the front so far is the answer; what is known is kept all the same.
+    """
+    until = TimeLimit() if limit is None else limit
+    kept = Kept(checkpoint, course.fingerprint() if checkpoint is not None else "", course.pack)
+    known = read_checkpoint(checkpoint, kept.job)
+
+    def tell(done: int, met: Callable[[], Numbers]) -> None:
+        if watch is not None:
+            watch(met())
+        if report is not None:
+            report(done, course.total)
+        if until.is_up:
+            raise OutOfTime
+
+    try:
+        with until.watching(), keep_interrupt():
+            front = course.go(known, tell, kept)
+            if known is not None and checkpoint is not None:
+                check_points(front, checkpoint)
+    except OutOfTime:
+        front = course.front_so_far(kept.now, Ending(f"the {until.seconds:g} seconds were up", stopped=False))
+        if checkpoint is not None:
+            kept.save()
+        return front
+    except (KeyboardInterrupt, Stopped):
+        front = course.front_so_far(kept.now, Ending())
+    except Unsafe:
+        kept.drop()  # the search is done all the same
+        raise
+    if checkpoint is None:
+        return front
+    if not front.provenance.stopped:
+        kept.drop()
+        return front
+    if kept.now is None and known is None:
+        raise Interrupted("Stopped before anything was counted.")
+    kept.save()
+    raise Cancelled(front, checkpoint)
+
+
+# -- what is driven ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which search walks which space, and for how long: what a job says under [search], beside the objectives."""
+
+    method: str = "exact"
+    space: Kind | Space = "lattice"
+    budget: int | None = None  # evaluations; None: as the search's own list of settings says
+    seed: int = 1
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def check(self) -> None:
+        """Raise unless the method is known, walks this kind of space, and takes every setting that is given."""
+        check_method(self.method, self.space if isinstance(self.space, str) else self.space.kind)
+        SEED.check(self.seed, "seed")
+        read_options(self.method, self._choices)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Every setting of the search, those that were not given by their defaults; the budget is one of them."""
+        return read_options(self.method, self._choices)
+
+    @property
+    def evaluations(self) -> int | None:
+        """The budget, or the search's own; None where it ends by itself."""
+        budget: int | None = self.settings.get("budget")
+        return budget
+
+    @property
+    def _choices(self) -> dict[str, Any]:
+        return {**self.options, **({} if self.budget is None else {"budget": self.budget})}
+
+
+def run_plan(
+    problem: Problem,
+    plan: Plan | None = None,
+    report: Progress | None = None,
+    checkpoint: Path | None = None,
+    watch: Watch | None = None,
+) -> Front:
+    """The front that a search finds by name, the exact one over the lattice unless a plan says otherwise."""
+    chosen = plan or Plan()
+    chosen.check()
+    # Local recodings share their time out among the class sizes themselves.
+    limit = TimeLimit(None if chosen.method == "local" else chosen.settings["seconds"])
+    return complete_front(drive(course_of(problem, chosen, limit), report, checkpoint, watch, limit), chosen)
+
+
+def complete_front(front: Front, plan: Plan) -> Front:
+    """The front with what the plan asks for besides: what it misses of the exact one, and the answer to wishes."""
+    settings, details = plan.settings, {}
+    if settings.get("compare"):
+        from kpareto.searches.defects import compare_front
+
+        search = make_search(plan.method, front.problem, front.space, settings)
+        details["exact"] = compare_front(front, search)
+    if settings.get("preference"):
+        details["preference"] = answer_wishes(front, settings["preference"]).as_data()
+    if not details:
+        return front
+    return replace(front, provenance=replace(front.provenance, details={**front.provenance.details, **details}))
+
+
+def course_of(problem: Problem, plan: Plan, limit: TimeLimit | None = None) -> Course[Any]:
+    """The search of a plan: exact, compiled where the compiled searches know the problem, else behind the seam."""
+    plan.check()
+    settings = plan.settings
+    if plan.method == "exact":
+        return Exact(problem, settings["ties"], settings["threads"], limit or TimeLimit(), plan.seed)
+    if plan.method == "local":
+        from kpareto.searches.local.course import LocalCourse
+
+        return LocalCourse(problem, settings, plan.seed)
+    space = make_space(plan.space, problem.table) if isinstance(plan.space, str) else plan.space
+    check_population(settings.get("population") or 0, len(space.genes))
+    if isinstance(space, Cuts) and can_compile(plan.method, problem, space):
+        return Compiled(plan.method, problem, space, plan.evaluations, plan.seed, settings)
+    search = make_search(plan.method, problem, space, settings)
+    return Proposals(problem, space, search, plan.evaluations, plan.seed)
+
+
+def check_population(genomes: int, genes: int) -> None:
+    """Raise where a population would take more memory than a search may, before it is taken."""
+    size = genomes * genes * GENE_BYTES
+    if size > MOST_POPULATION:
+        raise BadJob(
+            f"search.population is {genomes:,}, and each recoding has {genes:,} genes here: about {size / 2**30:,.0f} "
+            f"GiB of memory. Give at most {MOST_POPULATION // (genes * GENE_BYTES):,}."
+        )
+
+
+def run(
+    problem: Problem,
+    space: Space,
+    search: Search,
+    budget: int | None = None,
+    seed: int = 1,
+    report: Progress | None = None,
+    checkpoint: Path | None = None,
+) -> Front:
+    """Let a search propose and count what it proposes, until it is done or the budget of evaluations is spent.
+
+    Under the rule cap-threshold, where a recoding has several rows, the search is sent one of them (see
+    ``leading_rows``), and the front is made of all.
+    """
+    return drive(Proposals(problem, space, search, budget, seed), report, checkpoint)

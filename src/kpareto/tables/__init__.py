@@ -1,0 +1,1 @@
+"""The nouns about data: schema, hierarchies, tables, recodings and partitions."""

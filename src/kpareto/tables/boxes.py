@@ -1,0 +1,159 @@
+"""Boxes: classes with labels of their own, the noun behind local recoding.
+
+A cut shows a value the same way in every row. Here each class has one run of leaves per column as its label, and runs
+of two classes may overlap. Of seven equal rows three may be in one class and four in another, so what has a class is
+an *item*: some rows of one distinct row, and where a sensitive or target column varies within that row, of one value
+of it. Items are a Table again, in which a distinct row may stand more than once; so every measure counts them as ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from kpareto.errors import BadInput
+from kpareto.tables.questions import Question, renumber
+from kpareto.tables.table import Counts, Table, distinct_rows
+
+UNFIT = "The classes of a local recoding do not fit the table"
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """How the distinct rows of a table are divided, sorted by row, then value."""
+
+    row: np.ndarray  # (items,) int64, the distinct row
+    value: np.ndarray  # (items,) int64, a code of the one column that varies in the row; -1: none does, or all of it
+    weight: np.ndarray  # (items,) int64, rows, none zero
+
+    def table(self, table: Table) -> Table:
+        """The items as a table; raises where they are not a division of this one."""
+        if len(self.row) == 0 or self.row.min() < 0 or self.row.max() >= table.distinct or self.weight.min() < 1:
+            raise BadInput(f"{UNFIT}: it has other rows.")
+        if not np.array_equal(np.bincount(self.row, self.weight, table.distinct).astype(np.int64), table.weights):
+            raise BadInput(f"{UNFIT}: they hold more or fewer rows than it has.")
+        if table.persons is not None:
+            raise BadInput("A local recoding counts rows, and this table tells persons apart.")
+        columns = (*table.sensitive, *table.targets)
+        lead = leading(table)
+        whole = self.weight == table.weights[self.row]
+        if ((self.value >= 0) & (lead[self.row] < 0)).any() or (~whole & (lead[self.row] == -2)).any():
+            raise BadInput(f"{UNFIT}: they divide rows whose values are not known one by one.")
+        if (~whole & (lead[self.row] >= 0) & (self.value < 0)).any():
+            raise BadInput(f"{UNFIT}: it is not told which values a divided row has.")
+        parts = [self._counts(counts, lead[self.row] == place) for place, counts in enumerate(columns)]
+        for counts, own in zip(columns, parts, strict=True):
+            if not np.array_equal(own.totals, counts.totals):
+                raise BadInput(f"{UNFIT}: {counts.name!r} has other values.")
+        return replace(
+            table,
+            codes=table.codes[self.row],
+            weights=self.weight,
+            sensitive=tuple(parts[: len(table.sensitive)]),
+            targets=tuple(parts[len(table.sensitive) :]),
+        )
+
+    def _counts(self, counts: Counts, leads: np.ndarray) -> Counts:
+        """The counts of one column by item; ``leads``: it is the one that varies in the row of the item."""
+        by_value = leads & (self.value >= 0)
+        begin, entries = counts.start[self.row], np.diff(counts.start)[self.row]
+        entries = np.where(by_value, 1, entries)
+        start = np.concatenate(([0], np.cumsum(entries))).astype(np.int64)
+        owner = np.repeat(np.arange(len(self.row)), entries)
+        place = np.arange(int(start[-1])) - start[owner] + begin[owner]
+        one = (by_value | (entries == 1))[owner]  # all rows of the item have this value
+        code = np.where(by_value[owner], self.value[owner], counts.code[place]).astype(np.int32)
+        if len(code) and int(code.max()) >= len(counts.values):
+            raise BadInput(f"{UNFIT}: {counts.name!r} has other values.")
+        count = np.where(one, self.weight[owner], counts.count[place]).astype(np.int64)
+        return replace(counts, start=start, code=code, count=count)
+
+
+def leading(table: Table) -> np.ndarray:
+    """Per distinct row the one further column that varies in it; -1: none, -2: several: (distinct,) int64.
+
+    A table knows each sensitive and target column by itself, not which values occur together. So a row in which two of
+    them vary cannot be divided.
+    """
+    columns = (*table.sensitive, *table.targets)
+    if not columns:
+        return np.full(table.distinct, -1, dtype=np.int64)
+    varies = np.stack([np.diff(counts.start) > 1 for counts in columns])  # (columns, distinct) bool
+    several = varies.sum(axis=0)
+    return np.where(several == 0, -1, np.where(several == 1, np.argmax(varies, axis=0), -2)).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelBoxes:
+    """Classes of items; all rows of a class show the same runs of leaves."""
+
+    items: Table  # not in lexicographic order, and a distinct row may stand in it more than once
+    members: np.ndarray  # (items,) int64, the class of each item, -1: suppressed
+    first: np.ndarray  # (classes, columns) int32, first leaf of the label
+    last: np.ndarray  # (classes, columns) int32, last leaf of the label
+    root: Question | int | None = None  # the questions that lead to the classes, where no two labels overlap
+
+    def __post_init__(self) -> None:
+        count = len(self.first)
+        shape = (count, self.items.codes.shape[1])
+        if self.first.shape != shape or self.last.shape != shape or self.members.shape != (self.items.distinct,):
+            raise BadInput(f"{UNFIT}: it has other columns or rows.")
+        kept = self.members >= 0
+        owner, codes = self.members[kept], self.items.codes[kept]
+        if (self.members < -1).any() or not np.array_equal(np.unique(owner), np.arange(count)):
+            raise BadInput(f"{UNFIT}: a class has no rows.")
+        if (self.first[owner] > codes).any() or (self.last[owner] < codes).any():
+            raise BadInput(f"{UNFIT}: a row lies outside the labels of its class.")
+        leaves = np.array([len(hierarchy.leaves) for hierarchy in self.items.hierarchies])
+        if (self.first < 0).any() or (self.last >= leaves).any():
+            raise BadInput(f"{UNFIT}: a label has leaves that the hierarchy does not have.")
+
+    @cached_property
+    def runs(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+        """Per column the distinct labels, rising: their first and last leaves, (labels,) int64 each."""
+        return tuple((run // width, run % width) for run, width in zip(self._runs[0], self._widths, strict=True))
+
+    @cached_property
+    def groups(self) -> np.ndarray:
+        """Which label of its column each class shows: (classes, columns) int32."""
+        return self._runs[1]
+
+    @property
+    def _widths(self) -> list[int]:
+        return [len(hierarchy.leaves) for hierarchy in self.items.hierarchies]
+
+    @cached_property
+    def _runs(self) -> tuple[list[np.ndarray], np.ndarray]:
+        groups, runs = np.empty(self.first.shape, dtype=np.int32), []
+        for column, width in enumerate(self._widths):
+            run, groups[:, column] = np.unique(
+                self.first[:, column].astype(np.int64) * width + self.last[:, column], return_inverse=True
+            )
+            runs.append(run)
+        return runs, groups
+
+    def common_cut(self, column: int) -> np.ndarray:
+        """The finest cut of a column whose groups hold every label whole: (leaves,) int32."""
+        leaves = self._widths[column]
+        inside = np.zeros(leaves + 1, dtype=np.int64)  # labels that go on from a leaf to the next
+        first, last = self.runs[column]
+        np.add.at(inside, first, 1)
+        np.add.at(inside, last, -1)
+        borders = np.cumsum(inside)[: leaves - 1] == 0
+        return np.concatenate(([0], np.cumsum(borders))).astype(np.int32)
+
+
+def make_boxes(
+    items: Table, members: np.ndarray, first: np.ndarray, last: np.ndarray, root: Question | int | None = None
+) -> LabelBoxes:
+    """Boxes in the order of their labels; classes with equal labels are one, because that is what an onlooker sees."""
+    boxes = LabelBoxes(items, members, first, last)
+    order, start = distinct_rows(boxes.groups)
+    owner = np.empty(len(first) + 1, dtype=np.int64)
+    owner[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
+    owner[-1] = -1  # the place that -1 finds
+    chosen = order[start]
+    questions = None if root is None else renumber(root, owner.tolist())
+    return LabelBoxes(items, owner[members], first[chosen].astype(np.int32), last[chosen].astype(np.int32), questions)

@@ -1,0 +1,217 @@
+"""Hierarchies that are built in, each with its source: countries, states, occupations, regions, diagnoses, postcodes.
+
+``{known = "countries"}`` in a job takes the values of the column as they are written (names or codes) and groups them.
+Lists lie beside this file as text, written down from the published standards; code systems are told by their digits.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+
+from kpareto.errors import BadHierarchy, did_you_mean, shorten
+from kpareto.tables.hierarchies.codes import dates
+from kpareto.tables.hierarchies.known.systems import (
+    icd_labels,
+    isco_labels,
+    nuts_labels,
+    postcode_labels,
+    postcode_systems,
+    soc_labels,
+)
+from kpareto.tables.hierarchies.numbers import intervals
+from kpareto.tables.hierarchies.values import Values, texts_of
+from kpareto.tables.hierarchy import TOP, Hierarchy, from_levels
+
+Labels = Callable[[str], tuple[str, ...] | None]  # a value -> its labels from fine to coarse, None where it has none
+
+
+@dataclass(frozen=True)
+class Known:
+    """A hierarchy that is built in."""
+
+    name: str
+    title: str
+    source: str  # where the groups come from
+    levels: tuple[str, ...]  # what the levels above the values are, from fine to coarse
+    labels: Labels | None = None  # of lists and codes
+    build: Callable[[str, Values | None], Hierarchy] | None = None  # of numbers and dates
+    listed: Callable[[], tuple[str, ...]] | None = None  # every value, where there is a list of them
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One line of a list: its name and the two groups that it belongs to."""
+
+    name: str
+    part: str
+    whole: str
+
+
+def plain_key(text: str) -> str:
+    """A name as it is looked up: without accents, case, blanks and signs."""
+    decomposed = unicodedata.normalize("NFKD", text)
+    bare = "".join(sign for sign in decomposed if not unicodedata.combining(sign)).casefold().replace("&", "and")
+    return re.sub(r"[^a-z0-9]", "", bare)
+
+
+@cache
+def read_list(file: str) -> tuple[Mapping[str, Listing], tuple[str, ...]]:
+    """A list by every name and code of its entries, and their names in order."""
+    by_name: dict[str, Listing] = {}
+    names = []
+    whole = part = ""
+    for line in (files(__package__) / f"{file}.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("@"):
+            whole, part = line[1:].split("/")
+        elif line and not line.startswith("#"):
+            *codes, listed = line.split(" ", 3)
+            spellings = listed.split("|")
+            entry = Listing(spellings[0], part, whole)
+            names.append(entry.name)
+            numbers = [code.lstrip("0") for code in codes if code.isdigit()]
+            for each in (*spellings, *codes, *numbers):
+                by_name.setdefault(plain_key(each), entry)
+    by_name.pop("", None)
+    return by_name, tuple(names)
+
+
+def _read_labels(file: str) -> Labels:
+    """What tells the groups of a value by a list."""
+
+    def labels(value: str) -> tuple[str, ...] | None:
+        entry = read_list(file)[0].get(plain_key(value))
+        return None if entry is None else (entry.part, entry.whole)
+
+    return labels
+
+
+def country_name(code: str) -> str | None:
+    """The name of a country by its code of two letters."""
+    entry = read_list("countries")[0].get(plain_key(code))
+    return None if entry is None else entry.name
+
+
+def _nuts(value: str) -> tuple[str, ...] | None:
+    return nuts_labels(value, country_name)
+
+
+M49 = "United Nations Statistics Division, Standard country or area codes for statistical use (M49); codes: ISO 3166-1"
+_LISTS = (
+    Known(
+        "countries",
+        "countries by region, by name or by code (DE, DEU, 276)",
+        M49,
+        ("subregion", "region"),
+        _read_labels("countries"),
+        listed=lambda: read_list("countries")[1],
+    ),
+    Known(
+        "us-states",
+        "states of the United States, by name, postal code or FIPS code",
+        "U.S. Census Bureau, Census regions and divisions of the United States",
+        ("division", "region"),
+        _read_labels("us-states"),
+        listed=lambda: read_list("us-states")[1],
+    ),
+    Known(
+        "isco-08",
+        "occupations by code (2512), up to the ten major groups",
+        "International Labour Organization, International Standard Classification of Occupations 2008",
+        ("minor group", "sub-major group", "major group"),
+        isco_labels,
+    ),
+    Known(
+        "soc-2018",
+        "occupations by code (15-1252), up to the 23 major groups",
+        "U.S. Bureau of Labor Statistics, Standard Occupational Classification 2018",
+        ("broad occupation", "major group"),
+        soc_labels,
+    ),
+    Known(
+        "icd-10",
+        "diagnoses by code (J45.9, J459), up to the 22 chapters",
+        "World Health Organization, International Classification of Diseases, tenth revision",
+        ("category", "chapter"),
+        icd_labels,
+    ),
+    Known(
+        "nuts",
+        "regions of Europe by code (DE212), up to the country",
+        "Eurostat, Nomenclature of territorial units for statistics",
+        ("NUTS 2", "NUTS 1", "country"),
+        _nuts,
+    ),
+    Known(
+        "ages",
+        "ages in years, in groups of 5, 10 and 20; from 90 on in one, as HIPAA asks",
+        "45 CFR 164.514(b)(2)(i)(C): ages over 89 in one category",
+        ("5 years", "10 years", "20 years"),
+        build=lambda name, values: intervals(name, values, [5, 10, 20], 0.0, 90),
+    ),
+    Known(
+        "dates",
+        "dates by month, quarter, year and decade",
+        "the calendar",
+        ("month", "quarter", "year", "decade"),
+        build=dates,
+    ),
+)
+
+
+def _postcodes() -> dict[str, Known]:
+    return {
+        f"postcodes-{country}": Known(
+            f"postcodes-{country}",
+            f"postcodes of {system.called}, by their first signs",
+            "the way that the post numbers its areas",
+            system.levels,
+            lambda value, country=country: postcode_labels(country, value),  # type: ignore[misc]  # bound here
+        )
+        for country, system in postcode_systems().items()
+    }
+
+
+KNOWN: Mapping[str, Known] = {**{each.name: each for each in _LISTS}, **_postcodes()}
+
+
+def known_hierarchy(name: str, word: str, values: Values | None) -> Hierarchy:
+    """The built-in hierarchy called ``word`` for a column; of a list, all of it where no values are given."""
+    known = find_known(word)
+    if known.build is not None:
+        return known.build(name, values)
+    texts = known.listed() if values is None and known.listed is not None else texts_of(name, values)
+    labels = {text: _labels_of(known, text) for text in texts}
+    strange = [text for text, own in labels.items() if own is None]
+    if strange:
+        raise BadHierarchy(
+            f"The built-in hierarchy {word!r} has no place for {len(strange):,} of the values of {name!r}: "
+            f"{shorten([repr(text) for text in strange], 5)}. Correct them, or write a file with: kpareto hierarchy "
+            f"new COLUMN DATA --known {word}"
+        )
+    rows = sorted([TOP, *own[::-1], text] for text, own in labels.items() if own is not None)
+    return replace(from_levels(name, [row[::-1] for row in rows]), rule={"known": word})
+
+
+def _labels_of(known: Known, text: str) -> tuple[str, ...] | None:
+    return None if known.labels is None else known.labels(text.strip())
+
+
+def find_known(word: str) -> Known:
+    """A built-in hierarchy by its name."""
+    if word not in KNOWN:
+        raise BadHierarchy(
+            f"No hierarchy {word!r} is built in. {did_you_mean(word, KNOWN)}There are: {', '.join(KNOWN)}."
+        )
+    return KNOWN[word]
+
+
+def fits(word: str, values: Values) -> tuple[int, int]:
+    """How many values a built-in list has a place for, and of how many."""
+    known = find_known(word)
+    texts = texts_of(word, values)
+    return sum(_labels_of(known, text) is not None for text in texts), len(texts)

@@ -1,0 +1,81 @@
+"""Spaces: boxes of small whole numbers (genomes), and how each genome decodes to a recoding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, Protocol
+
+import numpy as np
+
+from kpareto.tables.hierarchy import Hierarchy
+from kpareto.tables.recoding import Recoding, node
+
+Kind = Literal["lattice", "cuts", "order", "local"]
+
+
+class Space(Protocol):
+    """A box of genomes: gene g takes the values 0 … genes[g] - 1."""
+
+    @property
+    def kind(self) -> Kind:
+        """The word for it in jobs and reports."""
+
+    @property
+    def hierarchies(self) -> tuple[Hierarchy, ...]:
+        """One per quasi-identifier."""
+
+    @property
+    def genes(self) -> np.ndarray:
+        """How many values each gene takes: (genes,) int64."""
+
+    @property
+    def size(self) -> int:
+        """How many recodings there are."""
+
+    def cuts(self, genomes: np.ndarray) -> np.ndarray:
+        """Genomes (n, genes) -> cuts of the columns side by side, (n, all leaves) int32."""
+
+    def decode(self, genome: Sequence[int] | np.ndarray) -> Recoding:
+        """One genome as a recoding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """All recodings by whole levels: one gene per column, its level. Nodes are numbered, first column slowest."""
+
+    hierarchies: tuple[Hierarchy, ...]
+    kind: Kind = "lattice"
+
+    @cached_property
+    def genes(self) -> np.ndarray:
+        """Levels of each column: (columns,) int64."""
+        return np.array([h.height + 1 for h in self.hierarchies], dtype=np.int64)
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """What one level of each column adds to a node's number."""
+        return tuple(math.prod(self.genes[c + 1 :].tolist()) for c in range(len(self.genes)))
+
+    @property
+    def size(self) -> int:
+        """How many nodes there are."""
+        return math.prod(self.genes.tolist())
+
+    def levels(self, nodes: np.ndarray) -> np.ndarray:
+        """Node numbers (n,) -> levels (n, columns) int64."""
+        return np.stack([nodes // s % g for s, g in zip(self.strides, self.genes.tolist(), strict=True)], axis=1)
+
+    def numbers(self, levels: np.ndarray) -> np.ndarray:
+        """Levels (n, columns) -> node numbers (n,) int64."""
+        return np.asarray(levels, dtype=np.int64) @ np.array(self.strides, dtype=np.int64)
+
+    def cuts(self, genomes: np.ndarray) -> np.ndarray:
+        """The levels' cuts side by side: (n, all leaves) int32."""
+        return np.concatenate([h.groups[genomes[:, c]] for c, h in enumerate(self.hierarchies)], axis=1)
+
+    def decode(self, genome: Sequence[int] | np.ndarray) -> Recoding:
+        """The node as a recoding."""
+        return node(self.hierarchies, [int(level) for level in genome])

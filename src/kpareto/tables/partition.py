@@ -1,0 +1,251 @@
+"""The equivalence classes a recoding makes, and which of them are suppressed (readings.md#suppression)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from kpareto.errors import BadJob
+from kpareto.tables.boxes import LabelBoxes
+from kpareto.tables.recoding import Recoding
+from kpareto.tables.table import Counts, Table, distinct_rows, merge_counts
+
+Rule = Literal["none", "below-k", "cap-max-k", "cap-threshold", "constraint"]
+RULES: tuple[Rule, ...] = ("none", "below-k", "cap-max-k", "cap-threshold", "constraint")
+UNLIMITED = 1 - 1e-12  # a share, which is below 1: as many rows may be suppressed as the classes ask for
+# A class-wise privacy rule: the partition without suppression -> which classes fail, (classes,) bool.
+Fails = Callable[["Partition"], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """Which classes are suppressed, how many rows that may cost, and what becomes of those rows."""
+
+    rule: Rule = "cap-max-k"
+    limit: float = 0.0  # a float is a share of the rows, from 0 to below 1; an int is a number of rows
+    k: int | None = None  # for below-k
+    rows: Literal["drop", "mask"] = "drop"
+    fails: tuple[Fails, ...] = ()  # for constraint: a class that fails any of them is suppressed
+
+    def __post_init__(self) -> None:
+        if self.rule not in RULES:
+            raise BadJob(f"Suppression rule {self.rule!r} is not known. Take one of: {', '.join(RULES)}.")
+        object.__setattr__(self, "limit", read_limit(self.limit))
+        if self.rule == "below-k" and (self.k is None or self.k < 1):
+            raise BadJob(f"The rule below-k needs k of at least 1, and k is {self.k!r}.")
+        if self.rule == "constraint" and not self.fails:
+            raise BadJob("The rule constraint needs at least one limit, such as k = 5. Give limits.")
+        if self.rows not in ("drop", "mask"):
+            raise BadJob(f"Suppressed rows can be dropped or masked, not {self.rows!r}. Write 'drop' or 'mask'.")
+
+    def allowed(self, rows: int) -> int:
+        """The most rows that may be suppressed (η in the papers)."""
+        return allowed_rows(self.limit, rows)
+
+
+def read_limit(value: object, where: str = "The suppression limit") -> float:
+    """A limit on suppressed rows as a Python number: a float is a share, an int counts rows.
+
+    What could be read both ways is refused: 1.0 could be one row or all of them, 5.0 five rows or five percent.
+    """
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0:
+        return int(value)
+    if isinstance(value, float | np.floating) and 0 <= value < 1:
+        return float(value)
+    forms = "a share of the rows such as 0.01 (below 1), or a whole number of rows such as 10"
+    if not isinstance(value, float | np.floating) or not 1 <= value < float("inf"):
+        raise BadJob(f"{where} is {value!r}. Give a number without quotes: {forms}.")
+    number = float(value)
+    if number == 1:
+        raise BadJob(f"{where} is 1.0, which could mean one row or all rows. For one row write 1; else give {forms}.")
+    rows = f"{number:.0f}" if number.is_integer() else f"{number // 1:.0f} or {number // 1 + 1:.0f}"
+    raise BadJob(
+        f"{where} is {number!r}, which could mean rows or percent. "
+        f"For rows write {rows}, without a point; for {number:g} percent write {number / 100:g}."
+    )
+
+
+def allowed_rows(limit: float, rows: int) -> int:
+    """The most of these rows that a limit allows to be suppressed; a share is rounded down."""
+    return limit if isinstance(limit, int) else int(rows * limit + 1e-9)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Partition:
+    """Rows alike on all quasi-identifiers, class by class, in lexicographic order of their groups.
+
+    With masked rows there is one more class, the last, that holds them: suppressed (its cells are lost) yet visible.
+    """
+
+    table: Table
+    recoding: Recoding
+    members: np.ndarray  # (distinct,) int64, the class of each distinct row
+    groups: np.ndarray  # (classes, quasi) int32, group of each column; -1 in the class of masked rows
+    rows: np.ndarray  # (classes,) int64, none zero
+    sizes: np.ndarray  # (classes,) int64, persons where the table tells persons apart, else rows
+    suppressed: np.ndarray  # (classes,) bool, the cells of these rows are lost
+    visible: np.ndarray  # (classes,) bool, an onlooker sees these rows
+    feasible: bool = True  # the limit on suppressed rows is met
+    rule: Rule = "none"
+    note: str = ""  # what had to be done otherwise than asked, in a sentence
+
+    def __repr__(self) -> str:
+        """Never the values themselves: a notebook prints this."""
+        return f"Partition({self.classes:,} classes, {self.suppressed_rows:,} rows suppressed)"
+
+    @property
+    def suppressed_rows(self) -> int:
+        """Rows whose quasi-identifiers are lost."""
+        return int(self.rows[self.suppressed].sum())
+
+    @property
+    def empty(self) -> bool:
+        """Whether every row is suppressed and none is visible; then k is infinite."""
+        return not bool(self.visible.any())
+
+    @property
+    def classes(self) -> int:
+        """Classes that keep their cells."""
+        return int((~self.suppressed).sum())
+
+    def counts(self, counts: Counts) -> Counts:
+        """The counts of a sensitive, target or person column per class instead of per distinct row."""
+        return merge_counts(counts, self.members, len(self.rows))
+
+
+def classes(table: Table, recoding: Recoding) -> Partition:
+    """The equivalence classes of a recoding, nothing suppressed but what a local recoding leaves out itself."""
+    if recoding.boxes is not None:
+        return _local_classes(recoding, recoding.boxes)
+    groups = np.empty_like(table.codes)
+    for column, cut in enumerate(recoding.cuts):
+        groups[:, column] = cut[table.codes[:, column]]
+    order, start = distinct_rows(groups)
+    members = np.empty(table.distinct, dtype=np.int64)
+    members[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
+    return _count(table, recoding, members, groups[order[start]])
+
+
+def _local_classes(recoding: Recoding, boxes: LabelBoxes) -> Partition:
+    """The classes of boxes, over the items; what no box holds is one more class, the last, which is not seen."""
+    rest = boxes.members < 0
+    if not rest.any():
+        return _count(boxes.items, recoding, boxes.members, boxes.groups)
+    nothing = np.full((1, boxes.groups.shape[1]), -1, dtype=np.int32)
+    members = np.where(rest, len(boxes.groups), boxes.members)
+    whole = _count(boxes.items, recoding, members, np.concatenate((boxes.groups, nothing)))
+    left_out = whole.groups[:, 0] < 0
+    return replace(whole, suppressed=left_out, visible=~left_out)
+
+
+def _count(table: Table, recoding: Recoding, members: np.ndarray, groups: np.ndarray) -> Partition:
+    count = len(groups)
+    rows = np.bincount(members, weights=table.weights, minlength=count).astype(np.int64)
+    sizes = rows
+    if table.persons is not None:
+        sizes = np.diff(merge_counts(table.persons, members, count).start)
+    none = np.zeros(count, dtype=np.bool_)
+    return Partition(table, recoding, members, groups, rows, sizes, none, ~none)
+
+
+def thresholds(sizes: np.ndarray, rows: np.ndarray, allowed: int) -> list[int]:
+    """Every class size z such that suppressing all smaller classes costs at most ``allowed`` rows, rising.
+
+    The last one is k of the rule cap-max-k. When everything may be suppressed the list still ends at the largest
+    size; the caller adds the empty release.
+    """
+    cutoffs, lost = [], 0
+    for size in np.unique(sizes).tolist():
+        if lost > allowed:
+            break
+        cutoffs.append(int(size))
+        lost += int(rows[sizes == size].sum())
+    return cutoffs
+
+
+def partitions(table: Table, recoding: Recoding, suppression: Suppression) -> Iterator[Partition]:
+    """The partitions a suppression rule makes of a recoding: one, or several for cap-threshold."""
+    whole = classes(table, recoding)
+    allowed = suppression.allowed(table.rows)
+    rule = suppression.rule
+    if recoding.boxes is not None:
+        yield _suppress_local(whole, suppression, allowed)
+    elif rule == "none":
+        yield replace(whole, rule=rule)
+    elif rule == "below-k":
+        yield suppress(whole, whole.sizes < (suppression.k or 1), suppression, feasible=True)
+    elif rule == "constraint":
+        failing = np.zeros(len(whole.rows), dtype=np.bool_)
+        for fails in suppression.fails:
+            failing |= fails(whole)
+        yield suppress(whole, failing, suppression, feasible=int(whole.rows[failing].sum()) <= allowed)
+    elif rule == "cap-max-k":
+        if table.rows <= allowed:  # everything may be suppressed: k is infinite, the release empty
+            yield suppress(whole, np.ones(len(whole.rows), dtype=np.bool_), suppression, feasible=True)
+        else:
+            k = thresholds(whole.sizes, whole.rows, allowed)[-1]
+            yield suppress(whole, whole.sizes < k, suppression, feasible=True)
+    else:
+        for k in thresholds(whole.sizes, whole.rows, allowed):
+            yield suppress(whole, whole.sizes < k, suppression, feasible=True)
+        if table.rows <= allowed:
+            yield suppress(whole, np.ones(len(whole.rows), dtype=np.bool_), suppression, feasible=True)
+
+
+def _suppress_local(whole: Partition, suppression: Suppression, allowed: int) -> Partition:
+    """The partition of boxes: what the recoding leaves out goes, and where classes are judged, those that fail."""
+    failing = whole.suppressed.copy()
+    for fails in suppression.fails if suppression.rule == "constraint" else ():
+        failing |= fails(whole) & whole.visible
+    if suppression.rule == "none" or not failing.any():
+        return replace(whole, rule=suppression.rule)
+    plain = replace(whole, suppressed=np.zeros_like(failing), visible=np.ones_like(failing))
+    within = suppression.rule == "below-k" or int(whole.rows[failing].sum()) <= allowed
+    return suppress(plain, failing, suppression, feasible=within)
+
+
+def partition(table: Table, recoding: Recoding, suppression: Suppression | None = None) -> Partition:
+    """The one partition of a recoding (for cap-threshold: the one with the largest k)."""
+    if suppression is None:
+        return classes(table, recoding)
+    *_, last = partitions(table, recoding, suppression)
+    return last
+
+
+def suppress(whole: Partition, failing: np.ndarray, suppression: Suppression, feasible: bool) -> Partition:
+    """The partition with the failing classes dropped, or masked where that is safe."""
+    dropped = replace(whole, suppressed=failing, visible=~failing, feasible=feasible, rule=suppression.rule)
+    if suppression.rows == "drop" or not failing.any():
+        return dropped
+    masked = _mask(whole, failing, feasible, suppression.rule)
+    # The masked rows are a class that everybody can see: it must be as large as the others
+    # (readings.md#masked-rows), and under the rule constraint it must pass the same limits.
+    size = int(masked.sizes[-1])
+    least = int(whole.sizes[~failing].min()) if (~failing).any() else size + 1
+    if suppression.rule == "below-k":
+        least = suppression.k or 1
+    passes = size >= least if suppression.rule != "constraint" else True
+    if suppression.rule == "constraint":
+        passes = not any(bool(fails(masked)[-1]) for fails in suppression.fails)
+    if passes:
+        return masked
+    return replace(
+        dropped,
+        note=f"{dropped.suppressed_rows:,} suppressed rows were dropped, not masked: "
+        f"as a class of {size} they would not meet the limits.",
+    )
+
+
+def _mask(whole: Partition, failing: np.ndarray, feasible: bool, rule: Rule) -> Partition:
+    kept = np.cumsum(~failing) - 1
+    last = int((~failing).sum())
+    members = np.where(failing, last, kept)[whole.members]
+    stars = np.full((1, whole.groups.shape[1]), -1, dtype=whole.groups.dtype)
+    groups = np.concatenate((whole.groups[~failing], stars))
+    merged = _count(whole.table, whole.recoding, members, groups)
+    suppressed = np.zeros(last + 1, dtype=np.bool_)
+    suppressed[last] = True
+    return replace(merged, suppressed=suppressed, visible=np.ones_like(suppressed), feasible=feasible, rule=rule)

@@ -1,0 +1,286 @@
+"""What to propose for a column: its role and its hierarchy, from its name, its kind and how often values repeat."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kpareto.tables.schema import DECIDE, Role
+from kpareto.tables.spelling import EXACT, without_point
+from kpareto.tables.vocabulary import LEANINGS, Topic, topic_of, words_of
+
+Kind = Literal["whole number", "number", "date", "other date", "yes/no", "text", "nested", "empty"]
+Rule = Mapping[str, object]  # an inline hierarchy, as a job file has it
+
+NEARLY_UNIQUE = 0.5  # share of rows with a value of their own from which a column points at persons
+RATHER_UNIQUE = 0.05  # from which an unknown column is left out of the release
+FEW = 50  # text values that a person can put in groups by hand
+LONG = 40  # characters from which text is free text
+MOSTLY = 0.5  # share of values that are numbers from which the others are no codes, but exceptions
+SKELETON = "List them with their groups in a file: kpareto hierarchy new COLUMN DATA writes its skeleton."
+PARTS = 16  # intervals on the first level, about
+LEFT_OUT = "; left out of the release"
+ASK = "Give it a role: plain only if nobody outside can know it and nobody is hurt by it."
+READ_FIRST = "Read its texts first: free text may hold names, telephone numbers and dates. "
+NAMED_PERSONS: tuple[Topic, ...] = ("name", "person id", "person")  # where they repeat, a person may have several rows
+CODED: tuple[Topic, ...] = ("marital", "race", "sex", "place", "country", "occupation")  # numbers there are codes
+MONTHS = ("month", "quarter", "year", "decade")
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What was counted in one column."""
+
+    name: str
+    kind: Kind
+    rows: int
+    missing: int  # rows without a value
+    distinct: int  # values
+    groups: int  # values, no value and marks for none among them
+    unique: int  # rows whose value no other row has
+    longest: int = 0  # characters
+    shortest: int = 0
+    coded: bool = False  # text without blanks, with digits in it
+    low: float | None = None  # of nearly all numbers (from the first to the last hundredth)
+    high: float | None = None
+    least: float | None = None  # of all numbers
+    common: tuple[str, ...] = ()  # the most frequent values
+    most: int = 0  # rows with the most frequent value
+    marks: tuple[str, ...] = ()  # texts that stand for no value
+    numeric: int = 0  # values that are numbers
+    units: tuple[int, ...] = ()  # different months, quarters, years and decades of a column of dates
+
+    @property
+    def unique_share(self) -> float:
+        """Of the rows that have a value."""
+        have = self.rows - self.missing
+        return self.unique / have if have else 0.0
+
+    @property
+    def distinct_share(self) -> float:
+        """Values per row that has one."""
+        have = self.rows - self.missing
+        return self.distinct / have if have else 0.0
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A role, a hierarchy for a quasi-identifier, and why."""
+
+    role: Role | Literal["decide"]
+    why: str
+    hierarchy: Rule | None = None
+    levels: int = 1
+    note: str = ""
+    person: bool = False  # tells persons apart, who may have several rows
+
+
+def propose(facts: ColumnFacts) -> Proposal:
+    """The role and hierarchy of one column, by itself."""
+    topic = topic_of(facts.name)
+    if facts.kind == "empty":
+        return Proposal("identifier", f"has no values{LEFT_OUT}")
+    if facts.kind == "nested":
+        return Proposal("identifier", f"holds lists or structures, which cannot be generalized{LEFT_OUT}")
+    if topic is not None:
+        named = _by_name(facts, topic)
+        if named is not None:
+            return named
+    if facts.distinct == 1:
+        return Proposal("plain", "the same in every row that has a value")
+    return _by_numbers(facts)
+
+
+def why_direct(facts: ColumnFacts) -> str | None:
+    """Why a column looks like a direct identifier; None where it does not.
+
+    As ``propose`` has it; but where the name says nothing, only free text, and what is different in every one of many
+    rows: a weight or an amount may hardly repeat and point at nobody.
+    """
+    proposal, topic = propose(facts), topic_of(facts.name)
+    if proposal.role != "identifier" or facts.kind in ("empty", "nested"):
+        return None
+    remarks = topic == "free text" and facts.kind == "text"
+    named = remarks or (topic is not None and _by_name(facts, topic) is not None)
+    key = facts.kind in ("text", "whole number") and FEW < facts.unique == facts.rows - facts.missing
+    return proposal.why.removesuffix(LEFT_OUT) if named or key or _is_free_text(facts) else None
+
+
+def _by_name(facts: ColumnFacts, topic: Topic) -> Proposal | None:
+    leaning = LEANINGS[topic]
+    few = facts.distinct <= FEW and facts.rows >= 4 * facts.distinct
+    if leaning == "identifier" and not (topic == "contact" and few):
+        repeated = topic == "person id" and not few and facts.distinct < facts.rows - facts.missing
+        return Proposal("identifier", f"named like a {_word_reason(topic)}", person=repeated)
+    if topic == "name":
+        return Proposal("identifier", "named like a name")
+    if leaning == "weak identifier" and topic == "person" and not few and facts.distinct < facts.rows - facts.missing:
+        why = f"named like a {_word_reason(topic)}, and its values repeat"
+        return Proposal("identifier", why, person=True)
+    if leaning == "weak identifier" and facts.distinct_share >= NEARLY_UNIQUE and facts.rows > 1:
+        have = facts.rows - facts.missing
+        repeats = f"{facts.distinct:,} values in {have:,} rows" if facts.distinct < have else "no two rows alike"
+        like = "free text" if topic == "free text" else f"a {_word_reason(topic)}"
+        return Proposal("identifier", f"named like {like}, with {repeats}")
+    if leaning == "quasi-identifier":
+        # "taken to hospital" holds no place, though its name has one in it
+        asks = topic == "place" and facts.kind == "yes/no"
+        return quasi(facts, "tells yes or no about a place" if asks else f"named like {_word_reason(topic)}", topic)
+    if leaning == "sensitive":
+        if _is_free_text(facts):
+            return Proposal("identifier", f"free text, which may name anybody{LEFT_OUT}")
+        return Proposal("sensitive", f"named like {_word_reason(topic)}")
+    return None
+
+
+def _word_reason(topic: Topic) -> str:
+    words: Mapping[Topic, str] = {
+        "contact": "contact or account",
+        "person": "number of a person",
+        "sex": "sex or gender",
+        "health": "health data",
+    }
+    return words.get(topic, topic)
+
+
+def _is_free_text(facts: ColumnFacts) -> bool:
+    return facts.kind == "text" and facts.longest >= LONG and facts.distinct_share >= NEARLY_UNIQUE
+
+
+def _may_be_free_text(facts: ColumnFacts) -> bool:
+    """Text that repeats may still be written by hand."""
+    return facts.kind == "text" and (facts.longest >= LONG or topic_of(facts.name) == "free text")
+
+
+def _by_numbers(facts: ColumnFacts) -> Proposal:
+    """A column whose name says nothing."""
+    if _is_free_text(facts):
+        return Proposal("identifier", f"free text, which may name anybody{LEFT_OUT}")
+    if facts.kind in ("date", "other date"):
+        return quasi(facts, "holds dates", "date")
+    warning = READ_FIRST if _may_be_free_text(facts) else ""
+    if facts.unique_share >= RATHER_UNIQUE and facts.rows > 1:
+        make = "Make it a quasi-identifier with a hierarchy if it is needed, or plain if nobody outside can know it."
+        why = f"{facts.unique_share:.0%} of the rows have a value of their own{LEFT_OUT}"
+        return Proposal("identifier", why, note=warning + make)
+    if facts.unique and facts.kind == "text":
+        return quasi(facts, f"{facts.unique:,} values occur once", None)
+    rows = f"{facts.unique:,} rows have" if facts.unique > 1 else "1 row has"
+    note = f"{rows} a value of {'their' if facts.unique > 1 else 'its'} own. " if facts.unique else ""
+    why = "named like free text" if topic_of(facts.name) == "free text" else "its name says nothing"
+    return Proposal(DECIDE, f"{why}; left out of the release until you decide", note=note + warning + ASK)
+
+
+def quasi(facts: ColumnFacts, why: str, topic: Topic | None) -> Proposal:
+    """A quasi-identifier with a hierarchy that suits its values."""
+    rule, levels, note = hierarchy_for(facts, topic)
+    return Proposal("quasi-identifier", why, rule, levels, note)
+
+
+def hierarchy_for(facts: ColumnFacts, topic: Topic | None = None) -> tuple[Rule, int, str]:
+    """An inline hierarchy, how many levels it has, and a remark."""
+    flat: Rule = {"flat": True}
+    if topic == "zip" and facts.kind in ("text", "whole number") and facts.longest >= 2:
+        keep = list(range(max(facts.longest - 2, 1), 0, -1))[:3]
+        short = "" if facts.shortest == facts.longest else "Codes have different lengths: check for lost zeros."
+        return {"prefix": keep}, len(keep) + 2, short
+    if facts.kind == "whole number" and (topic in CODED or "code" in words_of(facts.name)):
+        return flat, 2, "" if facts.distinct <= 3 else f"Its numbers look like codes, which have no order. {SKELETON}"
+    if facts.kind in ("whole number", "number"):
+        if max(abs(facts.high or 0), abs(facts.least or 0)) >= EXACT:  # no number, but a code that looks like one
+            return flat, 2, "Its numbers are too large to tell neighbours apart: give prefixes, or a file with groups."
+        return _intervals(facts)
+    if facts.kind == "date":
+        return _calendar(facts)
+    if facts.kind == "other date":
+        note = "Write dates as year-month-day to have months and quarters; as they are, only the year is kept."
+        return {"prefix": [4], "stars": "left"}, 3, note
+    if facts.kind == "text" and MOSTLY * facts.distinct < facts.numeric < facts.distinct:
+        others = facts.distinct - facts.numeric
+        are = "is" if others == 1 else "are"
+        note = f"{others:,} of its {facts.distinct:,} values {are} no number, such as a top code. {SKELETON}"
+        return flat, 2, note
+    if facts.distinct <= FEW:
+        return flat, 2, "" if facts.distinct <= 3 else "List the values with their groups in a file for finer steps."
+    if facts.coded:
+        keep = [count for count in (3, 2, 1) if count < facts.longest]
+        return {"prefix": keep}, len(keep) + 2, "Codes that begin alike fall together: check that they belong together."
+    note = f"{facts.distinct:,} values: write a file that lists them with their groups, or all or nothing is shown."
+    return flat, 2, note
+
+
+def _calendar(facts: ColumnFacts) -> tuple[Rule, int, str]:
+    """The units of the calendar that merge something: not the quarter of one quarter, nor a year beside its decade."""
+    units, below = [], facts.distinct
+    for unit, count in zip(MONTHS, facts.units or (facts.distinct,) * len(MONTHS), strict=True):
+        if 1 < count < below or not facts.units:
+            units.append(unit)
+            below = count
+    return ({"dates": units}, len(units) + 2, "") if units else ({"flat": True}, 2, "")
+
+
+def _intervals(facts: ColumnFacts) -> tuple[Rule, int, str]:
+    low, high, least = facts.low, facts.high, facts.least
+    if low is None or high is None or least is None or not math.isfinite(high - low) or facts.distinct <= 3:
+        return {"flat": True}, 2, ""
+    width = round_width((high - low) / PARTS)
+    if facts.kind == "whole number":
+        width = max(width, 2.0)
+    widths = [width * step for step in (1, 2, 4) if width * step < max(high - low, 2 * width)]
+    start = math.floor(least / widths[-1]) * widths[-1]
+    return {"intervals": [_plain(each) for each in widths], "from": _plain(start)}, len(widths) + 2, ""
+
+
+def round_width(width: float) -> float:
+    """The next round number: 1, 2 or 5 times a power of ten."""
+    if width <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(width))
+    for step in (1, 2, 5, 10):
+        if step * power >= width * (1 - 1e-9):
+            return float(f"{step * power:.12g}")
+    return 10 * power
+
+
+def _plain(number: float) -> float:
+    return without_point(float(f"{number:.12g}"))
+
+
+def settle(facts: Sequence[ColumnFacts], proposals: Sequence[Proposal]) -> list[Proposal]:
+    """The proposals of all columns together: some quasi-identifier, one person column, columns with enough values."""
+    new_proposals = list(proposals)
+    for place, (each, proposal) in enumerate(zip(facts, new_proposals, strict=True)):
+        if proposal.role in ("quasi-identifier", "sensitive") and each.missing > NEARLY_UNIQUE * each.rows:
+            why = f"{proposal.why}, but {each.missing / each.rows:.0%} of the rows have no value{LEFT_OUT}"
+            new_proposals[place] = Proposal("identifier", why, note="Rows without a value would be dropped otherwise.")
+    persons = [place for place, proposal in enumerate(new_proposals) if proposal.person]
+    for place in persons[1:]:
+        new_proposals[place] = replace(new_proposals[place], person=False)
+    if not persons:
+        new_proposals = _ask_for_persons(facts, new_proposals)
+    if any(proposal.role == "quasi-identifier" for proposal in new_proposals):
+        return new_proposals
+    usable = [place for place, each in enumerate(facts) if each.kind not in ("empty", "nested")]
+    plain = [place for place in usable if new_proposals[place].role in ("plain", DECIDE)] or usable
+    plain.sort(key=lambda place: -facts[place].distinct)
+    for place in plain[:3]:
+        new_proposals[place] = quasi(
+            facts[place], "no column looks like a quasi-identifier; taken for want of a better one", None
+        )
+    return new_proposals
+
+
+def _ask_for_persons(facts: Sequence[ColumnFacts], proposals: Sequence[Proposal]) -> list[Proposal]:
+    """A note where people are named more than once, and nothing tells them apart: k would count their rows."""
+    new_proposals = list(proposals)
+    for place, each in enumerate(facts):
+        have = each.rows - each.missing
+        if topic_of(each.name) in NAMED_PERSONS and proposals[place].role == "identifier" and 1 < each.distinct < have:
+            note = (
+                f"It repeats: {each.distinct:,} values in {have:,} rows. If a person has several rows, say which "
+                'column tells persons apart: person = "…" under [data], or Schema(person="…") in Python.'
+            )
+            new_proposals[place] = replace(proposals[place], note=f"{proposals[place].note} {note}".strip())
+    return new_proposals

@@ -1,0 +1,113 @@
+"""Recoding: one cut per quasi-identifier. A lattice node is a recoding by whole levels; a local one has boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kpareto.errors import BadInput, shorten
+from kpareto.tables.boxes import LabelBoxes
+from kpareto.tables.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recoding:
+    """One cut per column; ``levels`` is given when every cut is a whole level, ``boxes`` when labels differ by class.
+
+    The groups of a column are the runs of its cut; where there are boxes, they are the labels that classes show, which
+    may overlap, and the cut is only the finest one that holds each of them whole. So ask for ``runs``, not for the cut.
+    """
+
+    hierarchies: tuple[Hierarchy, ...]
+    cuts: tuple[np.ndarray, ...]  # per column (leaves,) int32, group of each leaf, rising in leaf order
+    levels: tuple[int, ...] | None = None
+    boxes: LabelBoxes | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.cuts) != len(self.hierarchies):
+            raise BadInput(
+                f"A recoding needs one cut per column: {len(self.hierarchies)} columns, {len(self.cuts)} cuts."
+            )
+        for hierarchy, cut in zip(self.hierarchies, self.cuts, strict=True):
+            step = np.diff(cut)
+            if cut.shape != (len(hierarchy.leaves),) or cut[0] != 0 or ((step != 0) & (step != 1)).any():
+                raise BadInput(
+                    f"The cut of {hierarchy.name!r} must give each of its {len(hierarchy.leaves)} leaves a group "
+                    "0, 1, 2, … that rises by at most one from leaf to leaf."
+                )
+
+    def __repr__(self) -> str:
+        """How many groups each column has, none of them by name: a notebook prints this."""
+        columns = ", ".join(f"{h.name} {len(self.runs(c)[0]):,}" for c, h in enumerate(self.hierarchies))
+        return f"Recoding(groups: {columns})"
+
+    def runs(self, column: int) -> tuple[np.ndarray, np.ndarray]:
+        """The first and last leaf of each group of a column: (groups,) int64 each."""
+        return run_ends(self.cuts[column]) if self.boxes is None else self.boxes.runs[column]
+
+    @cached_property
+    def labels(self) -> tuple[tuple[str, ...], ...]:
+        """The label of each group, per column."""
+        if self.levels is not None:
+            return tuple(h.labels[level] for h, level in zip(self.hierarchies, self.levels, strict=True))
+        return tuple(
+            tuple(h.group_label(first, last) for first, last in self._pairs(column))
+            for column, h in enumerate(self.hierarchies)
+        )
+
+    def _pairs(self, column: int) -> Iterator[tuple[int, int]]:
+        first, last = self.runs(column)
+        return zip(first.tolist(), last.tolist(), strict=True)
+
+    def describe(self) -> dict[str, int | list[list[str]]]:
+        """Per column the level, or the first and last leaf of each group, as in a front's JSON.
+
+        Levels are those of the declared hierarchy, also where the rows came in coarser.
+        """
+        if self.levels is not None:
+            return {h.name: h.first + level for h, level in zip(self.hierarchies, self.levels, strict=True)}
+        return {
+            h.name: [[h.leaves[first], h.leaves[last]] for first, last in self._pairs(column)]
+            for column, h in enumerate(self.hierarchies)
+        }
+
+
+def run_ends(cut: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first and last leaf of each group of a cut: (groups,) int64 each."""
+    borders = np.flatnonzero(np.diff(cut))
+    return np.concatenate(([0], borders + 1)), np.concatenate((borders, [len(cut) - 1]))
+
+
+def local(boxes: LabelBoxes) -> Recoding:
+    """The recoding that shows every class by its own labels."""
+    hierarchies = boxes.items.hierarchies
+    return Recoding(hierarchies, tuple(boxes.common_cut(c) for c in range(len(hierarchies))), None, boxes)
+
+
+def node(hierarchies: Sequence[Hierarchy], levels: Sequence[int] | Mapping[str, int]) -> Recoding:
+    """The recoding that shows every column at the given level."""
+    if isinstance(levels, Mapping):
+        unknown = [name for name in levels if name not in {h.name for h in hierarchies}]
+        if unknown:
+            raise BadInput(f"No column {unknown[0]!r} to recode. There are: {shorten([h.name for h in hierarchies])}.")
+        levels = [levels.get(h.name, 0) for h in hierarchies]
+    if len(levels) != len(hierarchies):
+        raise BadInput(f"A node needs one level per column: {len(hierarchies)} columns, {len(levels)} levels.")
+    for hierarchy, level in zip(hierarchies, levels, strict=True):
+        if not 0 <= level <= hierarchy.height:
+            raise BadInput(f"Column {hierarchy.name!r} has no level {level}. Its levels are 0 to {hierarchy.height}.")
+    whole = tuple(int(level) for level in levels)
+    return Recoding(tuple(hierarchies), tuple(h.groups[v] for h, v in zip(hierarchies, whole, strict=True)), whole)
+
+
+def top(hierarchies: Sequence[Hierarchy]) -> Recoding:
+    """Everything generalized to one group."""
+    return node(hierarchies, [h.height for h in hierarchies])
+
+
+def bottom(hierarchies: Sequence[Hierarchy]) -> Recoding:
+    """Nothing generalized."""
+    return node(hierarchies, [0 for _ in hierarchies])

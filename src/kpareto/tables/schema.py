@@ -1,0 +1,121 @@
+"""Which column is what: identifier, quasi-identifier, sensitive, target or plain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kpareto.errors import BadSchema, did_you_mean, shorten
+
+Role = Literal["identifier", "quasi-identifier", "sensitive", "target", "plain"]
+ROLES: tuple[Role, ...] = ("identifier", "quasi-identifier", "sensitive", "target", "plain")
+# What a job may say of a column instead of a role: that a person has to give it one. Until then it is left out.
+DECIDE: Literal["decide"] = "decide"
+
+
+def as_names(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Names of columns: one text, or several."""
+    if isinstance(names, str):
+        return (names,)
+    if not isinstance(names, Iterable) or isinstance(names, Mapping | bytes):
+        raise BadSchema(f"{names!r:.60} are no names of columns. Give a list of texts, or one text.")
+    listed = tuple(names)
+    wrong = [name for name in listed if not isinstance(name, str)]
+    if wrong:
+        raise BadSchema(f"{wrong[0]!r:.60} is no name of a column. Give a list of texts, or one text.")
+    return listed
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The role of each column; a column that is named nowhere is plain, and was not declared to be.
+
+    ``plain`` columns are meant to leave as they are: of the others, one that looks like a direct identifier stops a
+    release. A sensitive column may also be the target (warning W12, IY-16); every other pair of roles is an error.
+    ``person`` names the column that tells persons apart: classes then count persons, not rows.
+    """
+
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...] = ()
+    target: tuple[str, ...] = ()
+    identifier: tuple[str, ...] = ()
+    person: str | None = None
+    weights: Mapping[str, float] = field(default_factory=dict)  # quasi-identifier -> weight in the loss
+    plain: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("quasi", "sensitive", "target", "identifier", "plain"):
+            object.__setattr__(self, name, as_names(getattr(self, name)))
+        if not self.quasi:
+            raise BadSchema(
+                "No column is a quasi-identifier. Name at least one column that others may know about a person."
+            )
+        seen: dict[str, str] = {}
+        for role, names in self.roles().items():
+            for name in names:
+                other = seen.get(name)
+                if other == role:
+                    raise BadSchema(f"Column {name!r} is named twice as {role}. Name it once.")
+                if other is not None and {other, role} != {"sensitive", "target"}:
+                    raise BadSchema(f"Column {name!r} is both {other} and {role}. Give it one role.")
+                seen[name] = role
+        if self.person in self.quasi or self.person in self.sensitive or self.person in self.target:
+            raise BadSchema(
+                f"Column {self.person!r} tells persons apart and also has the role {seen[str(self.person)]}. "
+                "A person id must not be released: give the column no other role than identifier."
+            )
+        for name, weight in self.weights.items():
+            if name not in self.quasi:
+                raise BadSchema(
+                    f"A weight is given for {name!r}, which is not a quasi-identifier. "
+                    f"{did_you_mean(name, self.quasi)}The quasi-identifiers are: {shorten(self.quasi)}."
+                )
+            if not 0 <= weight < float("inf"):
+                raise BadSchema(f"The weight of {name!r} is {weight!r}. Give a number of at least 0.")
+        if self.weights and not any(self.weight(name) > 0 for name in self.quasi):
+            raise BadSchema("Every weight is 0. Give at least one quasi-identifier a weight above 0.")
+
+    def roles(self) -> dict[Role, tuple[str, ...]]:
+        """The named columns by role (columns that are named nowhere are plain too)."""
+        return {
+            "identifier": self.identifier,
+            "quasi-identifier": self.quasi,
+            "sensitive": self.sensitive,
+            "target": self.target,
+            "plain": self.plain,
+        }
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Every column that is read or left out, in the order of roles; the one that tells persons apart comes last."""
+        person = () if self.person is None else (self.person,)
+        return tuple(dict.fromkeys((*self.quasi, *self.sensitive, *self.target, *self.identifier, *person)))
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The columns that classes and measures are made of: all but the identifiers."""
+        return tuple(name for name in self.named if name not in self.identifier or name == self.person)
+
+    def role(self, name: str) -> Role:
+        """The role of one column; a person column is an identifier, sensitive wins over target."""
+        if name == self.person:
+            return "identifier"
+        for role in ("quasi-identifier", "sensitive", "target", "identifier"):
+            if name in self.roles()[role]:
+                return role
+        return "plain"
+
+    def weight(self, name: str) -> float:
+        """The weight of a quasi-identifier in the loss, 1 unless given."""
+        return float(self.weights.get(name, 1.0))
+
+    def check(self, columns: Iterable[str]) -> None:
+        """Raise unless every named column is among ``columns``."""
+        have = list(columns)
+        twice = sorted({name for name in have if have.count(name) > 1})
+        if twice:
+            raise BadSchema(f"The table has two columns named {twice[0]!r}. Rename one of them.")
+        for name in self.named:
+            if name not in have:
+                raise BadSchema(f"No column {name!r} in the table. {did_you_mean(name, have)}It has: {shorten(have)}.")

@@ -1,0 +1,39 @@
+"""How numbers are written: whole ones without a point, and each with a noun and a verb that fit it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+EXACT = 2**53  # from here on a float does not hold every whole number, and other programs (JSON in a browser) round
+
+
+def without_point(number: float, below: float = math.inf) -> float:
+    """A whole number as an int, which is written without a point, if it is smaller in size; any other as a float."""
+    return int(number) if float(number).is_integer() and abs(number) < below else float(number)
+
+
+def number_text(number: float) -> str:
+    """The shortest text that is read back as the same number, a whole one without a point."""
+    return repr(without_point(number))
+
+
+def spell_infinite(data: object) -> object:
+    """Plain data with infinite numbers as the texts inf and -inf, which JSON has no numbers for; others as they are."""
+    if isinstance(data, float) and math.isinf(data):
+        return "inf" if data > 0 else "-inf"
+    if isinstance(data, Mapping):
+        return {key: spell_infinite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [spell_infinite(item) for item in data]
+    return data
+
+
+def several(amount: int, one: str, many: str = "") -> str:
+    """A number with its noun."""
+    return f"{amount:,} {one if amount == 1 else many or one + 's'}"
+
+
+def are(amount: int) -> str:
+    """The verb of a number of things."""
+    return "is" if amount == 1 else "are"

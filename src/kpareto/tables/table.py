@@ -1,0 +1,432 @@
+"""Table: the distinct rows as integer codes, with how many rows each stands for.
+
+Everything between reading and releasing works on this small table. The codes of a column are leaves of its hierarchy;
+a table that has just been read has flat hierarchies, and ``bind`` gives it better ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from kpareto.errors import BadHierarchy, BadInput, BadTable, did_you_mean, shorten
+from kpareto.tables.hierarchy import Hierarchy, tell_lost
+from kpareto.tables.schema import Schema
+
+Domain = Literal["observed", "declared"]
+Estimator = Literal["auto", "pitman", "zayatz", "snb"]
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How often each value of one more column (sensitive, target, person) occurs in each distinct row.
+
+    Entries ``start[i] … start[i + 1]`` belong to distinct row i, with rising value codes.
+    """
+
+    name: str
+    values: tuple[str, ...]  # dictionary; numbers in rising order, else text in rising order
+    start: np.ndarray  # (distinct + 1,) int64
+    code: np.ndarray  # (entries,) int32, into values
+    count: np.ndarray  # (entries,) int64, rows, none zero
+    numbers: np.ndarray | None = None  # (values,) float64 where every value is a number
+
+    @cached_property
+    def row(self) -> np.ndarray:
+        """The distinct row of each entry: (entries,) int64."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
+    @cached_property
+    def totals(self) -> np.ndarray:
+        """Rows with each value in the whole table: (values,) int64."""
+        return np.bincount(self.code, weights=self.count, minlength=len(self.values)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows that were drawn without replacement, by seed (IY-14)."""
+
+    rows: int
+    of: int  # rows that could have been drawn
+    seed: int
+
+    def words(self) -> str:
+        """For a sentence: ``a sample of 200,000 of 10,000,000 rows``."""
+        return f"a sample of {self.rows:,} of {self.of:,} rows"
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """What is known about the population: a table of it, or the share of it that was sampled (1 for a census).
+
+    A table of the population that stands in a Table has that one's hierarchies; each of its codes is a leaf of them.
+    """
+
+    fraction: float | None = None
+    table: Table | None = None
+    estimator: Estimator = "auto"  # by which model uniques are estimated where only the fraction is known
+    # Its table as it was read, before it was seen through hierarchies: what a release is checked against.
+    raw: Table | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.fraction is not None and not 0 < self.fraction <= 1:
+            raise BadInput(
+                f"The sampling fraction is {self.fraction!r}. Give the share of the population that is in the table, "
+                "above 0 and at most 1, such as 0.1."
+            )
+        if self.fraction is not None and self.table is not None:
+            raise BadInput("A population table and a sampling fraction are given. Give the one you trust more.")
+
+    @property
+    def known(self) -> bool:
+        """Whether anything is known at all."""
+        return self.fraction is not None or self.table is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """The distinct rows of a table, then those of its population that the table lacks."""
+
+    codes: np.ndarray  # (rows, quasi) int32, leaves, each combination once
+    weights: np.ndarray  # (rows,) int64, rows of the table, 0 for those it lacks
+    people: Counts  # how often each is in the population: a column with one value
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """Distinct rows over the quasi-identifiers, weighted."""
+
+    schema: Schema
+    hierarchies: tuple[Hierarchy, ...]  # one per quasi-identifier
+    codes: np.ndarray  # (distinct, quasi) int32, leaves; rows distinct and in lexicographic order
+    weights: np.ndarray  # (distinct,) int64, rows, none zero
+    sensitive: tuple[Counts, ...] = ()
+    targets: tuple[Counts, ...] = ()
+    persons: Counts | None = None
+    dropped: int = 0  # rows left out for a missing value
+    missing: str = "error"  # the policy that was used
+    domain: Domain = "observed"  # which leaves the loss denominators count (readings.md#domains)
+    # Column -> its values as the program that holds the rows has them (texts.Spelled): the way out joins by these.
+    spelled: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    # SHA-256 of what was rolled up, where asking a database for it again would cost a scan.
+    digest: str | None = field(default=None, compare=False)
+    # Per quasi-identifier, rows with each leaf: (leaves,) int64, where the codes name one leaf of each group only.
+    leaf_counts: tuple[np.ndarray, ...] | None = None
+    sample: Sample | None = None  # where not all rows of the source came in
+    remarks: tuple[str, ...] = field(default=(), compare=False)  # what a person should know of how the rows came in
+    population: Population | None = None  # whom the rows were drawn from, where that is known
+    # How the rows were read: all columns of their source, the form of its file, the texts that stand for no value.
+    columns: tuple[str, ...] = field(default=(), compare=False)
+    form: Any = field(default=None, compare=False)
+    missing_values: tuple[object, ...] | None = field(default=None, compare=False)
+    # Quasi-identifiers that nobody has said anything about: they are shown or hidden as a whole so far.
+    bare: tuple[str, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        if len(self.hierarchies) != len(self.schema.quasi) or self.codes.shape[1:] != (len(self.schema.quasi),):
+            raise BadTable("A table needs one hierarchy and one column of codes per quasi-identifier.")
+        if self.weights.shape[0] == 0:
+            raise BadTable("The table has no rows. Give at least one row with all quasi-identifiers present.")
+
+    def __repr__(self) -> str:
+        """Never the values themselves: a notebook prints this."""
+        return f"Table({self.rows:,} rows, {self.distinct:,} distinct, by {', '.join(self.schema.quasi)})"
+
+    @cached_property
+    def rows(self) -> int:
+        """Rows the table stands for."""
+        return int(self.weights.sum())
+
+    @property
+    def distinct(self) -> int:
+        """Distinct combinations of the quasi-identifiers."""
+        return int(self.codes.shape[0])
+
+    @cached_property
+    def observed(self) -> tuple[np.ndarray, ...]:
+        """Per quasi-identifier, which leaves occur: (leaves,) bool each."""
+        if self.leaf_counts is not None:
+            return tuple(rows > 0 for rows in self.leaf_counts)
+        masks = []
+        for column, hierarchy in enumerate(self.hierarchies):
+            mask = np.zeros(len(hierarchy.leaves), dtype=np.bool_)
+            mask[self.codes[:, column]] = True
+            masks.append(mask)
+        return tuple(masks)
+
+    @cached_property
+    def leaf_rows(self) -> tuple[np.ndarray, ...]:
+        """Per quasi-identifier, rows with each leaf: (leaves,) int64 each."""
+        if self.leaf_counts is not None:
+            return self.leaf_counts
+        return tuple(
+            np.bincount(self.codes[:, c], weights=self.weights, minlength=len(h.leaves)).astype(np.int64)
+            for c, h in enumerate(self.hierarchies)
+        )
+
+    @cached_property
+    def joined(self) -> Joined:
+        """The rows of the table and of its population beside the same codes; a table without one is a sentence."""
+        population = None if self.population is None else self.population.table
+        if population is None:
+            raise BadTable(
+                "This measure needs a table of the population, and none is given. Give one: source under [population] "
+                "in a job, or population= in Python."
+            )
+        codes = np.concatenate((self.codes, population.codes))
+        order, start = distinct_rows(codes)
+        people = np.add.reduceat(np.append(np.zeros(self.distinct, dtype=np.int64), population.weights)[order], start)
+        own = order[start]  # the table's own row comes first where both have it, for the order is stable
+        unseen = own >= self.distinct
+        places = np.append(own[~unseen], self.distinct + np.arange(int(unseen.sum())))
+        counts = np.empty(len(start), dtype=np.int64)
+        counts[places] = np.append(people[~unseen], people[unseen])
+        rows = len(start)
+        return Joined(
+            np.concatenate((self.codes, codes[own[unseen]])),
+            np.append(self.weights, np.zeros(rows - self.distinct, dtype=np.int64)),
+            Counts("population", ("people",), np.arange(rows + 1), np.zeros(rows, dtype=np.int32), counts),
+        )
+
+    def column(self, name: str) -> int:
+        """The position of a quasi-identifier."""
+        if name not in self.schema.quasi:
+            raise BadTable(
+                f"No quasi-identifier {name!r}. {did_you_mean(name, self.schema.quasi)}"
+                f"There are: {shorten(self.schema.quasi)}."
+            )
+        return self.schema.quasi.index(name)
+
+    def counts(self, name: str | None, role: Literal["sensitive", "target"]) -> Counts:
+        """The counts of a sensitive or target column; the only or first one when no name is given."""
+        have = self.sensitive if role == "sensitive" else self.targets
+        if not have:
+            raise BadTable(f"This measure needs a {role} column, and the table has none. Give one column that role.")
+        if name is None:
+            return have[0]
+        for counts in have:
+            if counts.name == name:
+                return counts
+        names = [counts.name for counts in have]
+        raise BadTable(f"No {role} column {name!r}. {did_you_mean(name, names)}There are: {shorten(names)}.")
+
+    def bind(self, hierarchies: Mapping[str, Hierarchy] | Sequence[Hierarchy], domain: Domain | None = None) -> Table:
+        """The rows seen through these hierarchies, one per quasi-identifier.
+
+        A value the hierarchy does not know is an error that names it and how many rows have it.
+        """
+        by_name = hierarchies_by_name(hierarchies, self.schema)
+        late = [h.name for h in self.hierarchies if h.name in by_name and h.coarse is not None]
+        if late or self.leaf_counts is not None:
+            raise BadHierarchy(
+                f"The rows came in coarser than their values ({shorten(late or self.schema.quasi)}), so other "
+                "hierarchies cannot be given any more. Give them to read."
+            )
+        chosen = tuple(
+            by_name[name].renamed(name) if name in by_name else self.hierarchies[column]
+            for column, name in enumerate(self.schema.quasi)
+        )
+        codes = np.empty_like(self.codes)
+        for column, hierarchy in enumerate(chosen):
+            leaf = hierarchy.locate(self.hierarchies[column].leaves)
+            codes[:, column] = leaf[self.codes[:, column]]
+            check_places(hierarchy, self.hierarchies[column].leaves, self.leaf_rows[column], leaf)
+        return self._roll_up(codes, chosen, self.domain if domain is None else domain)
+
+    def _roll_up(self, codes: np.ndarray, hierarchies: tuple[Hierarchy, ...], domain: Domain) -> Table:
+        order, start = distinct_rows(codes)
+        old = self.hierarchies
+        group = np.empty(len(codes), dtype=np.int64)
+        group[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
+        rolled = replace(
+            self,
+            hierarchies=hierarchies,
+            codes=codes[order[start]],
+            weights=np.bincount(group, weights=self.weights, minlength=len(start)).astype(np.int64),
+            sensitive=tuple(merge_counts(counts, group, len(start)) for counts in self.sensitive),
+            targets=tuple(merge_counts(counts, group, len(start)) for counts in self.targets),
+            persons=None if self.persons is None else merge_counts(self.persons, group, len(start)),
+            domain=domain,
+            population=None,
+            bare=tuple(n for n, h in zip(self.schema.quasi, hierarchies, strict=True) if n in self.bare and h in old),
+        )
+        return rolled if self.population is None else rolled.drawn_from(self.population)
+
+    def drawn_from(self, population: Population) -> Table:
+        """The table with what is known of its population, whose rows are seen through the table's hierarchies."""
+        if population.table is None:
+            return replace(self, population=population)
+        _check_pair(self, population.table)
+        names, theirs = population.table.schema.quasi, population.table
+        codes = np.empty((theirs.distinct, len(self.hierarchies)), dtype=np.int32)
+        for column, hierarchy in enumerate(self.hierarchies):
+            there = names.index(hierarchy.name)
+            leaf = hierarchy.locate(theirs.hierarchies[there].leaves)
+            _check_covered(hierarchy, theirs.hierarchies[there].leaves, theirs.leaf_rows[there], leaf)
+            codes[:, column] = leaf[theirs.codes[:, there]]
+        groups, counts = merge_classes(codes, theirs.weights[:, None])
+        seen = Table(Schema(self.schema.quasi), self.hierarchies, groups, counts[:, 0])
+        paired = replace(self, population=replace(population, table=seen, raw=population.raw or theirs))
+        _check_contained(paired)
+        return paired
+
+
+def _check_pair(table: Table, population: Table) -> None:
+    """Raise where rows of the two cannot be told to be the same ones."""
+    for name, side in (("table", table), ("population", population)):
+        if side.persons is not None:
+            raise BadTable(
+                f"Persons are told apart in the {name}, and a population is counted in rows. Leave them out."
+            )
+        if side.sample is not None or side.leaf_counts is not None or any(h.coarse for h in side.hierarchies):
+            raise BadTable(
+                f"Only a part of the {name} came in, or it came in coarser than its values, and a population is "
+                "matched value by value. Give more memory, so that all rows come in as they are."
+            )
+    names = population.schema.quasi
+    for hierarchy in table.hierarchies:
+        if hierarchy.name not in names:
+            raise BadTable(
+                f"The population has no quasi-identifier {hierarchy.name!r}. {did_you_mean(hierarchy.name, names)}"
+                f"It has: {shorten(names)}."
+            )
+
+
+def _check_contained(table: Table) -> None:
+    """Raise where the population has fewer rows of some kind than the table."""
+    joined = table.joined
+    lacking = joined.weights - joined.people.count
+    worst = int(np.argmax(lacking))
+    if lacking[worst] > 0:
+        leaves = zip(table.hierarchies, joined.codes[worst].tolist(), strict=True)
+        shown = ", ".join(hierarchy.leaves[leaf] for hierarchy, leaf in leaves)
+        raise BadTable(
+            f"The population has {int(joined.people.count[worst]):,} rows of ({shown}) and the table has "
+            f"{int(joined.weights[worst]):,}. Give a population that contains the table."
+        )
+
+
+def _check_covered(hierarchy: Hierarchy, values: Sequence[str], rows: np.ndarray, leaf: np.ndarray) -> None:
+    """Raise where values of the population have no leaf."""
+    lost = sorted((place for place in np.flatnonzero(leaf < 0).tolist() if rows[place]), key=lambda p: -int(rows[p]))
+    if lost:
+        named = [f"{values[place]!r} ({int(rows[place]):,} rows)" for place in lost]
+        raise BadHierarchy(
+            f"The hierarchy of {hierarchy.name!r} has no place for {len(lost):,} value{'s' if len(lost) > 1 else ''} "
+            f"of the population: {shorten(named, 5)}. Add them to the hierarchy, although the table lacks them."
+        )
+
+
+def hierarchies_by_name(hierarchies: Mapping[str, Any] | Sequence[Hierarchy], schema: Schema) -> Mapping[str, Any]:
+    """Column -> what is given as its hierarchy; a column that is no quasi-identifier is an error."""
+    by_name = hierarchies if isinstance(hierarchies, Mapping) else {h.name: h for h in hierarchies}
+    for name in by_name:
+        if name not in schema.quasi:
+            raise BadHierarchy(
+                f"A hierarchy is given for {name!r}, which is not a quasi-identifier. "
+                f"{did_you_mean(name, schema.quasi)}The quasi-identifiers are: {shorten(schema.quasi)}."
+            )
+    return by_name
+
+
+def check_places(hierarchy: Hierarchy, values: Sequence[str], rows: np.ndarray, leaf: np.ndarray) -> None:
+    """Raise where values of a column, each in so many rows, have no leaf (-1) in its hierarchy."""
+    lost = [i for i in np.flatnonzero(leaf < 0).tolist() if rows[i]]
+    if not lost:
+        return
+    lost.sort(key=lambda i: -int(rows[i]))
+    named = [f"{values[i]!r} ({int(rows[i]):,} rows)" for i in lost]
+    raise BadHierarchy(tell_lost(hierarchy.name, [values[i] for i in lost], named))
+
+
+def table_digest(table: Table) -> str:
+    """SHA-256 of a table in memory: its leaves, its rows, and the counts of its further columns."""
+    digest = hashlib.sha256(b"kpareto rows 1")
+    for hierarchy in table.hierarchies:
+        digest.update(repr((hierarchy.name, hierarchy.leaves)).encode())
+    digest.update(table.codes.astype("<i8").tobytes())
+    digest.update(table.weights.astype("<i8").tobytes())
+    for counts in (*table.sensitive, *table.targets, *(() if table.persons is None else (table.persons,))):
+        digest.update(repr((counts.name, counts.values)).encode())
+        for array in (counts.start, counts.code, counts.count):
+            digest.update(array.astype("<i8").tobytes())
+    return digest.hexdigest()
+
+
+def distinct_rows(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Lexicographic order of code rows, and where each distinct row starts in it.
+
+    Columns are folded into one number; when the product of their sizes would pass 63 bits, the number so far is
+    replaced by its rank, so any number of columns of any size works.
+    """
+    ranks = np.zeros(len(codes), dtype=np.int64)
+    size = 1
+    for column in range(codes.shape[1]):
+        width = int(codes[:, column].max(initial=0)) + 1
+        if size > (2**62) // width:
+            _, ranks = np.unique(ranks, return_inverse=True)
+            size = int(ranks.max(initial=0)) + 1
+        ranks = ranks * width + codes[:, column]
+        size *= width
+    order = np.argsort(ranks, kind="stable")
+    ranked = ranks[order]
+    start = np.flatnonzero(np.concatenate(([True], ranked[1:] != ranked[:-1]))) if len(ranked) else order
+    return order, start
+
+
+def merge_classes(groups: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Equal rows as one, their counts added up: groups (classes, quasi), counts (classes, kinds)."""
+    order, start = distinct_rows(groups)
+    if not len(start):
+        return groups, counts
+    return groups[order[start]], np.add.reduceat(counts[order], start, axis=0)
+
+
+def merge_counts(counts: Counts, group: np.ndarray, groups: int) -> Counts:
+    """The counts after distinct rows were merged into groups (group: (distinct,) int64)."""
+    row = group[counts.row]
+    key = row * len(counts.values) + counts.code
+    distinct, inverse = np.unique(key, return_inverse=True)
+    merged = np.bincount(inverse, weights=counts.count, minlength=len(distinct)).astype(np.int64)
+    start = np.searchsorted(distinct, np.arange(groups + 1) * len(counts.values))
+    return replace(
+        counts,
+        start=start.astype(np.int64),
+        code=(distinct % max(len(counts.values), 1)).astype(np.int32),
+        count=merged,
+    )
+
+
+def make_table(
+    schema: Schema,
+    hierarchies: tuple[Hierarchy, ...],
+    codes: np.ndarray,
+    weights: np.ndarray,
+    extras: Mapping[str, tuple[tuple[str, ...], np.ndarray, np.ndarray | None]],
+) -> Table:
+    """A Table from rolled-up rows that may repeat: codes (n, quasi), weights (n,), and per further column
+    (sensitive, target, person) its dictionary, its code per row (n,), and its numbers where it is numeric."""
+    order, start = distinct_rows(codes)
+    count = len(start)
+    group = np.empty(len(codes), dtype=np.int64)
+    group[order] = np.repeat(np.arange(count), np.diff(np.append(start, len(order))))
+
+    def counts(name: str) -> Counts:
+        values, code, numbers = extras[name]
+        each = Counts(name, values, np.arange(len(code) + 1), code.astype(np.int32), weights.astype(np.int64), numbers)
+        return merge_counts(each, group, count)
+
+    return Table(
+        schema,
+        hierarchies,
+        codes[order[start]].astype(np.int32) if count else codes.reshape(0, len(schema.quasi)).astype(np.int32),
+        np.bincount(group, weights=weights, minlength=count).astype(np.int64),
+        tuple(counts(name) for name in schema.sensitive),
+        tuple(counts(name) for name in schema.target),
+        counts(schema.person) if schema.person is not None else None,
+    )

@@ -1,0 +1,164 @@
+"""The words by which columns are recognised: identifiers, quasi-identifiers and sensitive columns, in seven languages.
+
+English, German, French, Spanish, Italian, Portuguese and Dutch, written without accents. A name is split into words
+(``PatientBirth_date`` is patient birth date); a topic is recognised by one of its words, or by words written together.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Literal
+
+Topic = Literal[
+    "person id",
+    "contact",
+    "name",
+    "person",
+    "number",
+    "free text",
+    "age",
+    "birth",
+    "date",
+    "sex",
+    "zip",
+    "place",
+    "race",
+    "marital",
+    "education",
+    "occupation",
+    "country",
+    "household",
+    "health",
+    "money",
+    "belief",
+    "justice",
+]
+Leaning = Literal["identifier", "weak identifier", "quasi-identifier", "sensitive"]
+
+# What a topic says about a column; a weak identifier is one only where its values are nearly all different.
+LEANINGS: Mapping[Topic, Leaning] = {
+    "person id": "identifier",
+    "contact": "identifier",
+    "free text": "weak identifier",
+    "birth": "quasi-identifier",
+    "age": "quasi-identifier",
+    "sex": "quasi-identifier",
+    "zip": "quasi-identifier",
+    "race": "quasi-identifier",
+    "marital": "quasi-identifier",
+    "education": "quasi-identifier",
+    "country": "quasi-identifier",
+    "household": "quasi-identifier",
+    "health": "sensitive",
+    "money": "sensitive",
+    "belief": "sensitive",
+    "justice": "sensitive",
+    "occupation": "quasi-identifier",
+    "place": "quasi-identifier",
+    "date": "quasi-identifier",
+    "name": "weak identifier",
+    "person": "weak identifier",
+    "number": "weak identifier",
+}
+
+_WORDS: Mapping[Topic, str] = {
+    "person id": """ssn nhs mrn nino dni nie nif cpf bsn insee nir patientid personid subjectid userid customerid
+        memberid employeeid clientid studentid participantid respondentid pid uid uuid guid patientnr patientennummer
+        socialsecurity socialsecuritynumber nationalid passport passportnumber personalnummer versichertennummer
+        sozialversicherungsnummer steuernummer numeropatient numerosecu idpaciente codicefiscale pseudonym caseid caseno
+        casenr casenumber recordid recordno hhid householdid pnr fnr personalnumber personnumber personnummer
+        fodselsnummer fallnummer fallnr patientno patientnumber subjectno subjectnumber""",
+    "contact": """email mail emailaddress telephone phone phonenumber mobile cell cellphone fax telefon telefonnummer
+        handy handynummer tel telefono celular cellulare telefone telemovel telefoonnummer url website ip ipaddress
+        mac iban bic account accountnumber konto kontonummer compte cuenta conto creditcard cardnumber kreditkarte
+        licence license licenceplate licenseplate kennzeichen plate vin address addr street streetaddress adresse
+        anschrift strasse rue direccion calle indirizzo via endereco rua adres straat hausnummer imei device
+        deviceid username login twitter handle""",
+    "name": """name names firstname lastname surname forename fullname givenname familyname middlename maidenname
+        vorname nachname familienname prenom nom nomfamille nombre apellido apellidos cognome nome sobrenome apelido
+        voornaam achternaam naam initials""",
+    # One of these words names a person where nothing else is said: age of patient is an age.
+    "person": """id ids patient patients subject participant respondent person user customer client member employee
+        student case individual proband patienten teilnehmer kunde mitarbeiter paciente paziente cliente usuario""",
+    "number": "identifier nr no num number nummer numero numer key code ref reference serial record index hash",
+    "free text": """note notes comment comments remark remarks description text freetext memo narrative bemerkung
+        bemerkungen kommentar beschreibung commentaire remarque comentario observaciones nota commento opmerking""",
+    "age": "age ages alter eta edad idade leeftijd ageyears ageinyears lebensalter",
+    "birth": """birth birthdate birthday birthyear dob yob dateofbirth yearofbirth geburt geburtsdatum geburtstag
+        geburtsjahr naissance datenaissance nacimiento fechanacimiento nascita nascimento geboorte geboortedatum""",
+    "date": """date datum fecha timestamp time day month admission discharge visit admitted discharged death died
+        deathdate visitdate admissiondate dischargedate aufnahme entlassung aufnahmedatum todesdatum sterbedatum deces
+        visite ingreso alta fallecimiento decesso obito overlijden hired hiredate started enddate startdate""",
+    "sex": "sex gender geschlecht sexe genre sexo genero sesso genere geslacht male female",
+    "zip": """zip zipcode postcode postalcode postal zip3 zip5 plz postleitzahl codepostal cp codigopostal cap cep
+        codicepostale postnummer""",
+    "place": """city town county region state province district municipality neighbourhood neighborhood village
+        location area stadt ort gemeinde kreis bundesland wohnort bezirk ville commune departement ciudad municipio
+        provincia comunidad citta comune regione cidade estado bairro stad gemeente provincie latitude longitude lat
+        lon lng long ward parish borough hospital clinic school""",
+    "race": """race racef hispanic hisp afam ethrace
+        ethnicity ethnic ethnie ethnizitaet raza etnia raca etniciteit hautfarbe caste tribe""",
+    "marital": """marital maritalstatus married spouse familienstand zivilstand etatcivil situationfamiliale
+        estadocivil statocivile burgerlijkestaat civilstatus widowed divorced""",
+    "education": """education educ degree schooling qualification school diploma bildung bildungsabschluss abschluss
+        schulabschluss studium formation niveauetudes etudes educacion estudios istruzione titolostudio escolaridade
+        educacao opleiding""",
+    "occupation": """occupation job profession workclass employment employer employed work worker title jobtitle
+        industry beruf taetigkeit arbeitgeber branche stellung metier travail emploi employeur profesion ocupacion
+        empleo trabajo empleador professione lavoro occupazione profissao ocupacao emprego beroep functie department
+        rank""",
+    "country": """country nationality citizenship nation nativecountry birthplace birthcountry origin language mother
+        tongue land staat staatsangehoerigkeit nationalitaet herkunft sprache herkunftsland pays nationalite langue
+        origine pais nacionalidad idioma lengua paese nazionalita lingua nacionalidade nationaliteit taal immigrant
+        immigration""",
+    "household": """household relationship children kids dependents dependants family siblings kinder haushalt
+        haushaltsgroesse kinderzahl enfants menage foyer hijos hogar familia figli famiglia filhos agregado kinderen
+        huishouden parity height""",
+    "health": """health chronic injury injured injuries medicaid
+        diagnosis diagnoses diagnosed disease illness condition icd icd9 icd10 symptom symptoms treatment
+        medication drug drugs therapy hiv aids cancer tumor tumour blood glucose cholesterol bmi pregnancy pregnant
+        disability disabled mental psychiatric genetic genotype mutation lab result smoker smoking alcohol allergy
+        diagnose krankheit behandlung medikament befund blutgruppe behinderung diagnostic maladie traitement handicap
+        diagnostico enfermedad tratamiento medicamento discapacidad diagnosi malattia trattamento farmaco disabilita
+        doenca tratamento ziekte behandeling procedure outcome surgery vaccination""",
+    "money": """dividends
+        salary income wage wages pay earnings revenue wealth debt debts credit loan balance mortgage payment
+        bonus capitalgain capitalloss salaryclass benefit benefits insurance gehalt lohn einkommen vermoegen schulden
+        kredit salaire revenu revenus dette salario ingreso ingresos renta sueldo deuda stipendio reddito debito
+        rendimento renda divida salaris inkomen loon schuld""",
+    "belief": """religion religious faith confession denomination church political politics party vote voted union
+        ideology ideo prayer bornagain
+        orientation sexuality konfession glaube partei religione religiao partido religie geloof voto opinion""",
+    "justice": """crime criminal conviction convicted offence offense offender arrest arrested prison sentence
+        recidivism recid straftat vorstrafe delit condamnation delito condena reato crimen misdrijf victim""",
+}
+# A long word may be part of a longer one: salaryclass, ageatdiagnosis.
+_LONG = 6
+_TOPIC_OF = {word: topic for topic in tuple(LEANINGS)[::-1] for word in _WORDS[topic].split()}
+_LETTERS = str.maketrans(
+    {"ß": "ss", "ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "æ": "ae", "ø": "o"}
+)
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a column's name, in lower case and without accents."""
+    plain = unicodedata.normalize("NFKD", name.translate(_LETTERS))
+    ascii_only = "".join(mark for mark in plain if not unicodedata.combining(mark))
+    humps = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", ascii_only)
+    return re.findall(r"[a-z]+[0-9]*|[0-9]+", humps.lower())
+
+
+def topic_of(name: str) -> Topic | None:
+    """What a column is about, going by its name; None where no word is known."""
+    words = words_of(name)
+    joined = ["".join(words[i : i + n]) for n in (4, 3, 2) for i in range(len(words) - n + 1)]
+    topics = {_TOPIC_OF[word] for word in (*joined, *words) if word in _TOPIC_OF}
+    if not topics:
+        long = [known for known in _TOPIC_OF if len(known) >= _LONG]
+        topics = {_TOPIC_OF[known] for known in long for word in words if known in word}
+    for topic in LEANINGS:
+        if topic in topics:
+            return topic
+    return None

@@ -1,0 +1,298 @@
+"""Check a released file against its certificate, sharing no code with what made either.
+
+What the file holds is counted by the room next door, which shares no code with the rest either. Every claim is worked
+out again from these counts, in the words of its definition. With the public part alone, the distances t, beta and
+delta are to the distribution in the release itself; with the confidential part to that of the whole table as well.
+A limit that is not recounted is no limit, so a claim that has one and asks not to be is refused. Persons are told apart
+while a release is made, and nobody can count them later: then such a claim is listed as not checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any, cast
+
+from kpareto.engines import file_of, kind_of
+from kpareto.errors import BadInput, Unsafe
+from kpareto.strict import anything, check_shape, read_json
+from kpareto.verifier.counters import COUNTERS, count
+from kpareto.verifier.counting import QUASI, Class, Counted, Labels, order_values
+from kpareto.verifier.definitions import HIGHER, RELATIVE, SIZES, TOTALS, VALUES, Look
+from kpareto.verifier.population import PEOPLE, PEOPLE_HIGHER, Cells, by_people, count_people, pair_classes, read_cells
+from kpareto.verifier.shape import CERTIFICATE, CONFIDENTIAL, PUBLIC
+from kpareto.verifier.signatures import Signer, trusted_json
+from kpareto.verifier.troubles import tell_broken, tell_stopped
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from kpareto.engines.postgres.connect import Postgres
+
+People = dict[Labels, tuple[int, int]]  # of each class its released rows, and the people who could be meant
+STAR = "*"  # every quasi-identifier of a masked row
+SLACK = 1e-9
+UNSIGNED = (
+    "No signature was checked: the certificate proves that these rows hold what it claims, and neither who wrote it "
+    "nor which table the rows come from; with --trust KEY.pub somebody you trust must have signed it."
+)
+SIGNED = "The certificate was signed by {signer}: it proves that these rows hold what that signer claims of them."
+
+
+@dataclass(frozen=True, repr=False)
+class Verified:
+    """What was found in a release that holds what its certificate claims."""
+
+    rows: int
+    classes: int
+    numbers: dict[str, float]  # each claim that was recomputed
+    unchecked: tuple[str, ...]  # each claim that cannot be
+    files: tuple[str, ...] = ()  # every file that was looked at, by its name; none where it is a table
+    proves: str = UNSIGNED  # what a certificate is worth, in a sentence
+    signer: Signer | None = None  # whose signature of the certificate was checked
+
+    def __repr__(self) -> str:
+        """Short: a notebook prints this."""
+        numbers = "".join(f", {name} = {value:g}" for name, value in self.numbers.items())
+        unchecked = f", {len(self.unchecked)} not checked" if self.unchecked else ""
+        return f"Verified({self.rows:,} rows in {self.classes:,} classes{numbers}{unchecked})"
+
+
+def verify(
+    release: str | PathLike[str] | Postgres | DataFrame,
+    certificate: object,
+    trust: str | PathLike[str] | None = None,
+    population: object = None,
+) -> Verified:
+    """Raise Unsafe, naming the first bad class, unless the released file, table or frame holds what is claimed.
+
+    ``certificate`` is the path of its JSON, the parsed JSON, or an object with ``public`` and ``confidential``. With
+    ``trust``, a file of public keys, its signature must be beside it, made by one of these keys. ``population`` is the
+    table of the population that the release was made with, wherever it lies: then k-map, presence and risks are counted
+    again too, for which the confidential part is needed.
+    """
+    signer = None
+    if trust is not None:
+        certificate, signer = trusted_json(certificate, trust, CERTIFICATE)
+    public, confidential = parts(certificate)
+    kind, part = kind_of(release), file_of(release)
+    if kind not in COUNTERS:
+        raise BadInput(f"A {type(release).__name__} is no release. Give a file, a folder, a table or a frame of Spark.")
+    if kind == "file" and (part is None or not part.exists()):
+        raise BadInput(f"There is no release {str(release)!r}. Give the file that the certificate belongs to.")
+    shown = str(part or (cast(Any, release).table if kind == "postgres" else "the frame"))
+    with tell_broken(), tell_stopped(part):
+        counted = count(kind, part or release, public["release"], part)
+        cells = None if population is None else read_cells(population, _quasi(public), _encoding(confidential))
+        verified = replace(check(counted, certificate, shown, cells), files=counted.files)
+    return verified if signer is None else replace(verified, signer=signer, proves=SIGNED.format(signer=signer))
+
+
+def check(counted: Counted, certificate: object, shown: str, population: Cells | None = None) -> Verified:
+    """Raise Unsafe, naming the first bad class, unless what was counted is what the certificate claims.
+
+    ``population`` are the values of its quasi-identifiers, and how many people have them.
+    """
+    with tell_broken():
+        public, confidential = parts(certificate)
+        people = None if population is None else _people(counted, public, confidential, population)
+        return _check_certificate(counted, public, confidential, shown, people)
+
+
+def _quasi(public: dict[str, Any]) -> list[str]:
+    return [name for name in public["release"]["columns"] if public["release"]["roles"][name] == QUASI]
+
+
+def _encoding(confidential: dict[str, Any]) -> str:
+    said = confidential.get("population")
+    if not said:
+        raise BadInput(
+            "A population is given, and this certificate says nothing of one. Give the whole certificate of a release "
+            "that was checked with its population, or leave the population out."
+        )
+    return str(said.get("encoding", "utf-8"))
+
+
+def _people(
+    counted: Counted, public: dict[str, Any], confidential: dict[str, Any], population: Cells
+) -> dict[Labels, tuple[int, int]]:
+    """Released rows and people of each class of the release and of the population."""
+    _encoding(confidential)
+    return pair_classes(counted.classes, count_people(population, confidential["population"], _quasi(public)))
+
+
+def parts(certificate: object) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The public and the confidential part (empty where it is withheld) of a certificate in any form."""
+    if isinstance(certificate, str | PathLike):
+        certificate = read_json(certificate, CERTIFICATE, anything)
+    if not isinstance(certificate, Mapping):
+        certificate = {name: getattr(certificate, name, {}) for name in ("public", "confidential")}
+    whole: Mapping[str, Any] = certificate if "public" in certificate else {"public": certificate}
+    public, confidential = whole["public"], whole.get("confidential") or {}
+    if not isinstance(public, dict) or not isinstance(confidential, dict) or not public.get("claims"):
+        raise BadInput("The certificate claims nothing: it has no public part with claims. Give that of the release.")
+    check_shape(public, CERTIFICATE, PUBLIC)
+    if confidential:
+        check_shape(confidential, CERTIFICATE, CONFIDENTIAL)
+    return public, confidential
+
+
+def _check_certificate(
+    counted: Counted, public: dict[str, Any], confidential: dict[str, Any], shown: str, people: People | None
+) -> Verified:
+    said = public["release"]
+    if confidential and confidential["public_sha256"] != digest_of(public):
+        raise Unsafe("The two parts of the certificate do not belong together: the public part was changed.")
+    if confidential and confidential["sha256"] != digest_of({k: v for k, v in confidential.items() if k != "sha256"}):
+        raise Unsafe("The confidential part of the certificate was changed: its SHA-256 does not fit.")
+    classes, rows = counted.classes, counted.rows
+    if not rows:
+        raise Unsafe("The release has no rows.")
+    if rows != said["rows"]:
+        raise Unsafe(f"The release has {rows:,} rows, and the certificate says {said['rows']:,}.")
+    _check_labels(classes, _quasi(public), public["recoding"])
+    masked = public["suppression"]["masked"]
+    hidden = classes.get((STAR,) * len(next(iter(classes))), Class()).rows
+    if masked and hidden != masked:
+        raise Unsafe(f"{hidden:,} rows are masked, and the certificate says {masked:,}.")
+    numbers, unchecked = _recount(classes, public, confidential, people)
+    if confidential:
+        lost, source = confidential["suppression"], confidential["input"]
+        if source["rows"] - source["missing_rows"] - lost["dropped"] != rows:
+            raise Unsafe(
+                f"The certificate does not add up: {source['rows']:,} rows less {source['missing_rows']:,} with "
+                f"missing values and {lost['dropped']:,} suppressed are not {rows:,}."
+            )
+    if said["sha256"] is not None and said["sha256"] != counted.digest:
+        raise Unsafe(f"The file {shown!r} is not the one that was certified: its SHA-256 is {counted.digest}.")
+    content = said.get("content_sha256")
+    if content is not None and content != content_digest(classes):
+        raise Unsafe(f"{shown!r} is not what was certified: its classes are others than those counted then.")
+    if said["sha256"] is None and content is None:
+        unchecked.append("sha256")
+    return Verified(rows, len(classes), numbers, tuple(unchecked))
+
+
+def _recount(
+    classes: dict[Labels, Class], public: dict[str, Any], confidential: dict[str, Any], people: People | None
+) -> tuple[dict[str, float], list[str]]:
+    """Every claim that can be worked out again, and the names of those that cannot."""
+    roles, persons = public["release"]["roles"], all(each.persons is not None for each in classes.values())
+    numbers: dict[str, float] = {}
+    unchecked = []
+    for part, tables in ((public, {}), (confidential, confidential.get("distributions", {}))):
+        for claim in part.get("claims", ()):
+            if claim.get("needs") == "population" and claim["measure"] in PEOPLE:
+                if people is None:
+                    unchecked.append(spell_claim(claim))
+                else:
+                    higher = claim["measure"] in PEOPLE_HIGHER
+                    numbers[spell_claim(claim)] = _judge(claim, by_people(claim["measure"], people), higher)
+                continue
+            open_to_all = claim.get("recomputed", True)
+            if not open_to_all and claim.get("limit") is not None and not _of_persons(claim):
+                raise Unsafe(f"The certificate claims a limit on {spell_claim(claim)} that nobody may count again.")
+            if persons if _of_persons(claim) else open_to_all:
+                numbers[spell_claim(claim)] = _check(claim, classes, roles, tables)
+            else:
+                unchecked.append(spell_claim(claim))
+    return numbers, unchecked
+
+
+def _of_persons(claim: dict[str, Any]) -> bool:
+    return bool(claim.get("with", {}).get("counts") == "persons")
+
+
+def _size(claim: dict[str, Any], each: Class) -> int:
+    """What a class holds, as the claim counts it."""
+    return each.persons if _of_persons(claim) and each.persons is not None else each.rows
+
+
+def content_digest(classes: dict[Labels, Class]) -> str:
+    """SHA-256 of the classes and their sensitive values, whichever program holds them and in whatever order."""
+    listed = [[list(k), each.rows, {n: dict(v) for n, v in each.values.items()}] for k, each in sorted(classes.items())]
+    return digest_of({"classes": listed})
+
+
+def digest_of(part: dict[str, Any]) -> str:
+    """SHA-256 of one part of a certificate in its canonical spelling."""
+    plain = json.dumps(part, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(plain.encode()).hexdigest()
+
+
+def _check_labels(classes: dict[Labels, Class], quasi: list[str], recoding: dict[str, Any]) -> None:
+    if set(quasi) != set(recoding):
+        raise Unsafe(
+            f"The certificate recodes {', '.join(recoding)}, and the quasi-identifiers are {', '.join(quasi)}."
+        )
+    known = [{STAR, *recoding[name]["labels"]} for name in quasi]
+    if all(set(seen) <= allowed for seen, allowed in zip(zip(*classes, strict=True), known, strict=True)):
+        return
+    for labels in sorted(classes):
+        for name, label, allowed in zip(quasi, labels, known, strict=True):
+            if label not in allowed:
+                raise Unsafe(f"{_name(labels)} has the label {label!r} in {name!r}, which the recoding does not have.")
+
+
+def _name(labels: Labels) -> str:
+    return f"The class ({', '.join(labels)})"
+
+
+def spell_claim(claim: dict[str, Any]) -> str:
+    """A claim's measure as the command line writes it, such as t(column=diagnosis)."""
+    options = ", ".join(f"{key}={value}" for key, value in sorted(claim.get("with", {}).items()))
+    return f"{claim['measure']}({options})" if options else str(claim["measure"])
+
+
+def _check(claim: dict[str, Any], classes: dict[Labels, Class], roles: dict[str, str], tables: dict[str, Any]) -> float:
+    """The claim's number, worked out again; raise unless it is the claimed one and within its limit."""
+    return _judge(claim, by_class(claim, classes, roles, tables), claim["measure"] in HIGHER)
+
+
+def _judge(claim: dict[str, Any], numbers: dict[Labels, float], higher: bool) -> float:
+    """The worst class's number; raise unless it is the claimed one and within its limit."""
+    worst = min(numbers, key=lambda labels: (numbers[labels] if higher else -numbers[labels], labels))
+    number, name = numbers[worst], spell_claim(claim)
+    limit = claim.get("limit")
+    if limit is not None and (number < float(limit) - SLACK if higher else number > float(limit) + SLACK):
+        raise Unsafe(f"{_name(worst)} has {name} = {number:.12g}, and the limit is {limit}.")
+    if not math.isclose(number, float(claim["value"]), rel_tol=SLACK, abs_tol=SLACK):
+        raise Unsafe(f"The certificate claims {name} = {claim['value']}. {_name(worst)} has {number:.12g}.")
+    return number
+
+
+def by_class(
+    claim: dict[str, Any], classes: dict[Labels, Class], roles: dict[str, str], tables: dict[str, Any]
+) -> dict[Labels, float]:
+    """One number per class: the worst over the sensitive columns the claim is about."""
+    options = dict(claim.get("with", {}))
+    measure = claim["measure"]
+    if measure in SIZES:
+        return {labels: SIZES[measure](float(_size(claim, each))) for labels, each in classes.items()}
+    if measure in TOTALS:
+        number = TOTALS[measure]([(each.rows, _size(claim, each)) for each in classes.values()], options)
+        return dict.fromkeys(classes, number)
+    if measure not in VALUES:
+        raise BadInput(f"The certificate claims {measure!r}, which this verifier does not know.")
+    asked = options.pop("column", None)
+    columns = [name for name, role in roles.items() if role == "sensitive" and asked in (None, name)]
+    if not columns:
+        raise Unsafe(f"The certificate claims {spell_claim(claim)}, and the release has no such sensitive column.")
+    against = options.pop("reference", "table")
+    worst = min if measure in HIGHER else max
+    numbers: dict[Labels, float] = {}
+    for column in columns:
+        seen: Counter[str] = Counter()
+        for each in classes.values():
+            seen.update(each.values[column])
+        order = [value for value, _ in tables[column]] if column in tables else order_values(seen)
+        whole = dict(tables[column]) if against == "table" and measure in RELATIVE else dict(seen)
+        for labels, each in classes.items():
+            number = VALUES[measure](Look(each.values[column], whole, order, options))
+            numbers[labels] = worst(numbers.get(labels, number), number)
+    return numbers

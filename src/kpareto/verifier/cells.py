@@ -1,0 +1,134 @@
+"""The cells of a released file as text: CSV by Python's csv, Parquet by pyarrow, others by calamine and pyreadstat."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import datetime as dt
+import decimal
+import gzip
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Any, cast
+
+from kpareto.errors import MissingExtra, Unsafe
+
+SHEETS = b"PK\x03\x04"  # how a workbook begins
+STATISTICS = {b"<sta": "read_dta", b"$FL2": "read_sav"}  # how files of Stata and SPSS begin, and who reads them
+NOTHING = "(missing)"  # what stands for no value
+COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+([eE][+-]?[0-9]+)?", re.ASCII)
+
+
+def text_form(said: dict[str, Any]) -> tuple[str, str, bool]:
+    """How a text is written, as the certificate says: its separator, its encoding, whether numbers have a comma."""
+    form = said.get("form", {})
+    separator, encoding = str(form.get("separator", ",")), str(form.get("encoding", "utf-8"))
+    try:
+        codecs.lookup(encoding)
+    except LookupError:
+        raise Unsafe(
+            f"The certificate says that the release is in the encoding {encoding!r}, and there is none."
+        ) from None
+    if len(separator) != 1 or separator in '"\r\n':
+        raise Unsafe(f"The certificate says that cells are separated by {separator!r}, which is no one character.")
+    return separator, encoding, form.get("decimal") == ","
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(4)
+
+
+def _statistics(path: Path, reader: str) -> Iterator[list[str]]:
+    """The cells of a file of Stata or SPSS as text; labels and notes could hold anything, and are refused."""
+    try:
+        import pyreadstat
+    except ImportError as error:
+        raise MissingExtra("Such a file is read by pyreadstat. Install it: pip install 'kpareto[files]'.") from error
+    try:
+        columns, meta = getattr(pyreadstat, reader)(str(path), output_format="dict", user_missing=True)
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
+        raise Unsafe(f"The release {str(path)!r} cannot be read ({error}).") from error
+    said = [meta.file_label, *meta.notes, *(label for label in meta.column_labels if label)]
+    if any(said) or meta.value_labels or meta.missing_ranges or meta.missing_user_values or meta.mr_sets:
+        raise Unsafe(f"The release {str(path)!r} has labels or notes beside its cells, and none were certified.")
+    yield list(meta.column_names)
+    for row in zip(*columns.values(), strict=True):
+        yield [text(None if cell == "" else cell) for cell in row]
+
+
+def _sheet(path: Path) -> Iterator[list[str]]:
+    """The cells of the only sheet of a workbook as text; a second sheet could hold anything, and is refused."""
+    try:
+        from python_calamine import CalamineError, CalamineWorkbook
+    except ImportError as error:
+        raise MissingExtra(
+            "A workbook is read by python-calamine. Install it: pip install 'kpareto[files]'."
+        ) from error
+    try:
+        with CalamineWorkbook.from_path(str(path)) as book:
+            if len(book.sheet_names) != 1:
+                raise Unsafe(f"The release {str(path)!r} has {len(book.sheet_names)} sheets, and one was certified.")
+            rows = book.get_sheet_by_index(0).to_python(skip_empty_area=False)
+    except CalamineError as error:
+        raise Unsafe(f"The release {str(path)!r} cannot be read ({error}).") from error
+    for row in rows:
+        yield [text(None if cell == "" else cell) for cell in row]
+
+
+def _open(path: Path, encoding: str) -> IO[str]:
+    """A text, also where it is packed by gzip."""
+    with path.open("rb") as stream:
+        packed = stream.read(2) == b"\x1f\x8b"
+    if packed:
+        return cast(IO[str], gzip.open(path, "rt", encoding=encoding, newline=""))
+    return path.open(encoding=encoding, newline="")
+
+
+def with_point(cell: str) -> str:
+    """A number that is written with a comma, with a point."""
+    return cell.replace(",", ".") if COMMA.fullmatch(cell) else cell
+
+
+def read_rows(path: Path, parquet: bool, said: dict[str, Any]) -> Iterator[list[str]]:
+    """The names of the columns, then each row, all as text."""
+    separator, encoding, comma = text_form(said)
+    try:
+        if parquet:
+            import pyarrow.parquet as pq
+
+            with pq.ParquetFile(path) as file:
+                yield list(file.schema_arrow.names)
+                for batch in file.iter_batches():
+                    texts = [[text(value) for value in column.to_pylist()] for column in batch.columns]
+                    yield from map(list, zip(*texts, strict=True))
+        elif (begins := _beginning(path)) == SHEETS:
+            yield from _sheet(path)
+        elif begins in STATISTICS:
+            yield from _statistics(path, STATISTICS[begins])
+        else:
+            with _open(path, encoding) as lines, ExitStack() as after:
+                after.callback(csv.field_size_limit, csv.field_size_limit(2**31 - 1))  # the setting is everybody's
+                rows = csv.reader(lines, delimiter=separator, strict=True)
+                yield next(rows, [])
+                yield from ([with_point(cell) for cell in row] for row in rows) if comma else rows
+    except (OSError, EOFError, ValueError, csv.Error) as error:
+        raise Unsafe(f"The release {str(path)!r} cannot be read ({str(error).partition(chr(10))[0]}).") from error
+
+
+def text(value: object) -> str:
+    """A typed cell as the CSV form of the release writes it."""
+    if isinstance(value, str):
+        return value
+    if value is None or value != value:
+        return NOTHING
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e16:
+        return str(int(value))
+    if isinstance(value, decimal.Decimal):
+        plain = format(value, "f")
+        return plain.rstrip("0").rstrip(".") if "." in plain else plain
+    return value.isoformat() if isinstance(value, dt.date) else str(value)

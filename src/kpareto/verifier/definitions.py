@@ -1,0 +1,105 @@
+"""The definitions of the verifier, in the words of the literature and of nobody else in this house.
+
+Each is one number about one class: by how many it holds, or by the values of one sensitive column in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Look:
+    """One class, one sensitive column: all that a definition below needs."""
+
+    mine: Mapping[str, int]  # rows of the class by value
+    whole: Mapping[str, int]  # rows of the reference by value
+    order: list[str]  # the values in order
+    given: Mapping[str, Any]  # parameters
+
+    @property
+    def rows(self) -> int:
+        """Rows of the class."""
+        return sum(self.mine.values())
+
+    def shares(self) -> dict[str, tuple[float, float]]:
+        """Per value p and q: its share in the class and in the reference."""
+        rows, total = self.rows, sum(self.whole.values())
+        return {value: (self.mine.get(value, 0) / rows, n / total) for value, n in self.whole.items() if n}
+
+
+def _entropy(look: Look) -> float:
+    return math.exp(-math.fsum(n / look.rows * math.log(n / look.rows) for n in look.mine.values()))
+
+
+def _recursive(look: Look) -> float:
+    falling = sorted(look.mine.values(), reverse=True)
+    tail = sum(falling[int(look.given.get("l", 2)) - 1 :])
+    return falling[0] / tail if tail else math.inf
+
+
+def _alpha(look: Look) -> float:
+    wanted = look.given.get("value")
+    return (max(look.mine.values()) if wanted is None else look.mine.get(str(wanted), 0)) / look.rows
+
+
+def _t(look: Look) -> float:
+    shares = look.shares()
+    if look.given.get("distance", "equal") == "equal":
+        return math.fsum(abs(p - q) for p, q in shares.values()) / 2
+    running, total = 0.0, 0.0
+    for value in look.order:
+        p, q = shares.get(value, (0.0, 0.0))
+        running += p - q
+        total += abs(running)
+    return total / max(len(look.order) - 1, 1)
+
+
+def _beta(look: Look) -> float:
+    return max((p - q) / q for p, q in look.shares().values() if p)
+
+
+def _enhanced_beta(look: Look) -> float:
+    gains = [((p - q) / q, -math.log(q)) for p, q in look.shares().values() if p]
+    return max(gain if gain <= most + 1e-12 else math.inf for gain, most in gains)
+
+
+def _delta(look: Look) -> float:
+    shares = look.shares()
+    if look.given.get("absent") == "infinite" and any(p == 0 for p, _ in shares.values()):
+        return math.inf
+    return max(abs(math.log(p / q)) for p, q in shares.values() if p)
+
+
+def _mean_risk(sizes: list[tuple[int, int]], _: Mapping[str, Any]) -> float:
+    return float(sum(Fraction(rows, size) for rows, size in sizes) / sum(rows for rows, _ in sizes))
+
+
+def _risky_share(sizes: list[tuple[int, int]], options: Mapping[str, Any]) -> float:
+    border = Fraction(str(options.get("threshold", 0.2)))
+    return sum(rows for rows, size in sizes if Fraction(1, size) > border) / sum(rows for rows, _ in sizes)
+
+
+HIGHER = {"k", "l", "entropy-l"}  # where more is safer
+RELATIVE = {"t", "beta", "enhanced-beta", "delta"}  # compared with a distribution
+SIZES: dict[str, Callable[[float], float]] = {"k": lambda size: size, "risk-max": lambda size: 1 / size}
+# One number about all classes: from the rows of each, and how many rows, or persons, it holds.
+TOTALS: dict[str, Callable[[list[tuple[int, int]], Mapping[str, Any]], float]] = {
+    "risk-mean": _mean_risk,
+    "risk-share": _risky_share,
+    "uniques": lambda sizes, _: float(sum(rows for rows, size in sizes if size == 1)),
+}
+VALUES: dict[str, Callable[[Look], float]] = {
+    "l": lambda look: float(len(look.mine)),
+    "entropy-l": _entropy,
+    "recursive-l": _recursive,
+    "alpha": _alpha,
+    "t": _t,
+    "beta": _beta,
+    "enhanced-beta": _enhanced_beta,
+    "delta": _delta,
+}

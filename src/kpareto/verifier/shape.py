@@ -1,0 +1,62 @@
+"""What may stand in a certificate, node by node; what a later version adds is left alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kpareto.strict import FileKind, anything, either, list_of, map_of, maybe, number, record, text, truth, whole, word
+
+CERTIFICATE = FileKind("The certificate", "Take it as it was written with its release.")
+_NUMBER = either(word("inf", "-inf"), number())  # JSON has no infinity
+_CLAIM = record(
+    {"measure": text, "value": _NUMBER},
+    {
+        "with": map_of(either(text, truth, number())),
+        "limit": maybe(_NUMBER),
+        "recomputed": truth,
+        "needs": word("population"),
+    },
+)
+
+
+def _share(value: Any, place: str) -> None:
+    """A value and its rows."""
+    list_of(anything, 2, 2)(value, place)
+    text(value[0], f"{place}[0]")
+    whole()(value[1], f"{place}[1]")
+
+
+_FORM = record({}, {"separator": text, "encoding": text, "decimal": text})  # of a text that is not the usual one
+PUBLIC = record(
+    {
+        "claims": list_of(_CLAIM),
+        "release": record(
+            {"rows": whole(), "columns": list_of(text), "roles": map_of(text), "sha256": maybe(text)},
+            {
+                "format": text,
+                "content_sha256": text,
+                "form": record({}, {"separator": text, "encoding": text, "decimal": text}),
+            },
+        ),
+        "recoding": map_of(record({"labels": list_of(text)})),
+        "suppression": record({"masked": whole()}),
+    },
+    {"kpareto certificate": whole(1), "version": text},
+)
+CONFIDENTIAL = record(
+    {
+        "public_sha256": text,
+        "sha256": text,
+        "input": record({"rows": whole(), "missing_rows": whole()}),
+        "suppression": record({"dropped": whole()}),
+    },
+    {
+        "claims": list_of(_CLAIM),
+        "distributions": map_of(list_of(_share)),
+        "warnings": list_of(anything),
+        "population": record(
+            {"rows": whole(), "labels": map_of(map_of(text)), "missing": text, "missing_values": list_of(text)},
+            {"sha256": text, "encoding": text},
+        ),
+    },
+)

@@ -1,0 +1,179 @@
+"""What a front looks like on a screen of 80 columns: whole numbers, percent kept, levels in words, one line per point."""
+
+from __future__ import annotations
+
+import io
+import random
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from kpareto.faces import console
+from kpareto.faces.cli import main
+from kpareto.faces.cli.front_table import pick_shown
+from kpareto.faces.cli.fronts import model_command, tell_switch
+from kpareto.fronts.summary import kept_percent
+from kpareto.jobs.job import load_job
+from kpareto.jobs.search import search_job
+from kpareto.searches.other_models import OtherModel, best_model, other_models, tell_other_models
+
+NAMES = ["age", "postal_code", "sex", "marital_status", "country_of_birth", "highest_education", "year"]
+
+
+@pytest.fixture
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Seven quasi-identifiers with long names, of which the last has one value on two levels."""
+    chance = random.Random(3)
+    words = {name: [f"{name[:3]}{number}" for number in range(3)] for name in NAMES[2:6]}
+    lines = [
+        [chance.randint(20, 80), 10000 + chance.randint(0, 9), *(chance.choice(words[n]) for n in NAMES[2:6]), 2020]
+        for _ in range(900)
+    ]
+    text = ",".join(NAMES) + "\n" + "\n".join(",".join(map(str, line)) for line in lines) + "\n"
+    (tmp_path / "people.csv").write_text(text, encoding="utf-8")
+    forms = {"age": "{intervals = [10, 20]}", "postal_code": "{prefix = [4]}", "year": "{intervals = [2, 4]}"}
+    parts = [f'[columns.{n}]\nrole = "quasi-identifier"\nhierarchy = {forms.get(n, "{flat = true}")}\n' for n in NAMES]
+    file = tmp_path / "job.toml"
+    search = '[search]\nobjectives = ["k", "glm"]\n[limits]\nk = 2\n[release]\nchoose = "k=5"\ntarget = "out.csv"\n'
+    file.write_text('[data]\nsource = "people.csv"\n' + "".join(parts) + search, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return file
+
+
+class Screen(io.StringIO):
+    """A terminal to look at."""
+
+    def isatty(self) -> bool:
+        """As a terminal says."""
+        return True
+
+
+def test_a_front_fits_80_columns(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a pipe no line of a table is longer, and nothing is cut."""
+    assert main(["front", str(job), "-q"]) == 0
+    out = capsys.readouterr().out
+    tables = out[: out.index(" points")].splitlines()[:-1]
+    assert max(map(len, tables)) <= 80
+    assert "…" not in out
+    assert tables[0].split() == ["id", "k", "glm", "kept", "suppressed", "classes"]
+    assert "How each column is shown (7 quasi-identifiers)" in out
+    assert all(f"\n{name} " in out for name in NAMES)
+
+
+def test_a_front_fits_a_terminal_of_80_columns(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With lines drawn around the cells, numbers are whole too."""
+    screen = Screen()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stdout", screen)
+    assert main(["front", str(job), "-q"]) == 0
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue())  # without what makes letters bold
+    drawn = [line for line in plain.splitlines() if "│" in line or "┃" in line]
+    assert drawn
+    assert max(map(len, drawn)) <= 80
+    assert not [line for line in drawn if "…" in line]
+
+
+def test_levels_are_words_and_losses_are_percent(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Front and release say how each column is shown and how much is kept, and the release counts its warnings."""
+    assert main(["front", str(job), "-q"]) == 0
+    out = capsys.readouterr().out
+    assert " % " in out
+    assert "hidden" in out
+    assert "as it is" in out
+    assert main(["release", str(job), "-q"]) == 0
+    out = capsys.readouterr().out
+    assert "% of the detail is kept: age " in out
+    assert "\nWarnings: " in out
+    severities = [
+        line.split("(")[1].split(")")[0] for line in out.splitlines() if line.startswith("W") and "): " in line
+    ]
+    assert severities == sorted(severities, key=["danger", "caution", "note"].index)
+
+
+def test_equal_points_are_shown_once_by_their_finest_labels(job: Path) -> None:
+    """A level that merges nothing makes equal points: one line stands for them, the others are in the JSON."""
+    front = search_job(load_job(job))
+    places, hidden = pick_shown(front)
+    assert len(front) > front.vectors == len(places)
+    assert hidden == 0
+    assert {(front[place].recoding.levels or (9,))[-1] for place in places} == {0}
+
+
+def test_front_says_what_another_model_would_keep(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With a number, and the word that switches; of a local front it says what whole levels would keep."""
+    assert main(["front", str(job)]) == 0
+    err = capsys.readouterr().err
+    assert re.search(
+        r"At k = 2, groups of neighbouring values, which show exact borders of real values, keep [0-9.]+ % or more; "
+        r"labels that differ from class to class keep [0-9.]+ %",
+        err,
+    )
+    command = err.strip().rpartition("See the best of these with: kpareto ")[2]
+    assert shlex.split(command)[:2] == ["front", str(job)]
+    assert main(shlex.split(command)) == 0  # the printed command runs
+    kept = {word: float(each) for each, word in re.findall(r"keep ([0-9.]+) % or more(;|,)", err)}
+    assert command.endswith("cuts" if kept[";"] >= kept[","] else "local")  # that of the best
+    told = tell_other_models(load_job(job).table(), 2, 0.0, "local")
+    assert told.startswith("At k = 2, one level per column keeps ")
+    assert "labels" not in told
+
+
+def test_no_command_leads_to_a_worse_model(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What keeps less than is shown has its number and no command; what cannot run is not named at all."""
+    front = search_job(load_job(job, model="local"))
+    point = front.choose(k=2)
+    told = tell_switch(front, load_job(job, model="local"), str(job))
+    others = other_models(front.problem.table, 2, 0.0, "local")
+    better = [other.name for other in others if other.kept > kept_percent(point) + 0.05]
+    assert ("See the best of these with" in told) == bool(better)
+    assert "--model lattice" not in told
+    one = [OtherModel("lattice", 60.0, "one level keeps 60.0 %")]
+    assert best_model(one, 73.6) is None
+    assert best_model(one, 50.0) == "lattice"
+    capsys.readouterr()
+
+
+def test_a_command_keeps_what_was_changed() -> None:
+    """Changes of the job stay in the command, those of its own search do not, and odd names are quoted."""
+    command = model_command("my job.toml", "cuts", ["limits.k=3", "search.method=poka"])
+    assert shlex.split(command) == ["kpareto", "front", "my job.toml", "--model", "cuts", "--set", "limits.k=3"]
+
+
+def test_inspect_names_the_job_and_commands_that_run(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a job there is no command; with one its name stands there; persons have no local recoding to offer."""
+    assert main(["inspect", "people.csv"]) == 0
+    err = capsys.readouterr().err
+    assert "JOB" not in err
+    assert "--model" not in err
+    assert main(["inspect", "people.csv", "-o", "mine.toml"]) == 0
+    err = capsys.readouterr().err
+    assert "JOB" not in err
+    command = err.strip().rpartition("See the best of these with: kpareto ")[2]
+    assert shlex.split(command)[:2] == ["front", "mine.toml"]
+    assert main([*shlex.split(command), "-q"]) == 0
+    rows = "".join(f"p{place // 2},{20 + place % 9},{'fm'[place % 2]}\n" for place in range(40))
+    Path("visits.csv").write_text("patient_id,age,sex\n" + rows)
+    capsys.readouterr()
+    assert main(["inspect", "visits.csv", "-o", "visits.toml"]) == 0
+    assert "person =" in Path("visits.toml").read_text()
+    assert "--model" not in capsys.readouterr().err
+
+
+def test_inspect_has_a_narrow_table(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was counted stands in a table of 80 columns; why and how stands below, a line per column."""
+    assert main(["inspect", "people.csv"]) == 0
+    table, _, below = capsys.readouterr().out.partition("\n\n")
+    assert max(map(len, table.splitlines())) <= 80
+    assert len(table.splitlines()) == 1 + len(NAMES)
+    assert below.startswith("age: named like age. Hierarchy: {intervals = ")
+
+
+def test_a_table_knows_whether_it_fits() -> None:
+    """The width counts heads, cells and what stands between them."""
+    assert console.fits_width(["k", "name"], [[12345, "x"]], 14)
+    assert not console.fits_width(["k", "name"], [[12345, "x"]], 13)
+    assert console.fits_width(["k"], [], 3)

@@ -1,0 +1,328 @@
+"""What was done on the page is not lost: late changes, changed hierarchies, runs that outlive the server."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kpareto.errors import BadInput
+from kpareto.faces.web.kept_runs import KeptRuns, runs_folder
+from kpareto.fronts.json_file import brief_front, load_front
+from kpareto.fronts.problem import problem
+from kpareto.searches.run import Plan, run_plan
+from kpareto.tables.adult import adult_table
+from tests.twins.page import Page, serving_people
+
+
+def opened(page: Page, session: str, name: str = "people.csv") -> dict[str, Any]:
+    """The draft of a table, with town as a quasi-identifier."""
+    draft: dict[str, Any] = page.client.post(f"{session}/open", json={"name": name}).json()["draft"]
+    if name == "people.csv":
+        draft["columns"]["town"] = {"role": "quasi-identifier", "hierarchy": {"flat": True}}
+        draft = page.client.put(f"{session}/job", json=draft).json()["draft"]
+    return draft
+
+
+def search(page: Page, session: str) -> dict[str, Any]:
+    """Search, wait for the end, and tell the state."""
+    assert page.client.post(f"{session}/search", json={}).status_code == 200
+    page.client.get(f"{session}/events")
+    state: dict[str, Any] = page.client.get(session).json()
+    return state
+
+
+def merge(page: Page, session: str, label: str, groups: tuple[int, int] = (0, 3), level: int = 0) -> dict[str, Any]:
+    """Merge two towns."""
+    wish = {"column": "town", "action": "merge", "level": level, "groups": list(groups), "label": label}
+    answer: dict[str, Any] = page.client.post(f"{session}/hierarchy", json=wish).json()
+    return answer
+
+
+# -- one job, several tabs -----------------------------------------------------------------------------------------
+
+
+def test_a_late_change_is_refused(page: Page, session: str) -> None:
+    """Of two tabs that change one job, the second is told that it came late, and loses nothing of the first."""
+    draft = opened(page, session)
+    first = {**draft, "limits": {"k": 3}}
+    second = {**draft, "limits": {"k": 7}}
+    assert page.client.put(f"{session}/job", json=first).status_code == 200
+    late = page.client.put(f"{session}/job", json=second)
+    assert late.status_code == 409
+    assert late.json()["late"]
+    assert "changed elsewhere" in late.json()["error"]
+    now = page.client.get(session).json()["draft"]
+    assert now["limits"] == {"k": 3}
+    assert page.client.put(f"{session}/job", json={**now, "limits": {"k": 7}}).status_code == 200
+
+
+def test_a_job_without_its_revision_is_refused(page: Page, session: str) -> None:
+    """Who does not say which job was changed may not change it."""
+    draft = opened(page, session)
+    del draft["revision"]
+    assert page.client.put(f"{session}/job", json=draft).status_code == 409
+
+
+def test_roles_of_another_table_are_refused(page: Page, session: str) -> None:
+    """A tab that still shows another table cannot make an identifier plain."""
+    old = opened(page, session)
+    new = opened(page, session, "visits.csv")
+    assert new["columns"]["patient"]["role"] == "identifier"
+    assert page.client.put(f"{session}/job", json=old).status_code == 409
+    forged = page.client.put(f"{session}/job", json={**old, "revision": new["revision"]})
+    assert forged.status_code == 400
+    assert "The table has no column 'age'" in forged.json()["error"]
+    assert page.client.get(session).json()["draft"] == new
+
+
+def test_a_job_file_for_another_table_is_refused(page: Page, session: str) -> None:
+    """A job that gives roles to columns the table does not have is told when it is opened."""
+    text = '[data]\nsource = "people.csv"\n[columns.aeg]\nrole = "quasi-identifier"\n'
+    (page.folder / "wrong.toml").write_text(text, encoding="utf-8")
+    answer = page.client.post(f"{session}/open", json={"name": "wrong.toml"})
+    assert answer.status_code == 400
+    assert "Did you mean 'age'" in answer.json()["error"]
+
+
+def test_an_edit_of_an_older_hierarchy_is_refused(page: Page, session: str) -> None:
+    """An edit that names the revision it saw does not fall on groups that were changed meanwhile."""
+    draft = opened(page, session)
+    told = merge(page, session, "west")
+    assert told["draft"]["revision"] > draft["revision"]
+    wish = {
+        "column": "town",
+        "action": "merge",
+        "level": 0,
+        "groups": [0, 1],
+        "label": "x",
+        "revision": draft["revision"],
+    }
+    assert page.client.post(f"{session}/hierarchy", json=wish).status_code == 409
+
+
+def test_the_pulse_tells_what_changed(page: Page, session: str) -> None:
+    """The short answer that tabs ask for every second shows a change of the job and a search."""
+    assert page.client.get(f"{session}/pulse").json() == {
+        "revision": 0, "search": None, "phase": None, "run": None, "works": {},
+    }  # fmt: skip
+    draft = opened(page, session)
+    assert page.client.get(f"{session}/pulse").json()["revision"] == draft["revision"]
+    state = search(page, session)
+    told = page.client.get(f"{session}/pulse").json()
+    assert told["phase"] == "done"
+    assert told["run"] == state["run"]["id"]
+
+
+# -- staleness -----------------------------------------------------------------------------------------------------
+
+
+def test_every_edit_of_a_hierarchy_counts_as_a_change(page: Page, session: str) -> None:
+    """A second edit of the same column makes the front stale too, and going back makes it fresh again."""
+    opened(page, session)
+    merge(page, session, "west")
+    fresh = search(page, session)
+    assert not fresh["stale"]
+    wish = {"column": "town", "action": "rename", "level": 1, "groups": [0], "label": "South2"}
+    told = page.client.post(f"{session}/hierarchy", json=wish).json()
+    assert told["stale"]
+    assert page.client.get(session).json()["stale"]
+    back = {**fresh["draft"], "revision": told["draft"]["revision"]}
+    assert not page.client.put(f"{session}/job", json=back).json()["stale"]
+
+
+def test_a_hierarchy_file_that_changes_counts_as_a_change(page: Page, session: str) -> None:
+    """What a hierarchy of the folder holds decides, not how it is called."""
+    rows = "Bonn;west;*\nJena;east;*\nKiel;north;*\nTrier;west;*\nUlm;south;*\n"
+    (page.folder / "towns.csv").write_text(rows, encoding="utf-8")
+    draft = opened(page, session)
+    draft["columns"]["town"] = {"role": "quasi-identifier", "hierarchy": "towns.csv"}
+    assert page.client.put(f"{session}/job", json=draft).status_code == 200
+    assert not search(page, session)["stale"]
+    (page.folder / "towns.csv").write_text(rows.replace("Jena;east", "Jena;west"), encoding="utf-8")
+    assert page.client.get(session).json()["stale"]
+
+
+def test_another_name_of_the_release_is_no_change(page: Page, session: str) -> None:
+    """Where the release goes does not make a front old."""
+    opened(page, session)
+    draft = search(page, session)["draft"]
+    draft["release"]["target"] = "elsewhere.csv"
+    assert not page.client.put(f"{session}/job", json=draft).json()["stale"]
+
+
+# -- runs ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_search_that_cannot_start_leaves_the_front(page: Page, session: str) -> None:
+    """A search that fails at once tells why, and the front before can still be explored and released."""
+    opened(page, session)
+    before = search(page, session)
+    draft = before["draft"]
+    draft["limits"] = {"k": 100_000}
+    assert page.client.put(f"{session}/job", json=draft).status_code == 200
+    after = search(page, session)
+    assert after["search"]["phase"] == "failed"
+    assert after["run"]["id"] == before["run"]["id"]
+    assert after["stale"]
+    assert page.client.get(f"{session}/front").status_code == 200
+    assert page.client.post(f"{session}/release", json={"point": 0, "target": "x.csv"}).status_code == 200
+
+
+def test_runs_are_listed_renamed_compared_and_deleted(page: Page, session: str) -> None:
+    """Two searches are two runs with their numbers; one gets a name, the other goes."""
+    opened(page, session)
+    first = search(page, session)
+    draft = {**first["draft"], "limits": {"k": 5}}
+    assert page.client.put(f"{session}/job", json=draft).status_code == 200
+    second = search(page, session)
+    ids = [first["run"]["id"], second["run"]["id"]]
+    lines = {line["id"]: line for line in page.client.get(f"{session}/runs").json()["runs"]}
+    assert set(ids) <= set(lines)
+    assert lines[ids[1]]["explored"]
+    assert not lines[ids[0]]["explored"]
+    assert lines[ids[1]]["limits"] == {"k": 5}
+    front = page.client.get(f"{session}/front").json()
+    points = page.client.get(f"{session}/runs/{ids[1]}/points").json()
+    assert points["values"] == front["values"]
+    assert [each["name"] for each in points["objectives"]] == ["k", "glm"]
+    named = page.client.put(f"{session}/runs/{ids[0]}", json={"name": "  without   limits "}).json()
+    assert named["name"] == "without limits"
+    assert page.client.put(f"{session}/runs/{ids[0]}", json={"name": " "}).status_code == 400
+    assert page.client.delete(f"{session}/runs/{ids[0]}").status_code == 200
+    assert ids[0] not in {line["id"] for line in page.client.get(f"{session}/runs").json()["runs"]}
+    assert page.client.delete(f"{session}/runs/{ids[0]}").status_code == 400
+    assert page.client.get(f"{session}/runs/..%2F..%2Fx/points").status_code in (400, 404)
+
+
+def test_an_older_run_is_opened_with_its_job_and_its_hierarchies(page: Page, session: str) -> None:
+    """A run comes back as it was: limits, edited groups, front, cloud; and is not stale."""
+    opened(page, session)
+    merge(page, session, "west")
+    first = search(page, session)
+    front = page.client.get(f"{session}/front").json()
+    merge(page, session, "all else", (1, 2), 1)
+    draft = {**page.client.get(session).json()["draft"], "limits": {"k": 9}}
+    assert page.client.put(f"{session}/job", json=draft).status_code == 200
+    search(page, session)
+    state = page.client.post(f"{session}/runs/{first['run']['id']}/open", json={}).json()
+    assert state["run"]["id"] == first["run"]["id"]
+    assert not state["stale"]
+    assert state["draft"]["limits"] == first["draft"]["limits"]
+    again = page.client.get(f"{session}/front").json()
+    assert again["values"] == front["values"]
+    assert again["cloud"] == front["cloud"]
+    labels = [group[2] for group in page.client.get(f"{session}/hierarchy?column=town").json()["levels"][1]["groups"]]
+    assert "west" in labels
+    assert "all else" not in labels
+
+
+def test_runs_are_for_their_owner_alone(page: Page, session: str) -> None:
+    """What is kept can be read by nobody else on the machine."""
+    opened(page, session)
+    run = search(page, session)["run"]["id"]
+    folder = page.folder / ".kpareto" / "runs" / run
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
+    kept = "".join(file.read_text(errors="replace") for file in folder.iterdir())
+    assert session.rsplit("/", 1)[-1] not in kept  # the id of a session is a key
+
+
+def test_runs_of_an_uploaded_table_are_seen_by_those_who_have_it(page: Page, session: str) -> None:
+    """The run over a dropped file is listed for its session and for whoever drops the same file, and for nobody else."""
+    content = (page.folder / "people.csv").read_bytes()
+    sent = {"x-name": "own.csv"}
+    assert page.client.put(f"{session}/upload/data", content=content, headers=sent).status_code == 200
+    run = search(page, session)["run"]["id"]
+    other = page.new_session()
+    assert run not in {line["id"] for line in page.client.get(f"{other}/runs").json()["runs"]}
+    assert page.client.get(f"{other}/runs/{run}/points").status_code == 400
+    page.client.put(f"{other}/upload/data", content=content, headers=sent)
+    assert run in {line["id"] for line in page.client.get(f"{other}/runs").json()["runs"]}
+    assert page.client.post(f"{other}/runs/{run}/open", json={}).json()["run"]["id"] == run
+    assert page.client.get(f"{other}/front").status_code == 200
+    page.client.post(f"{session}/open", json={"name": "visits.csv"})
+    assert "Drop it again" in page.client.post(f"{session}/runs/{run}/open", json={}).json()["error"]
+
+
+def test_a_restart_loses_nothing(tmp_path: Path) -> None:
+    """A new server over the same folder takes up the job, its edits, its view and its front for the old session."""
+    with serving_people(tmp_path, "one") as first:
+        session = first.new_session()
+        opened(first, session)
+        merge(first, session, "west")
+        before = search(first, session)
+        front = first.client.get(f"{session}/front").json()
+        first.client.put(f"{session}/view", json={"x": "glm"})
+        edited = merge(first, session, "all else", (1, 2), 1)["draft"]
+    shutil.rmtree(tmp_path / "one")
+    with serving_people(tmp_path, "two") as second:
+        after = second.client.get(session).json()
+        assert {**after["draft"], "revision": 0} == {**edited, "revision": 0}
+        assert after["draft"]["revision"] > edited["revision"]  # a tab that slept meanwhile is late, not right
+        assert after["view"] == {"x": "glm"}
+        assert after["run"] == before["run"]
+        assert after["stale"]
+        assert second.client.get(f"{session}/front").json()["values"] == front["values"]
+        labels = [g[2] for g in second.client.get(f"{session}/hierarchy?column=town").json()["levels"][1]["groups"]]
+        assert "all else" in labels
+        checked = second.client.post(f"{session}/points/0/check", json={})
+        assert checked.status_code == 200
+
+
+def test_a_search_that_was_cut_short_goes_on(tmp_path: Path) -> None:
+    """The run of a server that was killed in the middle is listed as such, and goes on from its checkpoint."""
+    with serving_people(tmp_path, "one") as first:
+        session = first.new_session()
+        opened(first, session)
+        run = search(first, session)["run"]["id"]
+    record = tmp_path / "work" / ".kpareto" / "runs" / run / "run.json"
+    data = json.loads(record.read_text(encoding="utf-8"))
+    record.write_text(json.dumps({**data, "phase": "running"}), encoding="utf-8")  # as a kill leaves it
+    with serving_people(tmp_path, "two") as second:
+        state = second.client.get(session).json()
+        assert state["search"]["phase"] == "stopped"
+        assert "The server ended while this search ran" in state["search"]["sentence"]
+        second.client.post(f"{session}/search", json={"resume": True})
+        second.client.get(f"{session}/events")
+        assert second.client.get(session).json()["search"]["phase"] == "done"
+
+
+def test_a_damaged_run_is_a_sentence(tmp_path: Path) -> None:
+    """A record that was edited by hand is refused in words, and the list goes on without it."""
+    kept = KeptRuns(tmp_path)
+    folder = kept.folder("0123456789abcdef")
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text('{"id": 3}', encoding="utf-8")
+    with pytest.raises(BadInput, match="The kept run"):
+        kept.get("0123456789abcdef")
+    assert kept.all() == []
+    with pytest.raises(BadInput, match="There is no run"):
+        kept.folder("../elsewhere")
+
+
+def test_a_folder_that_cannot_be_written_has_its_runs_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs over a closed folder go into the user's data folder, one place per folder."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setattr("os.access", lambda *_: False)
+    one, two = runs_folder(tmp_path / "a"), runs_folder(tmp_path / "b")
+    assert one.parent == tmp_path / "data" / "kpareto"
+    assert one != two
+
+
+@pytest.mark.parametrize(("method", "space"), [("exact", "lattice"), ("nsga2", "cuts")])
+def test_a_brief_front_comes_back_whole(method: str, space: str) -> None:
+    """What is kept of a front is enough to have it again, point by point."""
+    chosen = problem(adult_table(), ["k", "glm"], 0.01)
+    budget = None if method == "exact" else 300
+    front = run_plan(chosen, Plan(method, "lattice" if space == "lattice" else "cuts", budget))
+    again = load_front(json.loads(json.dumps(brief_front(front))), chosen)
+    assert (again.numbers.values == front.numbers.values).all()
+    assert (again.genomes == front.genomes).all()
+    assert again.provenance.complete == front.provenance.complete

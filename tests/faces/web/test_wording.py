@@ -1,0 +1,56 @@
+"""What the page says is said in its own words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kpareto.errors import KparetoError
+from kpareto.faces.web.wording import for_page
+from kpareto.jobs.job import parse_job
+
+JOB = '[data]\nsource = "x.csv"\n[columns.a]\nrole = "quasi-identifier"\n'
+
+
+@pytest.mark.parametrize(
+    ("part", "sentence"),
+    [
+        ("[search]\nobjectives = []\n", "No objective is chosen. Choose at least one."),
+        ("[limits]\nk = -3\n", "The limit on k is -3, and no k is below 0. Give a positive number."),
+        ("[limits]\nk = 2.5\n", "The limit on k is 2.5"),
+        (
+            '[search]\nmethod = "nsga2"\nspace = "cuts"\nbudget = 1000000000000\n',
+            "The budget is 1,000,000,000,000 recodings, which would last for years.",
+        ),
+        ("[search]\nseconds = -5\n", "The time that the search may take is -5"),
+        (
+            '[suppression]\nrule = "cap-threshold"\nlimit = -1\n',
+            "The limit on suppressed rows is -1. Give a share of the rows such as 0.01 (below 1), or a whole number of rows",
+        ),
+    ],
+)
+def test_no_word_of_a_job_file(part: str, sentence: str) -> None:
+    """The sentences of the library, as a page says them (B11, C8)."""
+    with pytest.raises(KparetoError) as caught:
+        parse_job(JOB + part, Path(), "the job").suppression()
+    assert for_page(str(caught.value)).startswith(sentence)
+
+
+def test_a_rule_without_a_limit_names_the_step() -> None:
+    """Where to fill it in."""
+    with pytest.raises(KparetoError) as caught:
+        parse_job(JOB + '[suppression]\nrule = "constraint"\n', Path(), "the job").suppression()
+    assert for_page(str(caught.value)).endswith("Fill in a limit on the Search step, such as k at least 5.")
+
+
+def test_other_sentences_stay() -> None:
+    """What has nothing of a job file in it is said as it is."""
+    assert for_page("The table has no rows. Give at least one row.") == "The table has no rows. Give at least one row."
+    assert for_page("") == ""
+
+
+def test_names_are_spelled_as_they_are() -> None:
+    """A warning that begins with k, or a sentence that begins with a file, keeps its first letter."""
+    for said in ("k-anonymity hinders linking.", "people.csv has no column 'age'."):
+        assert for_page(said) == said

@@ -1,0 +1,176 @@
+"""Numbers for recodings: the compiled route and the route through partitions tell the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from kpareto.errors import BadJob
+from kpareto.fronts.count_lattice import fits
+from kpareto.fronts.numbers import Numbers
+from kpareto.fronts.problem import Problem, constrained, problem
+from kpareto.measures.measure import Number, make, trends
+from kpareto.measures.reading import real_keys
+from kpareto.tables.lattice import Lattice
+from kpareto.tables.partition import Partition, Rule, Suppression, partitions
+from kpareto.tables.table import Table
+from tests.twins.strategies import Case, cases
+
+COMPILED = (
+    "k", "l", "entropy-l", "recursive-l", "recursive-l(l=3)", "alpha", "t", "t(distance=ordered)", "beta", "enhanced-beta",
+    "delta", "risk-max", "risk-mean", "risk-share", "uniques", "suppressed", "classes", "glm", "lm", "nwp",
+    "precision-loss", "entropy", "dcn", "average-class-size", "cm", "cm-rows", "necd", "s-k", "s-l",
+)  # fmt: skip
+SLOW = ("reg-variance", "reg-deviation", "t(reference=release)", "bias(by=q0)")
+EVERY_RULE: tuple[Rule, ...] = ("none", "below-k", "cap-max-k", "cap-threshold", "constraint")
+
+
+@st.composite
+def problems(draw: st.DrawFn, table: Table, names: tuple[str, ...] = COMPILED, most: int = 6) -> Problem:
+    """A problem with a few objectives and any suppression rule; sometimes with limits."""
+    objectives = draw(st.lists(st.sampled_from(names), min_size=1, max_size=most, unique=True))
+    rule = draw(st.sampled_from(EVERY_RULE))
+    limit = draw(st.sampled_from([0.0, 0.2, 0.5, 1, 3]))
+    if rule == "constraint":
+        limits = {"k": draw(st.integers(1, 4)), "l": draw(st.integers(1, 2)), "t": draw(st.sampled_from([0.4, 1.0]))}
+        return problem(table, objectives, constrained(limits, limit), limits)
+    k = draw(st.integers(1, 4)) if rule == "below-k" else None
+    limits = draw(st.sampled_from([{}, {"k": 2}, {"l": 2, "lm": 0.9}]))
+    return problem(table, objectives, Suppression(rule, limit, k), limits)
+
+
+def by_partitions(given_problem: Problem) -> Numbers:
+    """Every node's numbers, one partition at a time."""
+    table = given_problem.table
+    lattice = Lattice(table.hierarchies)
+    made: list[tuple[int, Partition]] = []
+    for number in range(lattice.size):
+        recoding = lattice.decode(lattice.levels(np.array([number]))[0])
+        made += [(number, p) for p in partitions(table, recoding, given_problem.suppression)]
+    return given_problem.by_partitions(made)
+
+
+def _sorted(numbers: Numbers) -> Numbers:
+    feasible = np.flatnonzero(numbers.feasible)
+    order = np.lexsort((numbers.thresholds[feasible], numbers.which[feasible]))
+    return numbers.take(feasible[order])
+
+
+@settings(max_examples=100)
+@given(case=cases(), data=st.data())
+def test_compiled_numbers_equal_partitions(case: Case, data: st.DataObject) -> None:
+    """Values agree, and keys order the feasible nodes exactly as fractions do, with and without persons."""
+    made = data.draw(problems(case.table))
+    parts = list(made.whole_lattice(threads=1))
+    mine = _sorted(Numbers(*(np.concatenate([getattr(p, f) for p in parts]) for f in Numbers.__dataclass_fields__)))
+    slow = _sorted(by_partitions(made))
+    assert mine.which.tolist() == slow.which.tolist()
+    assert mine.suppressed.tolist() == slow.suppressed.tolist()
+    assert np.allclose(mine.values, slow.values, rtol=1e-9, atol=1e-9)
+    for column in range(mine.keys.shape[1]):
+        first, second = mine.keys[:, column], slow.keys[:, column]
+        assert np.array_equal(np.unique(first, return_inverse=True)[1], np.unique(second, return_inverse=True)[1])
+
+
+@settings(max_examples=40)
+@given(case=cases(), data=st.data())
+def test_some_genomes_equal_the_whole_lattice(case: Case, data: st.DataObject) -> None:
+    """Evaluating chosen nodes gives the rows the whole lattice has for them."""
+    made = data.draw(problems(case.table))
+    lattice = Lattice(case.table.hierarchies)
+    nodes = np.array(data.draw(st.lists(st.integers(0, lattice.size - 1), min_size=1, max_size=5)))
+    some = made.evaluate(lattice, lattice.levels(nodes), threads=1)
+    parts = list(made.whole_lattice(threads=1))
+    rows: dict[int, list[object]] = {}
+    for part in parts:
+        for number, keys, feasible in zip(part.which.tolist(), part.keys.tolist(), part.feasible.tolist(), strict=True):
+            rows.setdefault(number, []).append(keys if feasible else None)
+    for place, number in enumerate(nodes.tolist()):
+        own = np.flatnonzero(some.which == place)
+        assert [some.keys[row].tolist() if some.feasible[row] else None for row in own] == rows[number]
+
+
+@settings(max_examples=40)
+@given(case=cases(persons=False, targets=1, numeric_target=True), data=st.data())
+def test_measures_the_kernels_do_not_know(case: Case, data: st.DataObject) -> None:
+    """Regression, bias and a user's own measure go through partitions, in the same front."""
+
+    def biggest(partition: Partition) -> float:
+        return float(partition.rows.max())
+
+    own = Number("biggest", "lower", "rows", trends("rises"), biggest)
+    value = data.draw(st.sampled_from(case.table.sensitive[0].values))
+    name = data.draw(st.sampled_from((*SLOW, f"alpha(value={value})")))
+    made = problem(case.table, ["k", name, own], 0.2)
+    assert made.translation is None
+    slow = _sorted(by_partitions(made))
+    parts = list(made.whole_lattice(threads=1))
+    mine = _sorted(Numbers(*(np.concatenate([getattr(p, f) for p in parts]) for f in Numbers.__dataclass_fields__)))
+    assert mine.keys.tolist() == slow.keys.tolist()
+
+
+@settings(max_examples=10)
+@given(case=cases(persons=False))
+def test_a_users_measure_never_passes_for_a_built_in_one(case: Case) -> None:
+    """A measure called k that is not k is asked itself."""
+    fake = Number("k", "higher", "rows", trends("either"), lambda partition: 7.0)
+    made = problem(case.table, [fake, "lm"])
+    assert made.translation is None
+    numbers = made.evaluate(Lattice(case.table.hierarchies), np.zeros((1, len(case.table.hierarchies)), dtype=np.int64))
+    assert numbers.values[0, 0] == 7.0
+
+
+@given(st.lists(st.floats(allow_nan=False), min_size=2, max_size=20), st.booleans())
+@example([0.0, 5e-324], False)
+@example([float("inf"), float("-inf"), 0.0, -0.0, 1e308], True)
+def test_real_keys_sort_as_the_numbers_do(values: list[float], higher: bool) -> None:
+    """A better number never has a larger key, and the same number the same key."""
+    array = np.array(values)
+    keys = real_keys(array, higher)
+    for i in range(len(values)):
+        for j in range(len(values)):
+            better = array[i] > array[j] if higher else array[i] < array[j]
+            assert not (better and keys[i] > keys[j])
+            assert not (array[i] == array[j] and keys[i] != keys[j])
+
+
+def test_rounding_noise_is_no_difference() -> None:
+    """0.1 + 0.2 and 0.3 compare as equal, 0.3 and 0.3000001 do not."""
+    keys = real_keys(np.array([0.1 + 0.2, 0.3, 0.3000001]))
+    assert keys[0] == keys[1] < keys[2]
+
+
+@settings(max_examples=5)
+@given(case=cases(persons=False))
+def test_all_compiled_measures_are_really_compiled(case: Case) -> None:
+    """None of the measures above silently takes the slow route."""
+    for name in COMPILED:
+        made = problem(case.table, [name], 0.2)
+        assert made.translation is not None, name
+        assert fits(case.table, made.translation.wanted)
+
+
+def test_bad_problems_are_sentences(tiny: Table) -> None:
+    """No objective, one twice, an unknown one, limits that are no class-wise models, infinite limits."""
+    with pytest.raises(BadJob, match="No objective is given"):
+        problem(tiny, [])
+    with pytest.raises(BadJob, match="'k' is named twice"):
+        problem(tiny, ["k", "k"])
+    with pytest.raises(BadJob, match=r"No measure 'glmm'\. Did you mean 'glm'"):
+        problem(tiny, ["k", "glmm"])
+    with pytest.raises(BadJob, match="not a number about a class"):
+        constrained({"lm": 0.3})
+    with pytest.raises(BadJob, match="needs at least one limit"):
+        problem(tiny, ["k"], Suppression("constraint", 0.1, fails=()))
+    with pytest.raises(BadJob, match="Give a finite number"):
+        problem(tiny, ["k"], 0.0, {"k": float("inf")})
+    with pytest.raises(BadJob, match="Give a list of measures"):
+        problem(tiny, [lambda partition: 1.0])  # type: ignore[list-item]
+    nothing = Number("nothing", "lower", "rows", trends("either"), lambda partition: float("nan"))
+    with pytest.raises(BadJob, match="gave no number"):
+        list(problem(tiny, [nothing]).whole_lattice())
+    rule = constrained({"k": 2})
+    with pytest.raises(BadJob, match="'lm' is not a number about a class"):
+        Problem(tiny, (make("k"),), rule, ((make("lm"), 0.5),))

@@ -1,0 +1,193 @@
+"""Differentially private releases of a job: the order of the steps, what is refused, what is told and what is not."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kpareto.errors import BadInput, BadTable, KparetoError, Unsafe
+from kpareto.faces.cli import main
+from kpareto.jobs import private
+from kpareto.jobs.inspect import PROPOSED
+from kpareto.jobs.job import load_job
+from kpareto.jobs.private import PrivateWish, ledger_of, privatize
+from kpareto.releases.private.budget import read_ledger
+from kpareto.releases.private.sample import draws_for_tests
+from kpareto.verifier import verify
+
+pytest.importorskip("opendp")
+
+JOB = """
+[data]
+source = "data/people.csv"
+[columns.age]
+role = "quasi-identifier"
+hierarchy = {intervals = [10, 20], from = 20, to = 60}
+[columns.town]
+role = "quasi-identifier"
+hierarchy = "town.csv"
+[release]
+target = "out.csv"
+"""
+WISH = PrivateWish("1", "1e-6", ("2", "1e-5"))
+
+
+@pytest.fixture
+def job_file(tmp_path: Path) -> Path:
+    """A job beside a folder with 4,000 rows, a plain column that nobody gave a role among them."""
+    rng = np.random.default_rng(2)
+    rows = [f"{rng.integers(20, 60)},{'ABC'[rng.integers(0, 3)]},note {i}\n" for i in range(4_000)]
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "people.csv").write_text("age,town,remark\n" + "".join(rows))
+    (tmp_path / "town.csv").write_text("A;*\nB;*\nC;*\nD;*\n")
+    place = tmp_path / "job.toml"
+    place.write_text(JOB)
+    return place
+
+
+def test_a_private_release_is_written_verified_and_entered(job_file: Path) -> None:
+    """Only quasi-identifiers are shown, every class has k rows, the certificate states all, the ledger lies beside the
+    table."""
+    done = privatize(load_job(job_file), WISH)
+    lines = done.place.read_text().splitlines()
+    assert lines[0] == "age,town"
+    assert min(Counter(lines[1:]).values()) >= done.plan.k
+    assert len(lines) - 1 < 4_000
+    verified = verify(done.place, done.files["certificate"])
+    assert verified.numbers["k"] >= done.plan.k
+    said = json.loads(done.files["public"].read_text())["public"]["differential_privacy"]
+    assert {"epsilon", "delta", "beta", "k", "private", "assumed", "levels", "score"} <= set(said)
+    assert (said["epsilon"], said["delta"], said["k"]) == (1.0, 1e-6, done.plan.k)
+    assert done.ledger_file == job_file.parent / "data" / "budget.json" == ledger_of(load_job(job_file))
+    assert [float(amount) for amount in done.ledger.left] == [1.0, 9e-6]
+    assert set(done.files) == {"certificate", "public"}
+    assert json.loads(json.dumps(done.to_dict()))["left"]["epsilon"] == 1.0
+
+
+def test_papers_tell_nothing_of_rows_that_were_not_drawn(job_file: Path) -> None:
+    """No paper holds the number of rows of the table, its hash, or a value that is not shown."""
+    from kpareto.engines.read import fingerprint
+
+    done = privatize(load_job(job_file), WISH)
+    text = "".join(file.read_text() for file in done.files.values())
+    assert "4000" not in re.sub(r"[0-9a-f]{64}", "", text)  # a digest may have any digits
+    assert fingerprint(job_file.parent / "data" / "people.csv") not in text
+    assert "note" not in text
+    rows = len(done.place.read_text().splitlines()) - 1
+    assert json.loads(done.files["certificate"].read_text())["confidential"]["input"]["rows"] == rows
+
+
+def test_a_run_beyond_the_total_is_refused_before_the_rows_are_read(
+    job_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The third run of epsilon 1 does not fit into 2; it neither reads nor writes anything."""
+    job = load_job(job_file)
+    for _ in range(2):
+        privatize(job, WISH)
+    before = job_file.with_name("out.csv").read_bytes()
+
+    def read_nothing(*_: object) -> None:
+        raise AssertionError("the rows were read")
+
+    monkeypatch.setattr(private, "read_wish", read_nothing)
+    with pytest.raises(Unsafe, match="epsilon 0 and delta"):
+        privatize(job, WISH)
+    assert job_file.with_name("out.csv").read_bytes() == before
+    ledger = read_ledger(ledger_of(job))
+    assert ledger is not None
+    assert len(ledger.runs) == 2
+
+
+def test_a_run_is_entered_before_the_rows_are_read(job_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the run fails afterwards its budget is gone, and the sentence says no more than that."""
+    people = job_file.parent / "data" / "people.csv"
+    people.write_text(people.read_text() + "33,Elsewhere,x\n")
+    with pytest.raises(BadTable, match="Why depends on the rows") as caught:
+        privatize(load_job(job_file), WISH)
+    assert "Elsewhere" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    ledger = read_ledger(ledger_of(load_job(job_file)))
+    assert ledger is not None
+    assert float(ledger.left[0]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (["columns.town.hierarchy="], "town have no hierarchy, so their values would be taken from the rows"),
+        (["columns.age.hierarchy={intervals = [10]}"], "'age' cannot be made without the rows"),
+        (["columns.age.hierarchy={quantiles = 4}"], "'age' cannot be made without the rows"),
+        (["columns.remark.role=sensitive"], "remark would be shown as they are"),
+        (["data.person=remark"], "Persons are told apart by 'remark'"),
+        (["data.missing=error"], "A private run tells nothing of the rows"),
+        (["release.seed=3"], "A seed is given"),
+        (["release.target=out.txt"], "goes to a .csv or .parquet file"),
+        (["columns.remark.role=quasi-identifier", "columns.remark.hierarchy=town.csv", "columns.tow.role=identifier"],
+         "tow"),
+    ],
+)  # fmt: skip
+def test_what_a_private_run_cannot_keep_is_refused_before_anything_is_spent(
+    job_file: Path, changes: list[str], sentence: str
+) -> None:
+    """Data-dependent hierarchies, columns shown as they are, persons, seeds: each is a sentence, and no ledger is there."""
+    with pytest.raises(KparetoError, match=sentence):
+        privatize(load_job(job_file, changes), WISH)
+    assert not ledger_of(load_job(job_file)).exists()
+
+
+def test_the_first_run_declares_the_total(job_file: Path) -> None:
+    """Without a ledger and without a total nothing begins; a later run need not repeat it."""
+    job = load_job(job_file)
+    with pytest.raises(BadInput, match="Declare the total"):
+        privatize(job, PrivateWish(1, "1e-6"))
+    privatize(job, WISH)
+    assert float(privatize(job, PrivateWish("0.5", "1e-6")).ledger.left[0]) == 0.5
+
+
+def test_draws_for_tests_are_marked(job_file: Path) -> None:
+    """With draws that can be repeated the certificate says that nothing is private."""
+    done = privatize(load_job(job_file), WISH, draws=draws_for_tests(1))
+    assert "NOT private" in done.statement["private"][0]
+
+
+def test_an_empty_release_is_told_and_not_written(job_file: Path) -> None:
+    """Ten rows can show no class of k, and no file comes of it."""
+    people = job_file.parent / "data" / "people.csv"
+    people.write_text("".join(people.read_text().splitlines(keepends=True)[:11]))
+    with pytest.raises(Unsafe, match="the release is empty and nothing was written"):
+        privatize(load_job(job_file), WISH)
+    assert not job_file.with_name("out.csv").exists()
+
+
+def test_the_command_shows_nothing_of_the_rows(job_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It prints what was spent and left; a seed is refused; a proposed job is warned about."""
+    job_file.write_text(PROPOSED + "\n" + JOB)
+    arguments = ["private", str(job_file), "--epsilon", "1", "--delta", "1e-6"]
+    assert main([*arguments, "--total", "3", "1e-5", "--seed", "7"]) == 2
+    assert "must not be repeatable" in capsys.readouterr().err
+    assert main([*arguments, "--total", "3", "1e-5", "--json", "-"]) == 0
+    captured = capsys.readouterr()
+    assert "proposed by kpareto inspect" in captured.err
+    assert json.loads(captured.out)["left"] == {"epsilon": 2.0, "delta": 9e-06}
+    assert main(arguments) == 0
+    said = capsys.readouterr().out
+    assert "Left of the budget" in said
+    assert "4,000" not in said
+    assert "4000" not in said
+    assert main(["private", str(job_file), "--epsilon", "9", "--delta", "1e-6"]) == 3
+
+
+def test_the_embedded_table_can_be_released_privately(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Adult's hierarchies were made without its rows; its ledger lies where one stands."""
+    monkeypatch.chdir(tmp_path)
+    assert (
+        main(["private", "adult", "--epsilon", "1", "--delta", "1e-6", "--total", "1", "1e-6", "--target", "a.csv"])
+        == 0
+    )
+    assert (tmp_path / "budget.json").is_file()
+    assert verify(tmp_path / "a.csv", tmp_path / "a.certificate.public.json").numbers["k"] >= 73

@@ -1,0 +1,1 @@
+"""Tests of kernels: each against a slow twin."""

@@ -1,0 +1,205 @@
+"""The disk cache of the kernels: an edit of any kernel file is noticed, and nothing else compiles anew."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from kpareto.kernels import compiling
+
+KERNELS = Path(compiling.__file__).parent
+
+# A package of three files: two loops that call each other across files, and a constant in a third one.
+FILES = {
+    "__init__": "",
+    "words": "FACTOR = 10\n",
+    "inner": """
+from loops.compiling import compiled
+
+@compiled
+def twice(x):
+    return 2 * x
+""",
+    "outer": """
+from loops.compiling import compiled
+from loops.inner import twice
+from loops.words import FACTOR
+
+@compiled
+def scaled(x):
+    return FACTOR * twice(x)
+""",
+}
+
+ASK = """
+from loops.outer import scaled
+answer = scaled(3)
+stats = getattr(scaled, "stats", None)
+print(answer, 0 if stats is None else sum(stats.cache_hits.values()))
+"""
+
+
+def ask(folder: Path, **settings: str) -> tuple[int, bool]:
+    """What a new process gets from the loops, and whether it found them in the cache."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    done = subprocess.run(
+        [sys.executable, "-c", ASK],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**clean, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", **settings},
+    )
+    answer, hits = done.stdout.split()
+    return int(answer), int(hits) > 0
+
+
+@pytest.fixture
+def loops(tmp_path: Path) -> Path:
+    """The small package, compiled by a copy of our own compiling.py."""
+    folder = tmp_path / "loops"
+    folder.mkdir()
+    for name, text in FILES.items():
+        (folder / name).with_suffix(".py").write_text(text, encoding="utf-8")
+    (folder / "compiling.py").write_bytes((KERNELS / "compiling.py").read_bytes())
+    return folder
+
+
+def edit(module: Path, old: str, new: str) -> None:
+    """Replace a piece of a module that must be there."""
+    file = module.with_suffix(".py")
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["beside the sources", "in NUMBA_CACHE_DIR"])
+def test_an_edit_in_another_file_is_noticed(loops: Path, tmp_path: Path, elsewhere: bool) -> None:
+    """A helper and a constant edited in other files change the answer; a file only touched stays compiled."""
+    settings = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")} if elsewhere else {}
+    assert ask(tmp_path, **settings) == (60, False)
+    for file in loops.glob("*.py"):
+        os.utime(file, (0, 0))
+    assert ask(tmp_path, **settings) == (60, True)
+    edit(loops / "inner", "2 * x", "3 * x")
+    assert ask(tmp_path, **settings) == (90, False)
+    edit(loops / "words", "10", "100")
+    assert ask(tmp_path, **settings) == (900, False)
+    assert any((tmp_path / "cache" if elsewhere else loops).rglob("*.nbi"))
+
+
+def test_an_index_that_cannot_be_read_is_made_anew(loops: Path, tmp_path: Path) -> None:
+    """An index of an earlier version, which names records that are gone, costs compiling and nothing else."""
+    assert ask(tmp_path) == (60, False)
+    for index in loops.rglob("*.nbi"):
+        index.write_bytes(index.read_bytes()[:-20] + b"cgone\nRecord\n.")
+    assert ask(tmp_path) == (60, False)
+    assert ask(tmp_path) == (60, True)
+
+
+def test_without_compiling_the_plain_functions_answer(loops: Path, tmp_path: Path) -> None:
+    """NUMBA_DISABLE_JIT leaves plain Python, and nothing is written."""
+    assert ask(tmp_path, NUMBA_DISABLE_JIT="1") == (60, False)
+    assert not list(tmp_path.rglob("*.nbi"))
+
+
+def test_a_numba_without_the_stamp_is_not_cached(loops: Path, tmp_path: Path) -> None:
+    """Where numba keeps its stamp elsewhere the cache is switched off: slow rather than stale."""
+    unknown = "from numba.core.caching import IndexDataCacheFile\n"
+    unknown += "original = IndexDataCacheFile.__init__\n"
+    unknown += "def __init__(self, *given, **named):\n"
+    unknown += "    original(self, *given, **named)\n"
+    unknown += "    self.stamp_of_the_source = self.__dict__.pop('_source_stamp')\n"
+    unknown += "IndexDataCacheFile.__init__ = __init__\n"
+    (loops / "__init__.py").write_text(unknown, encoding="utf-8")
+    assert ask(tmp_path) == (60, False)
+    edit(loops / "inner", "2 * x", "3 * x")
+    assert ask(tmp_path) == (90, False)
+    assert not list(tmp_path.rglob("*.nbi"))
+
+
+def foreign_names(source: str) -> set[str]:
+    """Names of a kernel file that its functions read and that come neither from kernels nor from a library.
+
+    A constant or a function from another folder would not be part of the stamp.
+    """
+    tree = ast.parse(source)
+    own = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            own |= {(alias.asname or alias.name).split(".")[0] for alias in node.names if "kpareto" not in alias.name}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            ours = node.module.split(".")[0] == "kpareto"
+            if not ours or node.module.startswith("kpareto.kernels."):
+                own |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            own |= {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+    foreign: set[str] = set()
+    for function in (node for node in tree.body if isinstance(node, ast.FunctionDef)):
+        names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+        local = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+        local |= {node.name for node in ast.walk(function) if isinstance(node, ast.FunctionDef)}
+        local |= {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+        foreign |= {name.id for name in names} - local - own - set(dir(builtins))
+    return foreign
+
+
+@pytest.mark.parametrize("file", sorted(KERNELS.glob("*.py")), ids=lambda file: file.name)
+def test_everything_a_kernel_uses_is_under_the_stamp(file: Path) -> None:
+    """Constants, functions and records of kernels come from the folder of kernels, whose files make the stamp."""
+    assert foreign_names(file.read_text(encoding="utf-8")) == set()
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("from kpareto.tables.partition import RULES\ndef loop(x):\n    return len(RULES)", {"RULES"}),
+        ("import kpareto.tables.table\ndef loop(x):\n    return kpareto.tables.table.MISSING", {"kpareto"}),
+        ("def loop(x):\n    return UNKNOWN + x", {"UNKNOWN"}),
+        (
+            "from kpareto.kernels.words import K\nN = 2\ndef loop(x):\n    for i in range(N):\n        x += K\n    return x",
+            set(),
+        ),
+    ],
+)
+def test_foreign_names_are_seen(source: str, names: set[str]) -> None:
+    """A name from another folder is caught in every spelling, and the folder's own are not."""
+    assert foreign_names(source) == names
+
+
+def test_an_interrupt_waits_for_the_compilation() -> None:
+    """Ctrl-C while a loop is compiled comes when it is whole; it is answered by whoever answered before, once."""
+    done: list[str] = []
+
+    def compile_one(nested: bool) -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        if nested:
+            compiling.whole_compilation(compile_one)(False)
+        done.append("whole")
+        return "code"
+
+    with pytest.raises(KeyboardInterrupt):
+        compiling.whole_compilation(compile_one)(False)
+    assert done == ["whole"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.raises(KeyboardInterrupt):  # a second one does not wait: the nested loop is not finished
+        compiling.whole_compilation(compile_one)(True)
+    assert done == ["whole"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_other_threads_compile_as_ever() -> None:
+    """Signals come to the first thread alone, so that nothing is to be done in others."""
+    answers: list[int] = []
+    worker = threading.Thread(target=lambda: answers.append(compiling.whole_compilation(lambda: 3)()))
+    worker.start()
+    worker.join()
+    assert answers == [3]

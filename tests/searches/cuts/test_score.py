@@ -1,0 +1,113 @@
+"""Scores of the compiled searches, against the measures themselves on partitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kpareto.errors import BadJob, BadTable
+from kpareto.fronts.problem import constrained, problem
+from kpareto.measures.targets import cost_cm
+from kpareto.searches.cuts.score import Score, score_of
+from kpareto.tables.adult import adult_table
+from kpareto.tables.cuts import make_cuts, make_order
+from kpareto.tables.partition import Suppression, partition
+from tests.twins.strategies import Case, cases
+
+COSTS = {"no": {"yes": 3.0, "so": 0.5}, "yes": {"no": 2.0}}
+
+
+@settings(max_examples=80)
+@given(
+    case=cases(persons=False, numeric_target=False),
+    k=st.integers(1, 5),
+    seed=st.integers(0, 2**32),
+    losses=st.sampled_from(
+        [{"lm": 1.0}, {"glm": 2.0}, {"nwp": 1.0}, {"cm": 1.0}, {"cm-rows": 1.0}, {"lm": 1.0, "cm": 0.5}]
+    ),
+    limit=st.sampled_from([0.0, 0.3, 1, None]),
+)
+def test_scores_equal_measures(case: Case, k: int, seed: int, losses: dict[str, float], limit: float | None) -> None:
+    """Cell losses, cm and sums of them, with any cap on suppression, are what the measures say."""
+    space = make_cuts(case.table.hierarchies)
+    score = Score(case.table, space, losses, k, limit)
+    genomes = space.sample(8, np.random.default_rng(seed))
+    assert score.values(genomes) == pytest.approx([score.exact(genome) for genome in genomes], rel=1e-9, abs=1e-12)
+
+
+@settings(max_examples=40)
+@given(case=cases(persons=False, numeric_target=False), k=st.integers(1, 5), seed=st.integers(0, 2**32))
+def test_cost_scores_equal_the_measure(case: Case, k: int, seed: int) -> None:
+    """cost-cm with a matrix of costs, suppressed rows being one more group."""
+    known = case.table.targets[0].values
+    costs = {
+        true: {told: c for told, c in row.items() if told in known} for true, row in COSTS.items() if true in known
+    }
+    space = make_order(case.table.hierarchies)
+    score = Score(case.table, space, {"cost-cm": 1.0}, k, costs=costs)
+    measure = cost_cm(costs)
+    genomes = space.sample(8, np.random.default_rng(seed))
+    wanted = [measure(partition(case.table, space.decode(g), Suppression("below-k", k=k))) for g in genomes]
+    assert score.values(genomes) == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+
+
+@settings(max_examples=40)
+@given(case=cases(persons=False, numeric_target=True), k=st.integers(1, 5), seed=st.integers(0, 2**32))
+def test_regression_scores_equal_the_measure(case: Case, k: int, seed: int) -> None:
+    """reg-variance to a millionth: targets are counted in steps of a millionth of their range."""
+    space = make_order(case.table.hierarchies)
+    score = Score(case.table, space, {"reg-variance": 1.0}, k)
+    genomes = space.sample(8, np.random.default_rng(seed))
+    assert score.values(genomes) == pytest.approx([score.exact(genome) for genome in genomes], abs=3e-6)
+
+
+def test_what_cannot_be_scored_is_named() -> None:
+    """Messages say what was given and what to do."""
+    table = adult_table("iyengar_157")
+    space = make_cuts(table.hierarchies)
+    with pytest.raises(BadJob, match=r"k is 0\. Give a whole number of at least 1"):
+        Score(table, space, {"lm": 1}, 0)
+    with pytest.raises(BadJob, match="Give at least one, with a weight above 0"):
+        Score(table, space, {}, 5)
+    with pytest.raises(
+        BadJob, match=r"cannot minimize 'dcn'\. They know the cell losses, cm, cost-cm and reg-variance"
+    ):
+        Score(table, space, {"dcn": 1}, 5)
+    with pytest.raises(BadJob, match=r"The space has other hierarchies than the table"):
+        Score(table, make_cuts(table.hierarchies[:3]), {"lm": 1}, 5)
+    with pytest.raises(BadTable, match="is not numeric, so reg-variance has no meaning"):
+        Score(table, space, {"reg-variance": 1}, 5).values(space.sample(1, np.random.default_rng(1)))
+    with pytest.raises(BadTable, match="has a cost for 'rich'"):
+        Score(table, space, {"cost-cm": 1}, 5, costs={"rich": {}}).values(space.sample(1, np.random.default_rng(1)))
+
+
+@given(case=cases(persons=True))
+@settings(max_examples=5)
+def test_persons_go_through_a_problem(case: Case) -> None:
+    """The compiled searches count rows; tables that tell persons apart are refused with a way out."""
+    with pytest.raises(BadJob, match="tells persons apart"):
+        Score(case.table, make_cuts(case.table.hierarchies), {"lm": 1}, 2)
+
+
+def test_problems_that_the_compiled_searches_take() -> None:
+    """One known loss and k alone: below-k, constraint with a cap, none with k as a limit; anything else is left."""
+    table = adult_table("iyengar_157", sensitive="race")
+    space = make_cuts(table.hierarchies)
+    free = score_of(problem(table, ["lm"], Suppression("below-k", k=25)), space)
+    assert free is not None
+    assert (free.k, free.allowed) == (25, table.rows)
+    capped = score_of(problem(table, ["cm"], constrained({"k": 10}, 0.01), {"k": 10}), space)
+    assert capped is not None
+    assert (capped.k, capped.allowed) == (10, 301)
+    bare = score_of(problem(table, ["lm"], Suppression("none"), {"k": 5}), space)
+    assert bare is not None
+    assert (bare.k, bare.allowed) == (5, 0)
+    one = score_of(problem(table, ["lm"], constrained({"k": 10}, 1), {"k": 10}), space)
+    assert one is not None
+    assert one.allowed == 1
+    assert score_of(problem(table, ["k", "lm"], Suppression("below-k", k=25)), space) is None
+    assert score_of(problem(table, ["dcn"], Suppression("below-k", k=25)), space) is None
+    assert score_of(problem(table, ["lm"], constrained({"k": 10, "l": 2}, 0.1), {"k": 10, "l": 2}), space) is None
+    assert score_of(problem(table, ["lm"], 0.01), space) is None

@@ -1,0 +1,118 @@
+"""Floors: no recoding of the lattice loses less at its k than the floor of a point with that k."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from kpareto.fronts.dominance import non_dominated
+from kpareto.fronts.numbers import Numbers, join
+from kpareto.fronts.problem import Problem, constrained, problem
+from kpareto.searches import floors as floors_room
+from kpareto.searches.floors import Group, make_floors, project
+from kpareto.tables.lattice import Lattice
+from kpareto.tables.partition import RULES, Suppression
+from kpareto.tables.table import Table
+from tests.twins.strategies import Case, cases
+
+
+@st.composite
+def floored_problems(draw: st.DrawFn, table: Table) -> Problem:
+    """A problem with k and losses under a rule that bounds suppression."""
+    objectives = draw(
+        st.sampled_from([["k", "glm"], ["k", "lm", "nwp"], ["risk-max", "lm"], ["glm"], ["k", "l", "glm"]])
+    )
+    rule = draw(st.sampled_from([rule for rule in RULES if rule != "below-k"]))
+    limit = draw(st.sampled_from([0, 1, 0.3]))
+    if rule == "constraint":
+        return problem(table, objectives, constrained({"k": 2}, limit), {"k": 2})
+    return problem(table, objectives, Suppression(rule, limit))
+
+
+def all_numbers(asked: Problem) -> Numbers:
+    """The numbers of every feasible node."""
+    numbers = join(list(asked.whole_lattice(threads=1)), len(asked.objectives))
+    return numbers.take(np.flatnonzero(numbers.feasible))
+
+
+def check_floors(asked: Problem, data: st.DataObject) -> None:
+    """Whatever part of the lattice is settled, no node with at least a point's k loses less than its floor."""
+    every = all_numbers(asked)
+    floors = make_floors(asked, fixed := tuple(range(data.draw(st.integers(0, asked.table.codes.shape[1])))))
+    if floors is None or len(every.which) == 0:
+        return
+    lattice = Lattice(asked.table.hierarchies)
+    sizes = [int(lattice.genes[column]) for column in fixed]
+    settled = None
+    known = every.take(np.array(data.draw(st.lists(st.integers(0, len(every.which) - 1), min_size=1, max_size=4))))
+    if fixed:
+        settled = np.array(
+            data.draw(st.lists(st.booleans(), min_size=int(np.prod(sizes)), max_size=int(np.prod(sizes))))
+        )
+        prefix = np.ravel_multi_index(tuple(lattice.levels(every.which)[:, list(fixed)].T), sizes)
+        known = join([known, every.take(np.flatnonzero(settled[prefix]))], len(asked.objectives))
+    points = known.take(non_dominated(known.keys, "one"))
+    least = floors.at(points, settled)
+    for place in range(len(points.which)):
+        for objective in floors.objectives:
+            reach = _at_least_as_private(asked, every, points, place)
+            assert least[place, objective] <= every.values[reach, objective].min() + 1e-9
+            assert least[place, objective] <= points.values[place, objective] + 1e-9
+
+
+def _at_least_as_private(asked: Problem, every: Numbers, points: Numbers, place: int) -> np.ndarray:
+    """The nodes that stand beside a point: with its k or more, or all where k is no objective."""
+    if asked.objectives[0].name not in ("k", "risk-max"):
+        return np.arange(len(every.which))
+    return np.flatnonzero(every.keys[:, 0] <= points.keys[place, 0])
+
+
+@settings(max_examples=100)
+@given(case=cases(persons=False), data=st.data())
+def test_nothing_lies_below_a_floor(case: Case, data: st.DataObject) -> None:
+    """Random tables, rules and settled parts."""
+    check_floors(data.draw(floored_problems(case.table)), data)
+
+
+@settings(
+    max_examples=300, database=None, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+)
+@given(case=cases(persons=False), data=st.data())
+def _nothing_lies_below_a_floor(case: Case, data: st.DataObject) -> None:
+    check_floors(data.draw(floored_problems(case.table)), data)
+
+
+@pytest.mark.parametrize("lie", ["k", "loss"])
+def test_a_floor_that_lies_is_caught(lie: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups that claim a smaller k, or a larger loss, than they have make floors that nodes lie below."""
+    honest = floors_room._count
+
+    def lying(asked: Problem, objectives: list[int], columns: tuple[int, ...]) -> Group:
+        group = honest(asked, objectives, columns)
+        return replace(group, ks=group.ks - 1) if lie == "k" else replace(group, losses=group.losses + 1)
+
+    monkeypatch.setattr(floors_room, "_count", lying)
+    with pytest.raises(AssertionError):
+        _nothing_lies_below_a_floor()
+
+
+def test_where_no_floor_holds_none_is_told(tiny: Table) -> None:
+    """below-k may suppress anything, and losses by class size have no groups."""
+    assert make_floors(problem(tiny, ["k", "lm"], Suppression("below-k", 0, 2)), ()) is None
+    assert make_floors(problem(tiny, ["k", "dcn"], 0), ()) is None
+
+
+@given(case=cases(persons=False), data=st.data())
+def test_a_projection_keeps_the_rows(case: Case, data: st.DataObject) -> None:
+    """Some columns alone: the same rows, each combination once."""
+    count = len(case.table.hierarchies)
+    columns = data.draw(st.lists(st.integers(0, count - 1), min_size=1, max_size=count, unique=True))
+    few = project(case.table, columns)
+    assert few.rows == case.table.rows
+    wanted = {tuple(row.leaves[column] for column in columns) for row in case.rows}
+    assert {tuple(row) for row in few.codes.tolist()} == wanted
+    assert few.distinct == len(wanted)

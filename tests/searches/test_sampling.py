@@ -1,0 +1,67 @@
+"""Searching on a sample, and what groups show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kpareto.errors import BadJob
+from kpareto.releases.representatives import representatives, warning
+from kpareto.searches.cuts.recut import recut_columns
+from kpareto.searches.cuts.score import Score
+from kpareto.searches.sampling import compare_with_sample, sample_rows
+from kpareto.tables.adult import adult_table
+from kpareto.tables.cuts import make_cuts, read_genome
+from kpareto.tables.recoding import Recoding
+from tests.twins.strategies import Case, cases
+
+
+@settings(max_examples=40)
+@given(case=cases(), data=st.data())
+def test_a_sample_is_part_of_the_table(case: Case, data: st.DataObject) -> None:
+    """As many rows as asked, none more often than in the table, values and persons too."""
+    rows = data.draw(st.integers(1, case.table.rows))
+    small = sample_rows(case.table, rows, 3)
+    assert small.rows == rows
+    whole = {tuple(codes): int(w) for codes, w in zip(case.table.codes.tolist(), case.table.weights, strict=True)}
+    for codes, weight in zip(small.codes.tolist(), small.weights.tolist(), strict=True):
+        assert weight <= whole[tuple(codes)]
+    assert small.targets[0].totals.sum() == rows
+    assert (small.targets[0].totals <= case.table.targets[0].totals).all()
+    again = sample_rows(case.table, rows, 3)
+    assert np.array_equal(again.codes, small.codes)
+
+
+def test_the_degradation_is_reported() -> None:
+    """IY-14: a recoding found on 6,000 rows, applied to all 30,162, is a little worse than one found on all."""
+    table = adult_table("lunacek_92")
+    score = Score(table, make_cuts(table.hierarchies), {"lm": 1}, 50)
+    found = compare_with_sample(score, 6_000, 1, lambda s: recut_columns(s, 1, restarts=2, patience=5))
+    assert found.sample_k == 10
+    assert found.direct <= found.applied < found.direct * 1.3
+    assert found.sentence().startswith("Searching on 6,000 rows gave ")
+    with pytest.raises(BadJob, match="sample of 99,999 rows was asked for, and the table has 30,162"):
+        sample_rows(table, 99_999)
+
+
+def test_what_a_group_shows() -> None:
+    """IY-5: its label, the declared midpoint, or on request the median, which tells about rows (W8)."""
+    table = adult_table("iyengar_157")
+    space = make_cuts(table.hierarchies)
+    genome = np.zeros(157, dtype=np.int64)
+    genome[22] = 1  # age up to 39, and above
+    recoding = space.decode(genome)
+    assert representatives(table, recoding, "age", "label") == ("17-39", "40-90")
+    assert representatives(table, recoding, "age") == ("28", "65")
+    low, high = (float(text) for text in representatives(table, recoding, "age", "median"))
+    assert 17 < low < 39 < high < 60
+    assert warning("age", "midpoint") is None
+    assert str(warning("age", "median")).startswith("W8: the medians shown for 'age'")
+    with pytest.raises(BadJob, match="'sex' has no numbers, so its groups have no midpoint"):
+        representatives(table, recoding, "sex")
+    with pytest.raises(BadJob, match="not 'mean'"):
+        representatives(table, recoding, "age", "mean")  # type: ignore[arg-type]
+    assert isinstance(recoding, Recoding)
+    assert len(read_genome("01")) == 2
