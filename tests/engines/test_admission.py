@@ -9,8 +9,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import duckdb
 import numpy as np
@@ -24,7 +25,7 @@ from hypothesis import strategies as st
 
 from kpareto.engines import admission as mem
 from kpareto.engines.distinct import Draw, text_keys, ticking
-from kpareto.engines.duckdb.connect import FOLDER, HELD, LEAST, engine, hold
+from kpareto.engines.duckdb.connect import FOLDER, HELD, LEAST, carry_out, engine, hold
 from kpareto.engines.duckdb.files import hold_file, scan
 from kpareto.engines.form import DataFile
 from kpareto.engines.read import fingerprint, read
@@ -198,6 +199,52 @@ def test_a_table_larger_than_memory_is_grouped_on_disk(tmp_path: Path) -> None:
         assert not folder.exists()
     assert answers[0] == answers[1]
     assert spilled > 0
+
+
+class Crowded:
+    """A connection in which a query has room for so many threads, and in which what happens is written down."""
+
+    def __init__(self, room: int, reason: str = "could not allocate block of size 256.0 KiB") -> None:
+        self.own = duckdb.connect(":memory:", config={"threads": 4})
+        self.room, self.reason = room, reason
+        self.threads: list[int] = []  # of each try
+        self.told: list[int] = []
+
+    def count(self) -> int:
+        """How many threads may work now."""
+        return int(self.own.execute("SELECT current_setting('threads')").fetchall()[0][0])
+
+    def execute(self, query: str) -> duckdb.DuckDBPyConnection:
+        """Run a query, unless there is too little room for it."""
+        if query.startswith("CREATE"):
+            self.threads.append(self.count())
+            if self.threads[-1] > self.room:
+                raise duckdb.OutOfMemoryException(self.reason)
+        return self.own.execute(query)
+
+    def hold(self, again: bool = True) -> None:
+        """Make a table of one row."""
+        query = "CREATE TABLE t AS SELECT 7 AS a"
+        carry_out(cast(Any, self), query, lambda done, _: self.told.append(done), again=again)
+
+
+def test_where_threads_have_too_little_memory_one_alone_tries_again() -> None:
+    """Once, and only where it can help; afterwards all threads work again, whether it helped or not."""
+    crowded = Crowded(room=1)
+    crowded.hold()
+    assert crowded.threads == [4, 1]
+    assert crowded.own.execute("FROM t").fetchall() == [(7,)]
+    assert crowded.told[-1] == 100
+    assert crowded.count() == 4
+    for room, reason, threads in ((0, "no", [4, 1]), (1, "No space left on disk", [4]), (4, "", [4])):
+        other = Crowded(room, reason)
+        with nullcontext() if room == 4 else pytest.raises(duckdb.OutOfMemoryException):
+            other.hold()
+        assert (other.threads, other.count()) == (threads, 4)
+    untidy = Crowded(room=1)
+    with pytest.raises(duckdb.OutOfMemoryException):
+        untidy.hold(again=False)
+    assert untidy.threads == [4]
 
 
 # -- too many distinct rows ------------------------------------------------------------------------------------------

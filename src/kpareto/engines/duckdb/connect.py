@@ -189,8 +189,30 @@ def _was_stopped(error: BaseException | None) -> bool:
     return False
 
 
-def carry_out(connection: duckdb.DuckDBPyConnection, query: str, report: Progress | None = None) -> None:
-    """Run a query, tell how far it is in percent, and stop it at once when the user or the report says so."""
+def carry_out(
+    connection: duckdb.DuckDBPyConnection, query: str, report: Progress | None = None, again: bool = True
+) -> None:
+    """Run a query, tell how far it is in percent, and stop it at once when the user or the report says so.
+
+    What threads hold cannot be spilled: where several have too little memory, one alone tries again. Not without
+    ``again``, for a query that leaves something behind when it fails.
+    """
+    import duckdb
+
+    try:
+        _carry_out(connection, query, report)
+    except duckdb.OutOfMemoryException as error:
+        threads = connection.execute("SELECT current_setting('threads')").fetchall()[0][0]
+        if not again or threads == 1 or _is_of_disk(error):
+            raise
+        connection.execute("SET threads = 1")
+        try:
+            _carry_out(connection, query, report)
+        finally:
+            connection.execute(f"SET threads = {threads}")
+
+
+def _carry_out(connection: duckdb.DuckDBPyConnection, query: str, report: Progress | None) -> None:
     done = threading.Event()
     failed: list[BaseException] = []
 
@@ -267,8 +289,13 @@ def legible(table: pa.Table) -> pa.Table:
 
 def no_room(shown: str, error: Exception) -> BadTable:
     """The sentence for an engine that has neither memory nor disk left."""
-    disk = "temp_directory" in str(error) or "disk" in str(error).lower()
-    where = "into memory and the folder for temporary files" if disk else "into the memory that may be used"
+    memory, both = "into the memory that may be used", "into memory and the folder for temporary files"
+    where = both if _is_of_disk(error) else memory
     return BadTable(
         f'The distinct rows of {shown} do not fit {where}. Give more memory (memory = "4 GB"), or fewer columns a role.'
     )
+
+
+def _is_of_disk(error: Exception) -> bool:
+    """Whether it is the folder for temporary files that is full."""
+    return "temp_directory" in str(error) or "disk" in str(error).lower()

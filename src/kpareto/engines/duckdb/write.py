@@ -252,9 +252,9 @@ def copy_rows(engine: Engine, query: str, part: Part) -> None:
     )  # fmt: skip
     pieces = f", FILE_SIZE_BYTES '{PART_BYTES}', OVERWRITE_OR_IGNORE true"  # the folder is there already
     form += pieces if part.format == "parquet parts" else ", USE_TMP_FILE false"
-    file = part.draft or part.written
+    copy = f"COPY ({query}) TO {literal(str(part.draft or part.written))} ({form})"
     try:
-        carry_out(engine.connection, f"COPY ({query}) TO {literal(str(file))} ({form})", engine.report)
+        carry_out(engine.connection, copy, engine.report, again=part.format != "parquet parts")  # parts would stay
     except duckdb.OutOfMemoryException as error:
         raise BadInput(
             'The rows cannot be put in order within the memory allowed. Give more, such as memory = "2 GB"; '
