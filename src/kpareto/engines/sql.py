@@ -43,7 +43,7 @@ class Sql:
     quote: Callable[[str], str] = quote
     number: str = "row_number() OVER ()"  # a number of its own for each row, whatever it is
     first: Callable[[str], str] | None = None  # a text -> the number of its first letter, where that is quick
-    hashed: Callable[[str], str] | None = None  # a text -> the engine's own hash of 64 bits, where it is to be used
+    hashed: Callable[[Sequence[str]], str] | None = None  # cells -> the engine's own hash, where it is to be used
 
     def runs(self, value: str) -> str:
         """Whether a spreadsheet would run this text."""
@@ -55,15 +55,16 @@ class Sql:
 
     def secret_order(self, cells: Sequence[str], secret: str) -> str:
         """An order of rows by these cells that only who knows the secret can repeat; any order where there are none."""
-        return f"md5({self._told(cells, secret)})" if cells else self.literal("")
+        return f"md5({self._join(cells, secret)})" if cells else self.literal("")
 
     def drawn(self, cells: Sequence[str], few: int, rows: int) -> str:
         """Whether a row belongs to about so few of all rows, which its cells alone decide."""
         most = max(1, 65536 * few // rows)
         if self.hashed is not None:
-            return f"({self.hashed(self._told(cells, 'sample'))} & 65535) < {most}"
+            return f"({self.hashed(cells)} & 65535) < {most}"
         return f"substr({self.secret_order(cells, 'sample')}, 1, 4) < '{most:04x}'"
 
-    def _told(self, cells: Sequence[str], start: str) -> str:
+    def _join(self, cells: Sequence[str], start: str) -> str:
+        """One text of these cells, which others hardly have."""
         told = ", ".join(f"coalesce({self.text(cell)}, chr(1))" for cell in cells)
         return f"concat_ws(chr(31), {self.literal(start)}, {told})"

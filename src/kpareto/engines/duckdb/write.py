@@ -56,6 +56,7 @@ def duck_sql(large: bool = False) -> Sql:
         matches=lambda value, pattern: f"regexp_matches({value}, {literal(pattern)})",
         shuffled=_shuffle(large),
         key=(lambda value: value) if large else text,
+        hashed=(lambda cells: f"hash({', '.join(cells)})") if large else None,
     )
 
 

@@ -52,6 +52,11 @@ def _token(salt: str) -> str:
     return f"substr(encode(sha256(convert_to({salted}, 'UTF8')), 'hex'), 1, 32)"
 
 
+def _join(cells: Sequence[str], start: str) -> str:
+    told = ", ".join(f"coalesce({cell}, chr(1))" for cell in cells)
+    return f"concat_ws(chr(31), {literal(start)}, {told})"
+
+
 def _hash(text: str) -> str:
     return f'hashtextextended({text} COLLATE "C", 0)'
 
@@ -60,8 +65,7 @@ def _shuffle(large: bool) -> Shuffled:
     def shuffle(rows: str, cells: Sequence[str], key: Sequence[str], seed: int, few: bool) -> str:
         """By the bytes of UTF-8, whatever the database's encoding; many rows by the database's own hash."""
         listed = ", ".join(cells)
-        told = ", ".join(f"coalesce({cell}, chr(1))" for cell in key)
-        whole = f"concat_ws(chr(31), {literal(str(seed))}, {told})"
+        whole = _join(key, str(seed))
         order = _hash(whole) if large else f"md5(convert_to({whole}, 'UTF8')) COLLATE \"C\""
         if not few:
             return f"SELECT {listed} FROM ({rows}) AS r ORDER BY {order}"
@@ -87,7 +91,7 @@ def postgres_sql(large: bool) -> Sql:
         # No value has an entry of its own in the small tables, so that they are joined by hashing.
         same=lambda left, right: f"{left} = {right}",
         first=lambda value: f"ascii({value})",
-        hashed=_hash if large else None,
+        hashed=(lambda cells: _hash(_join([_text(cell) for cell in cells], "sample"))) if large else None,
     )
 
 

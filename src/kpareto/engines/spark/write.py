@@ -85,7 +85,7 @@ SPARK = Sql(
     quote=lambda name: "`" + name.replace("`", "``") + "`",
     number=NUMBERED,
     first=lambda value: f"ascii({value})",
-    hashed=lambda text: f"xxhash64({text})",
+    hashed=lambda cells: f"xxhash64({', '.join(map(_text, cells))})",
 )
 
 
