@@ -1,7 +1,5 @@
 """``python -m kpareto`` is the same as ``kpareto``."""
 
-import sys
+from kpareto.faces.cli import start
 
-from kpareto.faces.cli import main
-
-sys.exit(main())
+start()

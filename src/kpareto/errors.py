@@ -72,6 +72,9 @@ class Stopped(Exception):
     """Raised by a Progress to stop a search; like Ctrl-C it costs one step, and what is known is kept."""
 
 
+EAR = "kpareto-ctrl-c"  # the thread that hears Ctrl-C for engines; it waits, and holds nothing
+
+
 @contextmanager
 def keep_interrupt() -> Iterator[None]:
     """Ctrl-C is Ctrl-C: coming while a compiled function hands its answer over, Python makes a SystemError of it."""

@@ -6,6 +6,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 from contextlib import ExitStack
 from pathlib import Path
@@ -222,3 +224,38 @@ def test_who_listened_before_hears_signals_too() -> None:
         assert signal.set_wakeup_fd(before) == mouth.fileno()
         ear.close()
         mouth.close()
+
+
+ENDING = """
+import atexit, threading, time
+from kpareto.faces import cli
+
+def hold(ready):
+    import duckdb
+    own = duckdb.connect()
+    ready.set()
+    time.sleep({seconds})
+    print("held")
+
+def main(arguments):
+    {end}
+
+ready = threading.Event()
+threading.Thread(target=hold, args=(ready,), daemon={daemon}).start()
+ready.wait()
+atexit.register(print, "last")
+cli.main = main
+print("first", end=" ")
+cli.start()
+"""
+
+
+@pytest.mark.parametrize("end", ["return 3", "raise SystemExit(3)"])
+@pytest.mark.parametrize(("daemon", "seconds", "said"), [(True, 600, "first last"), (False, 1, "first held last")])
+def test_a_thread_that_still_works_leaves_no_word_when_the_process_ends(
+    end: str, daemon: bool, seconds: int, said: str
+) -> None:
+    """A search that has not stopped yet holds DuckDB, which else complains of it when Python is taken down."""
+    script = ENDING.format(end=end, daemon=daemon, seconds=seconds)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=240, check=False)
+    assert (done.returncode, done.stdout.split(), done.stderr) == (3, said.split(), "")

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kpareto.engines.values import encode, refuse, take_texts
-from kpareto.errors import BadTable, Progress
+from kpareto.errors import EAR, BadTable, Progress
 
 if TYPE_CHECKING:
     import duckdb
@@ -137,7 +137,7 @@ class _Ear:
         self.before = -1  # the file of somebody who wanted to hear signals already
         self.ear, self.mouth = socket.socketpair()
         self.mouth.setblocking(False)
-        threading.Thread(target=self._listen, name="kpareto-ctrl-c", daemon=True).start()
+        threading.Thread(target=self._listen, name=EAR, daemon=True).start()
 
     def listen_for(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connections.append(connection)
