@@ -67,6 +67,11 @@ class Handling:
             if shown not in SHOWN:
                 raise BadJob(f"Column {column!r} is to show {shown!r}. Write 'label', 'midpoint' or 'median'.")
 
+    @property
+    def medians(self) -> tuple[str, ...]:
+        """The columns that show values of actual rows (W8)."""
+        return tuple(name for name, shown in self.shown.items() if shown == "median")
+
 
 @dataclass(frozen=True, eq=False)
 class Out:

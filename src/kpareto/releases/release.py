@@ -287,10 +287,9 @@ def _own_warnings(how: Handling) -> list[Remark]:
     if how.order == "kept":
         text = "The rows are in the order of the input, which may tell who is who."
         warnings.append(Remark("W-order", "caution", text, {}))
-    medians = [name for name, shown in how.shown.items() if shown == "median"]
-    if medians:
-        text = f"The medians shown in {', '.join(medians)} are values of actual rows. Use declared borders instead."
-        warnings.append(Remark("W8", "caution", text, {"columns": len(medians)}))
+    if how.medians:
+        text = f"The medians shown in {', '.join(how.medians)} are values of actual rows. Use declared borders instead."
+        warnings.append(Remark("W8", "caution", text, {"columns": len(how.medians)}))
     return warnings
 
 

@@ -46,7 +46,7 @@ def warnings_for(
             unique,
             search=search,
             front=shown,
-            representatives=tuple(name for name, form in handling.shown.items() if form == "median"),
+            representatives=handling.medians,
             tied=tuple(handling.tied),
             certificate=True,
             population=chosen.table.population,

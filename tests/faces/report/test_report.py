@@ -46,6 +46,7 @@ from kpareto.fronts.notebook import ticks
 from kpareto.fronts.problem import problem
 from kpareto.fronts.provenance import Provenance
 from kpareto.jobs.job import load_job
+from kpareto.jobs.release import release_job
 from kpareto.releases.release import release
 from kpareto.releases.risk.attacks import attack
 from kpareto.releases.risk.risk import risk_change
@@ -951,6 +952,22 @@ def test_a_release_is_looked_at(folder: Path) -> None:
     assert dict(secret.method.hashes)["input"] == done.certificate.confidential["input"]["sha256"]
     (folder / "out.csv").write_text("another file")
     assert "released file" not in dict(report_of(finding).method.hashes)
+
+
+def test_a_report_warns_as_the_release_does(folder: Path) -> None:
+    """A population that is known is not said to be unknown, and a tied column is not said to leave as it is."""
+    rows = pyarrow.csv.read_csv(folder / "people.csv")
+    rows = rows.append_column("years", rows["age"]).append_column("note", pa.array([f"n{i}" for i in range(90)]))
+    pyarrow.csv.write_csv(rows, folder / "people.csv")
+    told = '[columns.years]\ntie = "age"\n[columns.note]\nrole = "plain"\n[population]\nsampling = 0.5\n'
+    (folder / "people.toml").write_text(JOB + told)
+    finding = find(folder / "people.toml")
+    done = release_job(finding.job, finding.point.front)
+    secret = {alert.id: alert.text for alert in report_of(finding, done.release, confidential=True).warnings}
+    assert "W6" not in secret
+    assert "W6" not in [alert.id for alert in make_report(finding.point).warnings]
+    assert "(ill, note)" in secret["W1"]
+    assert {warning.id: warning.text for warning in done.warnings}["W1"] == secret["W1"]
 
 
 def test_the_form_is_written_alone(folder: Path) -> None:

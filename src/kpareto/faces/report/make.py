@@ -30,6 +30,7 @@ from kpareto.faces.report.report import (
 from kpareto.fronts.front import Point
 from kpareto.measures.cells import lm
 from kpareto.releases.certificate import Certificate
+from kpareto.releases.query import Handling
 from kpareto.releases.risk.attacks import AttackReport
 from kpareto.releases.risk.risk import Risk, Risks, bias_tables, risk_change
 from kpareto.releases.telling import search_facts
@@ -108,17 +109,23 @@ def make_report(
     )
 
 
-def context_of(point: Point) -> Context:
-    """What the front itself tells about a point, for the warnings; add to it with ``dataclasses.replace``."""
-    front = point.front
+def context_of(point: Point, handling: Handling | None = None) -> Context:
+    """What the front tells about a point, and how its rows are written, for the warnings.
+
+    Add to it with ``dataclasses.replace``.
+    """
+    front, how = point.front, handling or Handling()
     limits = {measure.name: threshold for measure, threshold in front.problem.limits}
     numbers = tuple(tuple(float(value) for value in row) for row in front.numbers.values.tolist())
     return Context(
         point.partition,
         limits,
         front.problem.suppression,
+        population=front.problem.table.population,
         search=replace(search_facts(point), size=front.space.size if front.space.kind == "lattice" else None),
         front=FrontFacts(tuple(front.names), numbers),
+        representatives=how.medians,
+        tied=tuple(how.tied),
     )
 
 

@@ -33,6 +33,7 @@ from kpareto.releases.papers import paper_files
 from kpareto.releases.release import Release
 from kpareto.releases.risk.attacks import attack
 from kpareto.releases.risk.tree_error import FOLDS, tree_error
+from kpareto.releases.warnings import Context
 from kpareto.searches.other_models import tell_other_models
 from kpareto.strict import FileKind, anything, map_of, read_json
 from kpareto.tables.partition import Partition
@@ -164,25 +165,14 @@ def report_of(
 ) -> Report:
     """The report of a finding: attack tests run, and the release looked at where there is one."""
     job, point = finding.job, finding.point
-    limits = release_limits(job, point)
-    how = handling_of(job)
-    context = replace(
-        context_of(point), limits=limits, representatives=tuple(n for n, form in how.shown.items() if form == "median")
-    )
-    certificate: Certificate | Mapping[str, Any] | None = None
-    if release is not None:
-        certificate = release.certificate
-        rows = release.path if release.path is not None else release.data
-        alone = release.unique or _unique_rows(rows, release.certificate.public)
-        context = replace(context, certificate=True, unique=alone)
-        if release.partition.table is point.table:  # of a sample, what was searched is reported on
-            context = replace(context, partition=release.partition)
-    else:
+    context = released_context(job, point, release)
+    certificate: Certificate | Mapping[str, Any] | None = None if release is None else release.certificate
+    if release is None:
         lying = _find_release(job, point)
         if lying is not None:
             certificate = lying[1]
             context = replace(context, certificate=True, unique=_unique_rows(lying[0], lying[1]["public"]))
-    tests = attack(context.partition, limits, point.front.problem.suppression)
+    tests = attack(context.partition, context.limits, point.front.problem.suppression)
     report = make_report(
         point,
         context,
@@ -192,12 +182,26 @@ def report_of(
         date=date,
         confidential=confidential,
     )
+    how = handling_of(job)
     form = with_rows(report.template, point, report.columns, how.identifiers, plain_columns(job, point))
     report = replace(report, template=form)
     if Discretion(report.least, confidential).veils(context.partition):
         return report  # trees and other models count the suppressed rows too, which are too few to be told
     sentences = (*report.summary.sentences, *_compare(point, context.partition, report.least))
     return replace(report, summary=replace(report.summary, sentences=sentences))
+
+
+def released_context(job: Job, point: Point, release: Release | None = None) -> Context:
+    """What is known of a point as its job writes it, and of its release, where there is one."""
+    context = replace(context_of(point, handling_of(job)), limits=release_limits(job, point))
+    if release is None:
+        return context
+    rows = release.path if release.path is not None else release.data
+    alone = release.unique or _unique_rows(rows, release.certificate.public)
+    context = replace(context, certificate=True, unique=alone)
+    # Of a sample, what was searched is reported on.
+    own = release.partition.table is point.table
+    return replace(context, partition=release.partition) if own else context
 
 
 def _compare(point: Point, partition: Partition, k: int) -> list[str]:
