@@ -78,10 +78,22 @@ def search_facts(point: Point) -> SearchFacts:
     # A space of local recodings is what was found: looking at all of it says nothing.
     size = None if front.space.kind == "local" else front.space.size
     facts = SearchFacts(told.method, told.complete, told.evaluated, size)
-    if point.bound is None or math.isinf(point.bound.gap):
+    if point.bound is not None and not math.isinf(point.bound.gap):
+        return replace(facts, gap=_round_up(point.bound.gap), proof=f"its loss is {point.bound.sentence()}")
+    if front.floors is None or told.complete:
         return facts
-    rounded = math.ceil(1000 * point.bound.gap - 1e-9) / 1000  # as the sentence has it, which anybody may read
-    return replace(facts, gap=rounded, proof=f"its loss is {point.bound.sentence()}")
+    numbers = zip(front.names, point.values.values(), front.floors[point.id].tolist(), strict=True)
+    gaps = {name: _round_up(value / floor - 1) for name, value, floor in numbers if floor > 0}  # nan is not
+    if not gaps:
+        return facts
+    above = " and ".join(f"its {name} is at most {100 * gap:g} %" for name, gap in gaps.items())
+    proof = f"{above} above the least that any recoding by whole levels with its k could have"
+    return replace(facts, gap=max(gaps.values()), proof=proof)
+
+
+def _round_up(gap: float) -> float:
+    """A gap as a sentence has it, which anybody may read: to a tenth of a percent, never rounded down."""
+    return math.ceil(1000 * gap - 1e-9) / 1000
 
 
 def rank_remarks(warnings: Sequence[Remark]) -> list[Remark]:

@@ -170,6 +170,9 @@ def test_an_incomplete_search_is_said_to_be_one() -> None:
     made = Provenance("poka", 3, False, 7, 0.1, "the budget is spent")
     report = make_report(Front(question, exact.space, exact.genomes, exact.numbers, made).choose(k=5))
     assert "not complete (the budget is spent)" in report.front.proof
+    assert "how much better it would be is not known" in report.front.proof
+    early = Front(question, exact.space, exact.genomes, exact.numbers, made, floors=exact.numbers.values)
+    assert "is not known" not in make_report(early.choose(k=5)).front.proof
     assert "W14" in [alert.id for alert in report.warnings]
     assert ("seed", "7") in report.method.parameters
 
