@@ -40,6 +40,8 @@ from kpareto.faces.report.discretion import Discretion, round_number
 from kpareto.faces.report.regulator_form import technique
 from kpareto.faces.report.report import ProfileRow
 from kpareto.faces.report.svg import front_picture
+from kpareto.faces.report.words import notice, sample_title
+from kpareto.faces.web.releasing import release_point
 from kpareto.fronts.front import Front, Point, make_front
 from kpareto.fronts.json_file import load_front
 from kpareto.fronts.notebook import ticks
@@ -51,7 +53,7 @@ from kpareto.releases.release import release
 from kpareto.releases.risk.attacks import attack
 from kpareto.releases.risk.risk import risk_change
 from kpareto.releases.warnings import remarks
-from kpareto.searches.run import run_plan
+from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import make_cuts
 from kpareto.tables.hierarchies.loading import load
@@ -209,6 +211,31 @@ def test_a_context_of_another_table_is_refused() -> None:
     """Warnings about other rows would be false."""
     with pytest.raises(BadJob, match="The context is about another table than the point"):
         make_report(chosen(town()), context_of(chosen(town(3))))
+
+
+def test_a_local_recoding_has_no_report_and_is_not_called_another_table(tmp_path: Path) -> None:
+    """The sentence says so, also on the page, where nothing is released then."""
+    front = run_plan(problem(town(), ("k", "lm")), Plan("local", "local", None, 1, {"ks": [3]}))
+    with pytest.raises(BadJob, match=r"there is no report on it yet\. kpareto release writes it"):
+        make_report(front[0])
+    with pytest.raises(BadJob, match="there is no report on it yet"):
+        release_point(load_job("adult"), front, 0, tmp_path / "out.csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_markdown_has_the_words_of_the_page() -> None:
+    """For whom it is, also with k = 1, which rows are shown, and the gravest warnings first."""
+    point, alone = chosen(town()), chosen(town(1), 0.0, k=1)
+    for report in (make_report(point), make_report(point, confidential=True), make_report(alone)):
+        who, said = notice(report.confidential, report.least)
+        page, text = Page(html(report)), markdown(report)
+        assert f"**{who}** {said}" in text
+        assert said in " ".join(page.words)
+        assert f"## {sample_title(report.confidential)}\n" in text
+        grave = [("danger", "caution", "note").index(word) for word in re.findall(r"\*\*W\d+\*\* \((\w+)\)", text)]
+        assert grave == sorted(grave)
+        assert len(grave) == len(report.warnings)
+    assert "With k = 1 no count is too small" in markdown(make_report(alone))
 
 
 def test_what_is_no_certificate_is_refused() -> None:
@@ -786,15 +813,20 @@ def test_the_form_knows_the_rows_as_written(folder: Path, given: str, said: str)
     """What becomes of identifiers is told as the job says, and every plain column is named."""
     rows = pyarrow.csv.read_csv(folder / "people.csv")
     rows = rows.append_column("name", pa.array([f"n{i}" for i in range(90)]))
-    rows = rows.append_column("note", pa.array(["a"] * 90)).append_column("ward", pa.array(["b"] * 90))
+    for name in ("note", "ward", "open"):
+        rows = rows.append_column(name, pa.array(["a"] * 90))
     pyarrow.csv.write_csv(rows, folder / "people.csv")
     job = JOB + f'identifiers = "{given}"\n[columns.name]\nrole = "identifier"\n'
+    job += '[columns.ward]\ntie = "age"\n[columns.open]\nrole = "decide"\n'
     (folder / "people.toml").write_text(job)
     grid = report_of(find(folder / "people.toml")).template.sections[3].grid
     assert grid is not None
     done = {row[0]: (row[1], row[2]) for row in grid.rows}
     assert said in done["name"][1]
     assert done["note"][0] == done["ward"][0] == "plain"
+    assert "as it is" in done["note"][1]
+    assert done["ward"][1] == "shows the groups of 'age'"
+    assert done["open"] == ("not decided", "removed until somebody decides")
     assert "all other columns" not in done
 
 

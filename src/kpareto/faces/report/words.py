@@ -47,6 +47,24 @@ ATTACKERS: Mapping[str, str] = {
 }
 
 
+def notice(confidential: bool, least: int) -> tuple[str, str]:
+    """For whom a report is, and what it holds therefore."""
+    if confidential:
+        told = "This report holds original rows and counts that tell about single people. Keep it with the data."
+        return "Confidential.", told
+    if least == 1:
+        return "Public report.", "It holds no original row. With k = 1 no count is too small to be shown."
+    return "Public report.", (
+        f"It holds no original row and no count of rows from 1 to {least - 1:,}: smaller numbers are left out, "
+        "rounded or taken together. The confidential report has them."
+    )
+
+
+def sample_title(confidential: bool) -> str:
+    """What the rows that a report shows are called."""
+    return "Rows before and after" if confidential else "Rows of the release"
+
+
 def percent(share: float | None) -> str:
     """A share for people, or that nobody can tell it."""
     return "not estimable" if share is None else spelling.percent(share)

@@ -182,8 +182,7 @@ def report_of(
         date=date,
         confidential=confidential,
     )
-    how = handling_of(job)
-    form = with_rows(report.template, point, report.columns, how.identifiers, plain_columns(job, point))
+    form = with_rows(report.template, point, report.columns, handling_of(job), plain_columns(job, point))
     report = replace(report, template=form)
     if Discretion(report.least, confidential).veils(context.partition):
         return report  # trees and other models count the suppressed rows too, which are too few to be told
@@ -218,7 +217,7 @@ def _unique_rows(rows: object, said: Mapping[str, Any]) -> UniqueRows:
 
 
 def plain_columns(job: Job, point: Point) -> tuple[str, ...] | None:
-    """The columns that leave as they are, by name; None where the source is no longer there to be asked."""
+    """The columns without another role, by name; None where the source is no longer there to be asked."""
     schema = point.front.problem.table.schema
     named = {*schema.quasi, *schema.sensitive, *schema.target, *schema.identifier, schema.person}
     try:
