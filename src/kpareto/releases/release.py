@@ -344,9 +344,14 @@ def _check_target(target: str | PathLike[str] | None, source: object) -> None:
     file = file_of(source)
     if target is None or file is None:
         return
-    own, place = (Path(os.path.realpath(each)) for each in (file, target))  # never stumbles over a ring of links
-    if own == place or own in place.parents or (place.exists() and own.exists() and own.samefile(place)):
+    if replaces(target, file):
         raise BadInput(f"The release would overwrite its own input {str(file)!r}. Give another target.")
+
+
+def replaces(target: str | PathLike[str], file: Path) -> bool:
+    """Whether a target is a file or lies within a folder that is there already, also behind links."""
+    own, place = (Path(os.path.realpath(each)) for each in (file, target))  # never stumbles over a ring of links
+    return own == place or own in place.parents or (place.exists() and own.exists() and own.samefile(place))
 
 
 __all__ = ["Choice", "Handling", "Release", "release", "settle"]
