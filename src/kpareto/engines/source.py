@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from kpareto.engines.distinct import Distinct
 from kpareto.engines.duckdb.connect import Ask, Engine
 from kpareto.engines.form import TextForm
-from kpareto.engines.sql import Sql
+from kpareto.engines.sql import Sql, literal
 from kpareto.engines.values import Spelled
 from kpareto.errors import BadJob, BadTable, Progress
 from kpareto.tables.unique import UniqueRows
@@ -199,6 +199,12 @@ class View:
         if self.kinds[column] in ("DOUBLE", "FLOAT"):
             return f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END"
         return value
+
+    def lacks(self, column: int, marks: Sequence[str]) -> str:
+        """Where a column has no value, ``marks`` being texts that stand for none."""
+        cell, listed = self.cell(column), ", ".join(map(literal, marks))
+        marked = f" OR {cell} IN ({listed})" if marks and self.kinds[column] == "VARCHAR" else ""
+        return f"{cell} IS NULL{marked}"
 
     def values(self, column: int) -> str:
         """A query for the texts ``v`` of a column and how many rows ``n`` have each; texts are cleaned once each."""

@@ -107,10 +107,10 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     """Recode the rows of a source as chosen, and write them to the target (or return them).
 
     ``choice`` is a Choice or a point of a front; a path is read in the form in which the table of the choice was. A
-    column without a role that looks like a direct identifier is refused. The target is a CSV or Parquet file, a folder
-    of Parquet parts (with a slash at its end), or a table where the source is one. ``limits`` are measures with the
-    least (k, l) or most (t, alpha) they may be; if the rows as written do not meet them, Unsafe is raised and nothing
-    is left.
+    column without a role that looks like a direct identifier is refused. The target is a CSV, TSV, Parquet, Excel,
+    Stata or SPSS file, a folder of Parquet parts (with a slash at its end), or a table where the source is one.
+    ``limits`` are measures with the least (k, l) or most (t, alpha) they may be; if the rows as written do not meet
+    them, Unsafe is raised and nothing is left.
     ``memory`` ("2 GB"; half of what is free unless given, 500 MB at least) is what our own engine may use before it
     goes to the disk; ``progress`` is called with what is written of how much. ``papers`` are files that come into
     place with the release, or not at all. ``warnings`` that are not given are worked out: the result has them, and

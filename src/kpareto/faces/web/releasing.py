@@ -18,6 +18,7 @@ from kpareto.faces.web.wording import for_page, warnings_for_page
 from kpareto.fronts.front import Front
 from kpareto.jobs.job import Job
 from kpareto.jobs.release import Checked, check_release, choosing, handling_of, release_job
+from kpareto.releases.query import WAYS
 from kpareto.verifier import verify
 
 TRYING = ("Recoding the rows for a trial", "Counting what the trial gives away")
@@ -72,7 +73,7 @@ def formula_job(job: Job, formulas: object) -> Job:
     """The job with what the page says about cells that a spreadsheet would run; nothing said leaves it as it is."""
     if formulas is None:
         return job
-    if formulas not in ("report", "neutralise"):
+    if formulas not in WAYS["formulas"]:
         raise BadJob(f"Cells that begin like a formula are to be {formulas!r}. Give report or neutralise.")
     return replace(job, release={**job.release, "formulas": formulas})
 
