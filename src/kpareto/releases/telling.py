@@ -17,6 +17,7 @@ from kpareto.releases.warnings import Context, FrontFacts, Number, Remark, Searc
 from kpareto.tables.partition import Partition
 from kpareto.tables.unique import UniqueRows
 
+DECLARED = " The job declares that this is known."  # ends W17 where it is no danger
 GRAVEST = tuple(reversed(get_args(Severity)))  # danger, caution, note
 
 
@@ -63,7 +64,7 @@ def warn_of_tellers(tellers: Sequence[Teller], partition: Partition) -> Remark |
     text = worst.sentence(int(partition.sizes[partition.visible].min()))
     text += f" So it is with {shorten(others)}." if others else ""
     text += (
-        " The job declares that this is known."
+        DECLARED
         if worst.declared
         else ' In the job, give the column tie = "' + worst.tells + '" to show it in the same groups, make it an '
         "identifier to leave it out or a quasi-identifier, or write declared = true if nobody outside can know it."

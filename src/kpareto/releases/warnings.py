@@ -71,6 +71,7 @@ class Context:
     tied: tuple[str, ...] = ()  # plain columns that show the groups of a quasi-identifier
     certificate: bool = False  # one is written
     differentially_private: bool = False  # made by a mechanism that is, never by a search
+    written: tuple[Remark, ...] = ()  # what only the written rows told, such as W17
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,8 @@ class Remark:
 
 
 def remarks(context: Context) -> list[Remark]:
-    """Every warning that applies, in the order of their numbers."""
-    return [remark for warn in _WARNINGS if (remark := warn(context)) is not None]
+    """Every warning that applies, in the order of their numbers, those of the written rows last."""
+    return [*(remark for warn in _WARNINGS if (remark := warn(context)) is not None), *context.written]
 
 
 def _smallest(partition: Partition) -> int:

@@ -1005,6 +1005,25 @@ def test_a_report_warns_as_the_release_does(folder: Path) -> None:
     assert {warning.id: warning.text for warning in done.warnings}["W1"] == secret["W1"]
 
 
+@pytest.mark.parametrize("declared", [False, True])
+def test_a_column_that_tells_another_is_told_of(folder: Path, declared: bool) -> None:
+    """W17 is found in the written rows: the report has it, from the release or its certificate, in public unnumbered."""
+    rows = pyarrow.csv.read_csv(folder / "people.csv")
+    pyarrow.csv.write_csv(rows.append_column("years", rows["age"]), folder / "people.csv")
+    (folder / "people.toml").write_text(JOB + f"[columns.years]\ndeclared = {str(declared).lower()}\n")
+    finding = find(folder / "people.toml")
+    done = release_job(finding.job, finding.point.front)
+    (told,) = (warning for warning in done.warnings if warning.id == "W17")
+    for release_at_hand in (done.release, None):
+        secret = report_of(finding, release_at_hand, confidential=True).warnings
+        assert [(each.severity, each.text) for each in secret if each.id == "W17"] == [(told.severity, told.text)]
+        (public,) = (each for each in report_of(finding, release_at_hand).warnings if each.id == "W17")
+        assert public.severity == ("caution" if declared else "danger")
+        assert public.text.startswith("Columns that leave as they are tell what generalized ones hide")
+        assert not public.numbers
+        assert not re.search(r"\d", public.text)
+
+
 def test_the_form_is_written_alone(folder: Path) -> None:
     """As a page or as Markdown, not as JSON."""
     write_template(folder / "people.toml", folder / "form.md")

@@ -303,7 +303,7 @@ def _warning(remark: Remark, context: Context, point: Point, ids: Sequence[int],
     people = {name: value for name, value in numbers.items() if name in PEOPLE and isinstance(value, int)}
     # Both tell how many rows were read, the third only where it counts the persons among them.
     veiled = discretion.veils(context.partition) and (remark.id == "W11" or "k_persons" in numbers)
-    if veiled or remark.id in ("W5", "W9") or any(discretion.hides(int(value)) for value in people.values()):
+    if veiled or remark.id in ("W5", "W9", "W17") or any(discretion.hides(int(value)) for value in people.values()):
         first = remark.text.partition(". ")[0] if remark.id == "W5" else _SUBJECTS.get(remark.id, "A warning applies")
         return Alert(remark.id, remark.severity, f"{first.rstrip('.')}. {SEE_OTHER}", {})
     return Alert(remark.id, remark.severity, remark.text, numbers)
@@ -316,6 +316,8 @@ _SUBJECTS: Mapping[str, str] = {
     "W9": "The loss counts declared values that no row has, so hiding all that occurs may seem to cost little",
     "W11": "Some rows have a missing value",
     "W13": "Publish the public part of the certificate only",
+    "W17": "Columns that leave as they are tell what generalized ones hide, so that classes are smaller for whoever "
+    "knows them",
     "W18": "Local recoding: what a value became differs from class to class, and the labels of classes overlap",
 }
 

@@ -33,7 +33,8 @@ from kpareto.releases.papers import paper_files
 from kpareto.releases.release import Release
 from kpareto.releases.risk.attacks import attack
 from kpareto.releases.risk.tree_error import FOLDS, tree_error
-from kpareto.releases.warnings import Context
+from kpareto.releases.telling import DECLARED
+from kpareto.releases.warnings import Context, Remark
 from kpareto.searches.other_models import tell_other_models
 from kpareto.strict import FileKind, anything, map_of, read_json
 from kpareto.tables.partition import Partition
@@ -43,6 +44,7 @@ from kpareto.verifier.counting import file_digest
 
 Form = Literal["html", "markdown", "json"]
 FORMS: Mapping[str, Form] = {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json"}
+WRITTEN = ("W17", "W-order")  # warnings about the rows as they were written
 MOST_VALUES = 30  # of a numeric target that a tree is asked to tell
 
 
@@ -171,7 +173,8 @@ def report_of(
         lying = _find_release(job, point)
         if lying is not None:
             certificate = lying[1]
-            context = replace(context, certificate=True, unique=_unique_rows(lying[0], lying[1]["public"]))
+            alone = _unique_rows(lying[0], lying[1]["public"])
+            context = replace(context, certificate=True, unique=alone, written=_told_warnings(lying[1]))
     tests = attack(context.partition, context.limits, point.front.problem.suppression)
     report = make_report(
         point,
@@ -197,10 +200,21 @@ def released_context(job: Job, point: Point, release: Release | None = None) -> 
         return context
     rows = release.path if release.path is not None else release.data
     alone = release.unique or _unique_rows(rows, release.certificate.public)
-    context = replace(context, certificate=True, unique=alone)
+    written = tuple(each for each in release.warnings if each.id in WRITTEN)
+    context = replace(context, certificate=True, unique=alone, written=written)
     # Of a sample, what was searched is reported on.
     own = release.partition.table is point.table
     return replace(context, partition=release.partition) if own else context
+
+
+def _told_warnings(certificate: Mapping[str, Any]) -> tuple[Remark, ...]:
+    """The warnings about the written rows that a certificate has; how grave they are, their sentences tell."""
+    told = certificate["confidential"].get("warnings", ())
+    return tuple(
+        Remark(number, "danger" if number == "W17" and not text.endswith(DECLARED) else "caution", text, {})
+        for number, text in told
+        if number in WRITTEN
+    )
 
 
 def _compare(point: Point, partition: Partition, k: int) -> list[str]:
