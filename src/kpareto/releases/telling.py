@@ -28,8 +28,11 @@ def warnings_for(
     unique: UniqueRows | None,
     partition: Partition | None = None,
     search: SearchFacts | None = None,
+    private: bool = False,
 ) -> list[Remark]:
     """The warnings that apply to what is about to be released; ``partition``: of all rows, if not its own.
+
+    ``private``: it was made by a differentially private mechanism.
 
     W17, which is found in the written rows, is not among them. A point tells how it was found, of a Choice ``search``.
     """
@@ -51,6 +54,7 @@ def warnings_for(
             tied=tuple(handling.tied),
             certificate=True,
             population=chosen.table.population,
+            differentially_private=private,
         )
     )
 
