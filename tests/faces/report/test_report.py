@@ -943,6 +943,15 @@ def test_a_job_becomes_a_report(folder: Path, name: str, begins: str) -> None:
     assert "k=4" in text
 
 
+@pytest.mark.parametrize(("limits", "aside"), [("", ""), ("[limits]\nl = 2\n", ", other limits aside")])
+def test_other_models_are_told_without_further_limits(folder: Path, limits: str, aside: str) -> None:
+    """They are searched under k alone, and the report says so as the command line does."""
+    (folder / "people.toml").write_text(JOB + limits)
+    report = report_of(find(folder / "people.toml"), confidential=True)
+    (told,) = (said for said in report.summary.sentences if said.startswith("At k = "))
+    assert told.startswith(f"At k = {report.least}{aside}, ")
+
+
 def test_a_front_beside_its_job_becomes_a_report(folder: Path) -> None:
     """The front's JSON is read back and its rows come from the job; the choice can be made anew."""
     finding = find(folder / "people.toml")

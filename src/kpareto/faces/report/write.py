@@ -219,9 +219,11 @@ def _told_warnings(certificate: Mapping[str, Any]) -> tuple[Remark, ...]:
 
 def _compare(point: Point, partition: Partition, k: int) -> list[str]:
     """What the recoding costs a decision tree, and what other models would keep; only what can be said."""
-    rows, share = point.front.problem.table, point.front.problem.suppression
+    problem = point.front.problem
+    rows, share = problem.table, problem.suppression
     allowed = 0.0 if share.rule == "none" else min(share.allowed(rows.rows) / rows.rows, 0.99)
-    other = tell_other_models(rows, k, allowed, point.front.space.kind, point.recoding.levels)
+    aside = any(measure.name != "k" for measure, _ in problem.limits)
+    other = tell_other_models(rows, k, allowed, point.front.space.kind, point.recoding.levels, aside)
     return [sentence for sentence in (use_sentence(partition), other) if sentence]
 
 
