@@ -23,7 +23,6 @@ from kpareto.releases.apply import Unseen, fit_choice
 from kpareto.releases.choice import Choice, Stored, store
 from kpareto.releases.query import Handling
 from kpareto.releases.release import release
-from kpareto.releases.representatives import midpoint
 from kpareto.tables.hierarchy import Hierarchy, runs_of
 from kpareto.tables.partition import Suppression
 from kpareto.tables.recoding import Recoding, node
@@ -164,7 +163,9 @@ def _numbers(recoding: Recoding, labels: Sequence[str], column: int) -> dict[str
     runs = runs_of(recoding.cuts[column])
     if hierarchy.spans is None:
         return {label: float(place) for place, label in enumerate(labels)}
-    return {label: midpoint(hierarchy, first, last) for label, (first, last) in zip(labels, runs, strict=True)}
+    ends = [hierarchy.spans[first : last + 1] for first, last in runs]
+    middles = [(float(each.min()) + float(each.max())) / 2 for each in ends]
+    return dict(zip(labels, middles, strict=True))
 
 
 def _kind(X: object) -> str:

@@ -82,6 +82,17 @@ def test_papers_tell_nothing_of_rows_that_were_not_drawn(job_file: Path) -> None
     assert json.loads(done.files["certificate"].read_text())["confidential"]["input"]["rows"] == rows
 
 
+def test_its_papers_do_not_say_that_it_is_not_private(job_file: Path) -> None:
+    """W15 is for other releases, and for one that was made with a seed."""
+    done = privatize(load_job(job_file), WISH)
+    text = "".join(file.read_text() for file in done.files.values())
+    assert "W15" not in text
+    assert "not differentially private" not in text
+    assert "W13" in text  # other warnings stay
+    seeded = privatize(load_job(job_file), WISH, job_file.with_name("other.csv"), draws_for_tests(1))
+    assert "not differentially private" in seeded.files["certificate"].read_text()
+
+
 def test_a_run_beyond_the_total_is_refused_before_the_rows_are_read(
     job_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -364,6 +364,9 @@ def test_an_earlier_release_is_never_written_over(tmp_path: Path) -> None:
     for target in ("released.csv", "link.csv"):
         with pytest.raises(BadInput, match="would overwrite the earlier one"):
             apply(recoding, tmp_path / "next.csv", tmp_path / target, earlier=[tmp_path / "released.csv"])
+    (tmp_path / "loop.csv").symlink_to("loop.csv")
+    with pytest.raises(BadInput, match=r"loop\.csv"):
+        apply(recoding, tmp_path / "next.csv", tmp_path / "loop.csv", earlier=[tmp_path / "released.csv"])
     words = ["apply", str(recoding), str(tmp_path / "next.csv"), "-q", "--earlier"]
     assert main([*words, str(tmp_path / "released.csv"), "--target", str(tmp_path / "released.csv")]) == 2
     assert main([*words, str(tmp_path / "nope.csv"), "--target", str(tmp_path / "out.csv")]) == 2

@@ -135,6 +135,25 @@ def test_lists_and_bytes_leave_as_they_are() -> None:
     assert done.data.column_names == rows.column_names
 
 
+@pytest.mark.parametrize("kind", [pa.int64(), pa.decimal128(20, 0), pa.string()])
+def test_a_key_is_refused_whatever_its_type(kind: pa.DataType) -> None:
+    """What has a text is looked at, not only what the verifier spells as we do."""
+    rows = pa.table({"q": ["a", "b"] * 30, "x": pa.array(range(60)).cast(kind)})
+    with pytest.raises(BadSchema, match=r"^Column 'x' \(100% of the rows have a value of their own\)"):
+        kp.release(kp.front(kp.read(rows, kp.Schema(["q"]))).choose(k=5), rows, warnings=())
+
+
+@pytest.mark.parametrize("sample", [identifying.SAMPLE, 400])
+def test_marks_for_no_value_hide_no_key(sample: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question mark that stands in many rows is no value that repeats, however many rows are looked at first."""
+    monkeypatch.setattr(identifying, "SAMPLE", sample)
+    rows = people(15)
+    cells = ["?" if row % 3 else f"t{row}" for row in range(rows.num_rows)]
+    key = rows.append_column("x", [cells])
+    with pytest.raises(BadSchema, match="'x'"):
+        release(point(key, identifier=["name"]), key, warnings=())
+
+
 def test_a_sample_alone_convicts_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """Values that are all different among a few rows repeat in all of them; those of a key do not."""
     monkeypatch.setattr(identifying, "SAMPLE", 60)

@@ -323,6 +323,20 @@ def test_w14_tells_the_proven_gap_of_a_local_recoding() -> None:
     assert "'local' is a heuristic that looked at 1 recodings: how much better" in said.text
 
 
+def test_w14_tells_the_floor_of_an_exact_search_without_time() -> None:
+    """It is no heuristic, and what is proven of the point is not called unknown; 110 above 100 are 10 %."""
+    front = run_plan(problem(table_of_sizes([2, 2, 3]), ["k", "lm"], 2))
+    point = max(front, key=lambda each: each.values["lm"])
+    least = np.full_like(front.numbers.values, np.nan)
+    least[point.id, 1] = point.values["lm"] / 1.1
+    early = replace(front, floors=least, provenance=replace(front.provenance, complete=False))
+    said = next(e for e in warnings_for(early[point.id], Handling(), {"k": 2.0}, None) if e.id == "W14")
+    assert said.text.startswith("'exact' ended before it was done and looked at")
+    assert said.text.endswith("its lm is at most 10 % above the least that any recoding by whole levels with its k "
+                              "could have.")  # fmt: skip
+    assert said.numbers["gap"] == 0.1
+
+
 def test_w14_is_quiet_about_complete_searches() -> None:
     """An exact front misses nothing; a fixed recoding was not searched."""
     assert remark(Context(rows_in_classes([2]), search=EXACT), "W14") is None

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kpareto.errors import BadJob
-from kpareto.releases.representatives import representatives, warning
+from kpareto.errors import BadJob, BadTable
+from kpareto.releases.choice import Choice
+from kpareto.releases.labels import Shown, shown_labels
 from kpareto.searches.cuts.recut import recut_columns
 from kpareto.searches.cuts.score import Score
 from kpareto.searches.sampling import compare_with_sample, sample_rows
@@ -53,15 +54,16 @@ def test_what_a_group_shows() -> None:
     genome = np.zeros(157, dtype=np.int64)
     genome[22] = 1  # age up to 39, and above
     recoding = space.decode(genome)
-    assert representatives(table, recoding, "age", "label") == ("17-39", "40-90")
-    assert representatives(table, recoding, "age") == ("28", "65")
-    low, high = (float(text) for text in representatives(table, recoding, "age", "median"))
+    choice = Choice(table, recoding)
+
+    def show(column: str, shown: Shown) -> tuple[str, ...]:
+        return shown_labels(choice, choice.partition(), {column: shown})[column]
+
+    assert show("age", "label") == ("17-39", "40-90")
+    assert show("age", "midpoint") == ("28", "65")
+    low, high = (float(text) for text in show("age", "median"))
     assert 17 < low < 39 < high < 60
-    assert warning("age", "midpoint") is None
-    assert str(warning("age", "median")).startswith("W8: the medians shown for 'age'")
-    with pytest.raises(BadJob, match="'sex' has no numbers, so its groups have no midpoint"):
-        representatives(table, recoding, "sex")
-    with pytest.raises(BadJob, match="not 'mean'"):
-        representatives(table, recoding, "age", "mean")  # type: ignore[arg-type]
+    with pytest.raises(BadTable, match="'sex' cannot show a midpoint: its values are not numbers"):
+        show("sex", "midpoint")
     assert isinstance(recoding, Recoding)
     assert len(read_genome("01")) == 2

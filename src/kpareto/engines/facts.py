@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from kpareto.engines.form import MARKS
-from kpareto.engines.source import View
+from kpareto.engines.source import NESTED, View
 from kpareto.engines.sql import literal
 from kpareto.tables.proposals import ColumnFacts, Kind
 
@@ -21,13 +21,12 @@ _OTHER_DATE = r"[0-9]{2}[./-][0-9]{2}[./-][0-9]{4}"
 # Month, quarter, year and decade of a date that is written year-month-day.
 _CALENDAR = ("v[1:7]", "v[1:4] || '-' || (TRY_CAST(v[6:7] AS INTEGER) + 2) // 3", "v[1:4]", "v[1:3]")
 _YES_NO = ("yes", "no", "true", "false", "y", "n", "t", "f", "ja", "nein", "oui", "non", "si", "sì", "sí", "sim", "nee")
-_NESTED = re.compile(r"\]$|^(STRUCT|MAP|UNION|BLOB|INTERVAL|GEOMETRY|VARIANT)\b")
 _INTEGERS = re.compile(r"^U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?$")
 
 
 def count_columns(rows: View, count: int) -> list[ColumnFacts]:
     """Count all columns of so many rows, over their distinct values: one query for many columns, and one for dates."""
-    nested = [bool(_NESTED.search(kind)) for kind in rows.kinds]
+    nested = [bool(NESTED.search(kind)) for kind in rows.kinds]
     plain = [place for place, is_nested in enumerate(nested) if not is_nested]
     together = max(1, CELLS // max(count, 1))
     answers: dict[int, tuple[Any, ...]] = {}

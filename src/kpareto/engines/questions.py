@@ -20,6 +20,8 @@ from kpareto.tables.schema import Schema
 from kpareto.tables.table import distinct_rows
 from kpareto.tables.unique import UniqueRows
 
+PAIRS = 66  # pairs of columns that are counted unless told otherwise: all pairs of twelve columns
+
 
 @contextmanager
 def open_view(source: object, encoding: str = "utf-8") -> Iterator[View]:

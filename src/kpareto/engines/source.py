@@ -6,7 +6,8 @@ what is behind it. What it wrote, and where, is a ``Written``: the verifier is t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from os import PathLike
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from kpareto.engines.distinct import Distinct
 from kpareto.engines.duckdb.connect import Ask, Engine
 from kpareto.engines.form import TextForm
-from kpareto.engines.sql import Sql
+from kpareto.engines.sql import Sql, literal
 from kpareto.engines.values import Spelled
 from kpareto.errors import BadJob, BadTable, Progress
 from kpareto.tables.unique import UniqueRows
@@ -32,6 +33,8 @@ FORMATS: dict[str, Format] = {
     ".xlsx": "workbook",
     **dict.fromkeys((".dta", ".sav"), "statistics"),
 }
+# DuckDB's types whose values have no text.
+NESTED = re.compile(r"\]$|^(STRUCT|MAP|UNION|BLOB|INTERVAL|GEOMETRY|VARIANT)\b")
 BLANK_SIGNS = "chr(32) || chr(9) || chr(13) || chr(10)"
 
 
@@ -112,6 +115,7 @@ class SourceLayout:
     native: tuple[bool, ...]  # which are of a kind that the verifier spells as we do
     discrete: tuple[bool, ...]  # which of those have no fraction: such a column can stay where no group was formed
     cell: Callable[[int], str] = lambda place: f"t.c{place}"  # a column that is released as it is
+    nested: Collection[int] = ()  # places of columns whose values have no text: lists, structures, bytes
     whole_rows: bool = False  # whether looking up all quasi-identifiers of a row in one table beats a join per column
 
 
@@ -195,6 +199,12 @@ class View:
         if self.kinds[column] in ("DOUBLE", "FLOAT"):
             return f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END"
         return value
+
+    def lacks(self, column: int, marks: Sequence[str]) -> str:
+        """Where a column has no value, ``marks`` being texts that stand for none."""
+        cell, listed = self.cell(column), ", ".join(map(literal, marks))
+        marked = f" OR {cell} IN ({listed})" if marks and self.kinds[column] == "VARCHAR" else ""
+        return f"{cell} IS NULL{marked}"
 
     def values(self, column: int) -> str:
         """A query for the texts ``v`` of a column and how many rows ``n`` have each; texts are cleaned once each."""

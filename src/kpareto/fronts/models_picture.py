@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kpareto.atomic import whole
-from kpareto.errors import BadJob, MissingExtra
-from kpareto.fronts.picture import CALM, FORMATS, INK, LINE, MARK
+from kpareto.errors import MissingExtra
+from kpareto.fronts.picture import CALM, INK, LINE, MARK, check_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,10 +23,8 @@ BANDS = {"cuts": 0.10, "strict": 0.10, "local": 0.35}  # how dense; the bounds o
 def save_models(curves: ModelCurves, target: str | Path) -> Path:
     """Write the picture; the ending of the name says the format (svg, png, pdf)."""
     place = Path(target)
-    form = place.suffix.lower().removeprefix(".")
-    if form not in FORMATS:
-        raise BadJob(f"The picture {place.name!r} ends in {place.suffix or 'nothing'}. End it in .svg, .png or .pdf.")
-    content = draw_models(curves, form)
+    check_picture(place)
+    content = draw_models(curves, place.suffix.lower().removeprefix("."))
     with whole(place, private=True) as part:
         part.write_bytes(content)
     return place

@@ -14,6 +14,8 @@ from typing import Any
 from kpareto.engines import is_address
 from kpareto.errors import BadJob, did_you_mean, shorten
 from kpareto.measures.measure import Model, make
+from kpareto.releases.labels import SHOWN
+from kpareto.releases.query import WAYS
 from kpareto.tables.partition import Rule
 
 MOST_ROWS = 10**15  # a limit beyond this is a slip, and does not fit the counters
@@ -197,11 +199,7 @@ def preset_quasi(check: Check, columns: Mapping[str, Any], data: Mapping[str, An
 
 def check_release(check: Check, release: Mapping[str, Any]) -> None:
     """Raise where a setting of the release makes no sense, before anything is searched."""
-    for key, known in (
-        ("identifiers", ("drop", "token")),
-        ("order", ("shuffled", "kept")),
-        ("formulas", ("report", "neutralise")),
-    ):
+    for key, known in WAYS.items():
         if key in release:
             check.one_of(release[key], f"release.{key}", known)
     if "seed" in release:
@@ -214,4 +212,4 @@ def check_release(check: Check, release: Mapping[str, Any]) -> None:
     if not isinstance(shown, dict):
         raise BadJob(f'{check.name}: release.representative is {shown!r}. Write a table such as {{age = "midpoint"}}.')
     for name, form in shown.items():
-        check.one_of(form, f"release.representative.{name}", ("label", "midpoint", "median"))
+        check.one_of(form, f"release.representative.{name}", SHOWN)

@@ -16,10 +16,9 @@ from typing import Any, Literal
 from kpareto.engines import file_of
 from kpareto.engines.facts import count_columns
 from kpareto.engines.form import MARKS, Form, release_ending
-from kpareto.engines.questions import choose_pairs, code_rows, rank_unique
+from kpareto.engines.questions import PAIRS, choose_pairs, code_rows, rank_unique
 from kpareto.engines.recognise import check_names, open_recognised
 from kpareto.engines.source import View
-from kpareto.engines.sql import literal
 from kpareto.engines.wishes import MOST_DROPPED
 from kpareto.errors import BadTable
 from kpareto.jobs.checks import say_undecided
@@ -30,7 +29,6 @@ from kpareto.tables.proposals import ColumnFacts, Proposal, propose, settle
 from kpareto.tables.schema import Role, Schema
 from kpareto.tables.unique import UniqueRows
 
-PAIRS = 66  # pairs of columns that are counted unless told otherwise: all pairs of twelve columns
 K = 5
 LEAST = 2  # rows that a class needs to hide anybody
 WHY_RULE = {
@@ -207,7 +205,7 @@ def inspect(
         counted = rank_unique(coded.unique(pair) for pair in chosen)
         proposals = _twins(facts, proposals, counted)
         read = [p for p, each in enumerate(proposals) if each.role in ("quasi-identifier", "sensitive") or each.person]
-        present = " AND ".join(f"NOT ({_absent(rows, place, facts[place].marks)})" for place in read)
+        present = " AND ".join(f"NOT ({rows.lacks(place, facts[place].marks)})" for place in read)
         (complete,) = rows.one(f"SELECT count(*) FROM {rows.table} WHERE {present}")
         profile = Profile(
             int(count),
@@ -232,13 +230,6 @@ def _values(rows: View, profile: Profile, read: Sequence[int], present: str) -> 
     counts = ", ".join(f"count(DISTINCT {rows.cell(place)})" for place in read)
     distinct_counts = rows.one(f"SELECT {counts} FROM {rows.table} WHERE {present}")
     return {each.name: int(count) for each, count in zip(facts, distinct_counts, strict=True)}
-
-
-def _absent(rows: View, column: int, marks: Sequence[str]) -> str:
-    """Where a column has no value."""
-    cell = rows.cell(column)
-    listed = f" OR {cell} IN ({', '.join(map(literal, marks))})" if marks and rows.kinds[column] == "VARCHAR" else ""
-    return f"{cell} IS NULL{listed}"
 
 
 def _twins(facts: Sequence[ColumnFacts], proposals: Sequence[Proposal], pairs: Sequence[UniqueRows]) -> list[Proposal]:

@@ -325,7 +325,7 @@ def parse_job(
     for change in changes:
         _change(raw, change)
     check = Check(name)
-    check.keys(raw, "", ("data", "columns", "population", "suppression", "search", "limits", "release"))
+    check.keys(raw, "", PARTS)
     data = check.part(raw, "data", (*DATA, *ADMISSION_OPTIONS))
     if "source" not in data:
         raise BadJob(f'{name} has no data.source. Add [data] with source = "people.csv".')
@@ -416,6 +416,7 @@ def _choose_wished(options: Mapping[str, Any]) -> str | None:
     return "prefer: " + ", ".join(f"{name}={value!r}" for name, value in wishes.items()) if wishes else None
 
 
+PARTS = ("data", "columns", "population", "suppression", "search", "limits", "release")
 DATA = ("source", "missing", "missing_values", "person", "domain", "preset", "table", *FORM_KEYS)
 ADMISSION_OPTIONS = ("memory", "too_many", "coarsen", "sample", "seed")
 RELEASE_OPTIONS = ("identifiers", "order", "seed", "formulas", "representative", "sign", *TEXT_KEYS)

@@ -29,12 +29,15 @@ from kpareto.releases.private.scores import check_score
 from kpareto.releases.private.statement import state_privacy
 from kpareto.releases.query import Handling
 from kpareto.releases.release import Release, release
+from kpareto.releases.telling import tell_once, warnings_for
+from kpareto.releases.warnings import Remark
 from kpareto.tables.hierarchies import load
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.partition import Suppression
 from kpareto.tables.recoding import bottom
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table
+from kpareto.tables.unique import UniqueRows
 
 LEDGER = "budget.json"
 
@@ -184,16 +187,20 @@ def _write(drawn: PrivateRelease, target: Path, files: Mapping[str, Path]) -> tu
     rows, table = shown_rows(drawn)
     k = float(drawn.plan.k)
     choice = Choice(table, bottom(table.hierarchies), Suppression("none"), {"k": k})
+    handling = Handling(missing_values=())
     statement: dict[str, Any] = {}
+
+    def warn(unique: UniqueRows) -> list[Remark]:
+        return warnings_for(choice, handling, choice.limits, unique, private=drawn.secret)
 
     def papers(done: Release) -> Any:
         stated = state_privacy(done.certificate, drawn)
         statement.update(stated.public["differential_privacy"])
         return papers_of(Release(stated, done.partition, done.verified, choice=done.choice), files, {"k": k})
 
-    return release(
-        choice, rows, target, limits={"k": k}, handling=Handling(missing_values=()), papers=papers
-    ), statement
+    done = release(choice, rows, target, limits={"k": k}, handling=handling, warnings=warn, papers=papers)
+    tell_once(done.warnings, 4)
+    return done, statement
 
 
 def shown_rows(drawn: PrivateRelease) -> tuple[Any, Table]:

@@ -40,7 +40,7 @@ class Released:
     release: Release
     point: Point
     place: str | Path  # a file, or a table in a database
-    files: Mapping[str, Path]  # certificate, public, recoding
+    files: Mapping[str, Path]  # certificate, public, recoding, and their signatures where there is a key
     warnings: tuple[Remark, ...]
 
     def to_dict(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kpareto.measures.cells import LARGEST
+from kpareto.searches.exact_course import MOST_NODES
 from kpareto.searches.lattice.exact import WHOLE
 from kpareto.searches.names import METHODS
 from kpareto.tables.lattice import Kind
@@ -26,7 +27,6 @@ BOUND_ROW = 5e-9  # the same for the nodes that branch and bound counts
 # Branch and bound counts about FIRST × distinct rows × size ** GROWTH nodes. More rows have more values of k to tell
 # apart. FIRST was between 0.003 (Census-Income) and 0.035 (columns that have nothing to do with each other).
 FIRST, GROWTH = 0.01, 0.3
-MOST_NODES = 2**62  # nodes are numbered by 64 bits
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from kpareto.kernels.words import (
 )
 from kpareto.measures.measure import Aspect, Better, Model, Trend, drop_unset, named, spell, trends
 from kpareto.measures.reading import ClassNumber, sensitive_columns
-from kpareto.tables.hierarchy import Hierarchy
+from kpareto.tables.hierarchy import MISSING, Hierarchy
 from kpareto.tables.partition import Partition
 from kpareto.tables.table import Counts
 
@@ -40,7 +40,6 @@ Reference = Literal["table", "release"]
 ABSOLUTE = Aspect("privacy", column="sensitive", recounted=True)
 RELATIVE = replace(ABSOLUTE, relative=True)
 CHUNK = 2**22  # cells of a dense class × value block
-MISSING = "(missing)"  # the value of cells without one, where they are a category of their own
 # Digits as a person writes a number, so that codes such as 007 stay texts.
 PLAIN_NUMBER = re.compile(r"[+-]?(inf|((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?)", re.ASCII)
 

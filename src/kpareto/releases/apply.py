@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 from typing import Literal, cast
 
 import numpy as np
@@ -26,7 +25,7 @@ from kpareto.measures.measure import Model
 from kpareto.releases.choice import Choice, Stored, StoredClasses, read_stored
 from kpareto.releases.labels import shown_labels
 from kpareto.releases.query import Handling
-from kpareto.releases.release import Papers, Release, release, settle
+from kpareto.releases.release import Papers, Release, release, replaces, settle
 from kpareto.releases.telling import tell_once, warnings_for
 from kpareto.releases.warnings import Remark
 from kpareto.tables.boxes import LabelBoxes, make_boxes
@@ -373,11 +372,7 @@ def _check_earlier(target: str | PathLike[str] | None, earlier: Sequence[object]
     """Raise where the new release would be written over one of the earlier ones."""
     for other in earlier:
         file = file_of(other)
-        if target is None or file is None:
-            continue
-        place = Path(target)
-        same = file.resolve() == place.resolve() or (file.exists() and place.exists() and file.samefile(place))
-        if same or file.resolve() in place.resolve().parents:
+        if target is not None and file is not None and replaces(target, file):
             raise BadInput(f"The release would overwrite the earlier one {str(file)!r}. Give another target.")
 
 

@@ -70,7 +70,7 @@ class Facts:
 
     roles: Mapping[str, str]  # released column -> role, in the order of the columns
     labels: Mapping[str, Sequence[str]]  # quasi-identifier -> label of each group as written
-    handling: Mapping[str, object]  # order, seed, identifiers, representatives: how the rows were written
+    handling: Mapping[str, object]  # order, seed, identifiers, shown, formulas: how the rows were written
     engine: str  # which program holds and recoded the rows
     input_digest: str
     missing_values: Sequence[str]

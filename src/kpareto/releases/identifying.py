@@ -62,14 +62,15 @@ def _count(rows: Source, names: Sequence[str]) -> list[ColumnFacts]:
 
 def _by_kind(rows: Source, facts: ColumnFacts) -> ColumnFacts:
     """Lists, structures and bytes have no texts of their own: of those the name alone speaks."""
-    layout, place = rows.layout(), rows.columns.index(facts.name)
-    texts = layout.textual[place] or layout.native[place]
-    return facts if texts or topic_of(facts.name) is not None else replace(facts, kind="nested")
+    nested = rows.columns.index(facts.name) in rows.layout().nested
+    return replace(facts, kind="nested") if nested and topic_of(facts.name) is None else facts
 
 
 def _count_all(rows: Source, facts: ColumnFacts, cell: str, count: int) -> ColumnFacts:
-    """The facts of a sample, with how often values repeat in all rows."""
-    values = f"SELECT count(*) AS n FROM {rows.layout().table} WHERE {cell} IS NOT NULL GROUP BY {cell}"
+    """The facts of a sample, with how often values repeat in all rows; marks for no value are none there, too."""
+    layout = rows.layout()
+    marks = f" AND {cell} NOT IN ({', '.join(map(layout.sql.literal, facts.marks))})" if facts.marks else ""
+    values = f"SELECT count(*) AS n FROM {layout.table} WHERE {cell} IS NOT NULL{marks} GROUP BY {cell}"
     alone = "coalesce(sum(CASE WHEN n = 1 THEN 1 ELSE 0 END), 0)"
     answer = rows.ask(f"SELECT coalesce(sum(n), 0), count(*), {alone} FROM ({values}) AS i")
     present, distinct, unique = (int(column[0].as_py()) for column in answer.columns)

@@ -29,6 +29,11 @@ from kpareto.tables.partition import Partition, classes
 from kpareto.tables.schema import Schema
 
 QUASI = "quasi-identifier"
+WAYS = {  # setting of a Handling -> what it may be, the usual one first
+    "identifiers": ("drop", "token"),
+    "order": ("shuffled", "kept"),
+    "formulas": ("report", "neutralise"),
+}
 
 
 @dataclass(frozen=True)
@@ -56,16 +61,17 @@ class Handling:
     form: TextForm = field(default_factory=TextForm)  # how text is written, where not as the source is
 
     def __post_init__(self) -> None:
-        for name, known in (
-            ("identifiers", ("drop", "token")),
-            ("order", ("shuffled", "kept")),
-            ("formulas", ("report", "neutralise")),
-        ):
+        for name, known in WAYS.items():
             if getattr(self, name) not in known:
                 raise BadJob(f"{name} is {getattr(self, name)!r}. Write {' or '.join(map(repr, known))}.")
         for column, shown in self.shown.items():
             if shown not in SHOWN:
                 raise BadJob(f"Column {column!r} is to show {shown!r}. Write 'label', 'midpoint' or 'median'.")
+
+    @property
+    def medians(self) -> tuple[str, ...]:
+        """The columns that show values of actual rows (W8)."""
+        return tuple(name for name, shown in self.shown.items() if shown == "median")
 
 
 @dataclass(frozen=True, eq=False)

@@ -107,10 +107,10 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     """Recode the rows of a source as chosen, and write them to the target (or return them).
 
     ``choice`` is a Choice or a point of a front; a path is read in the form in which the table of the choice was. A
-    column without a role that looks like a direct identifier is refused. The target is a CSV or Parquet file, a folder
-    of Parquet parts (with a slash at its end), or a table where the source is one. ``limits`` are measures with the
-    least (k, l) or most (t, alpha) they may be; if the rows as written do not meet them, Unsafe is raised and nothing
-    is left.
+    column without a role that looks like a direct identifier is refused. The target is a CSV, TSV, Parquet, Excel,
+    Stata or SPSS file, a folder of Parquet parts (with a slash at its end), or a table where the source is one.
+    ``limits`` are measures with the least (k, l) or most (t, alpha) they may be; if the rows as written do not meet
+    them, Unsafe is raised and nothing is left.
     ``memory`` ("2 GB"; half of what is free unless given, 500 MB at least) is what our own engine may use before it
     goes to the disk; ``progress`` is called with what is written of how much. ``papers`` are files that come into
     place with the release, or not at all. ``warnings`` that are not given are worked out: the result has them, and
@@ -287,10 +287,9 @@ def _own_warnings(how: Handling) -> list[Remark]:
     if how.order == "kept":
         text = "The rows are in the order of the input, which may tell who is who."
         warnings.append(Remark("W-order", "caution", text, {}))
-    medians = [name for name, shown in how.shown.items() if shown == "median"]
-    if medians:
-        text = f"The medians shown in {', '.join(medians)} are values of actual rows. Use declared borders instead."
-        warnings.append(Remark("W8", "caution", text, {"columns": len(medians)}))
+    if how.medians:
+        text = f"The medians shown in {', '.join(how.medians)} are values of actual rows. Use declared borders instead."
+        warnings.append(Remark("W8", "caution", text, {"columns": len(how.medians)}))
     return warnings
 
 
@@ -345,9 +344,14 @@ def _check_target(target: str | PathLike[str] | None, source: object) -> None:
     file = file_of(source)
     if target is None or file is None:
         return
-    own, place = (Path(os.path.realpath(each)) for each in (file, target))  # never stumbles over a ring of links
-    if own == place or own in place.parents or (place.exists() and own.exists() and own.samefile(place)):
+    if replaces(target, file):
         raise BadInput(f"The release would overwrite its own input {str(file)!r}. Give another target.")
+
+
+def replaces(target: str | PathLike[str], file: Path) -> bool:
+    """Whether a target is a file or lies within a folder that is there already, also behind links."""
+    own, place = (Path(os.path.realpath(each)) for each in (file, target))  # never stumbles over a ring of links
+    return own == place or own in place.parents or (place.exists() and own.exists() and own.samefile(place))
 
 
 __all__ = ["Choice", "Handling", "Release", "release", "settle"]

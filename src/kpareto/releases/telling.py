@@ -17,6 +17,7 @@ from kpareto.releases.warnings import Context, FrontFacts, Number, Remark, Searc
 from kpareto.tables.partition import Partition
 from kpareto.tables.unique import UniqueRows
 
+DECLARED = " The job declares that this is known."  # ends W17 where it is no danger
 GRAVEST = tuple(reversed(get_args(Severity)))  # danger, caution, note
 
 
@@ -27,8 +28,11 @@ def warnings_for(
     unique: UniqueRows | None,
     partition: Partition | None = None,
     search: SearchFacts | None = None,
+    private: bool = False,
 ) -> list[Remark]:
     """The warnings that apply to what is about to be released; ``partition``: of all rows, if not its own.
+
+    ``private``: it was made by a differentially private mechanism.
 
     W17, which is found in the written rows, is not among them. A point tells how it was found, of a Choice ``search``.
     """
@@ -46,10 +50,11 @@ def warnings_for(
             unique,
             search=search,
             front=shown,
-            representatives=tuple(name for name, form in handling.shown.items() if form == "median"),
+            representatives=handling.medians,
             tied=tuple(handling.tied),
             certificate=True,
             population=chosen.table.population,
+            differentially_private=private,
         )
     )
 
@@ -63,7 +68,7 @@ def warn_of_tellers(tellers: Sequence[Teller], partition: Partition) -> Remark |
     text = worst.sentence(int(partition.sizes[partition.visible].min()))
     text += f" So it is with {shorten(others)}." if others else ""
     text += (
-        " The job declares that this is known."
+        DECLARED
         if worst.declared
         else ' In the job, give the column tie = "' + worst.tells + '" to show it in the same groups, make it an '
         "identifier to leave it out or a quasi-identifier, or write declared = true if nobody outside can know it."
@@ -78,10 +83,22 @@ def search_facts(point: Point) -> SearchFacts:
     # A space of local recodings is what was found: looking at all of it says nothing.
     size = None if front.space.kind == "local" else front.space.size
     facts = SearchFacts(told.method, told.complete, told.evaluated, size)
-    if point.bound is None or math.isinf(point.bound.gap):
+    if point.bound is not None and not math.isinf(point.bound.gap):
+        return replace(facts, gap=_round_up(point.bound.gap), proof=f"its loss is {point.bound.sentence()}")
+    if front.floors is None or told.complete:
         return facts
-    rounded = math.ceil(1000 * point.bound.gap - 1e-9) / 1000  # as the sentence has it, which anybody may read
-    return replace(facts, gap=rounded, proof=f"its loss is {point.bound.sentence()}")
+    numbers = zip(front.names, point.values.values(), front.floors[point.id].tolist(), strict=True)
+    gaps = {name: _round_up(value / floor - 1) for name, value, floor in numbers if floor > 0}  # nan is not
+    if not gaps:
+        return facts
+    above = " and ".join(f"its {name} is at most {100 * gap:g} %" for name, gap in gaps.items())
+    proof = f"{above} above the least that any recoding by whole levels with its k could have"
+    return replace(facts, gap=max(gaps.values()), proof=proof)
+
+
+def _round_up(gap: float) -> float:
+    """A gap as a sentence has it, which anybody may read: to a tenth of a percent, never rounded down."""
+    return math.ceil(1000 * gap - 1e-9) / 1000
 
 
 def rank_remarks(warnings: Sequence[Remark]) -> list[Remark]:

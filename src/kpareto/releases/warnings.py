@@ -23,6 +23,7 @@ from kpareto.releases.risk.overlaps import overlaps
 from kpareto.releases.risk.risk import bias_tables
 from kpareto.tables.hierarchy import MISSING
 from kpareto.tables.partition import Partition, Suppression
+from kpareto.tables.spelling import percent
 from kpareto.tables.table import Population
 from kpareto.tables.unique import UniqueRows
 
@@ -70,6 +71,7 @@ class Context:
     tied: tuple[str, ...] = ()  # plain columns that show the groups of a quasi-identifier
     certificate: bool = False  # one is written
     differentially_private: bool = False  # made by a mechanism that is, never by a search
+    written: tuple[Remark, ...] = ()  # what only the written rows told, such as W17
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,8 @@ class Remark:
 
 
 def remarks(context: Context) -> list[Remark]:
-    """Every warning that applies, in the order of their numbers."""
-    return [remark for warn in _WARNINGS if (remark := warn(context)) is not None]
+    """Every warning that applies, in the order of their numbers, those of the written rows last."""
+    return [*(remark for warn in _WARNINGS if (remark := warn(context)) is not None), *context.written]
 
 
 def _smallest(partition: Partition) -> int:
@@ -100,11 +102,6 @@ def _severity(rows: int, of: int) -> Severity:
     if not rows:
         return "note"
     return "danger" if rows >= GRAVE * of else "caution"
-
-
-def _percent(share: float) -> str:
-    """A share for a sentence; a small one is never printed as 0 %."""
-    return f"{share:.1%}" if share == 0 or share >= 0.0005 else "less than 0.1%"
 
 
 def _w1(context: Context) -> Remark | None:
@@ -132,7 +129,7 @@ def _say_unique(context: Context, unique: UniqueRows) -> str:
     together = f"On all {len(unique.columns)} released columns together"
     if not unique.unique:
         return f"{together if others else 'No other column is released, and'} none of {unique.rows:,} rows is unique."
-    text = f"{together} {unique.unique:,} of {unique.rows:,} rows ({_percent(unique.share)}) are unique"
+    text = f"{together} {unique.unique:,} of {unique.rows:,} rows ({percent(unique.share)}) are unique"
     if not others:
         return f"{text}."
     text += f": whoever knows the other columns, which leave as they are ({shorten(others, 10)}), can single them out."
@@ -261,7 +258,7 @@ def _w7(context: Context) -> Remark | None:
         if row.suppressed > lost / rows
     ]
     groups.sort(key=lambda each: (-each[0], -each[1], each[2]))
-    text = f"{lost:,} of {rows:,} rows ({_percent(lost / rows)}) are suppressed"
+    text = f"{lost:,} of {rows:,} rows ({percent(lost / rows)}) are suppressed"
     text += f", most of all {shorten([each[2] for each in groups[:PROFILE]])}." if groups else ", in all groups alike."
     numbers: dict[str, Number] = {"suppressed": lost, "share": lost / rows, "masked": 0}
     severity: Severity = "caution"
@@ -336,7 +333,7 @@ def _w11(context: Context) -> Remark | None:
     read = table.rows + table.dropped
     if table.dropped:
         text = (
-            f"{table.dropped:,} of {read:,} rows ({_percent(table.dropped / read)}) have a missing value and were left "
+            f"{table.dropped:,} of {read:,} rows ({percent(table.dropped / read)}) have a missing value and were left "
             f"out (policy {table.missing!r}): the release describes complete rows only."
         )
         grave = table.dropped >= MOST_LEFT_OUT * read
@@ -395,8 +392,10 @@ def _w14(context: Context) -> Remark | None:
     tried = f"{search.evaluated:,}" + (f" of {spell_count(search.size)}" if search.size is not None else "")
     known = "how much better the best possible one is, is unknown"
     if search.gap is not None:
-        known = search.proof or f"the best possible one loses at most {_percent(search.gap)} less"
-    text = f"{search.method!r} is a heuristic that looked at {tried} recodings: {known}."
+        known = search.proof or f"the best possible one loses at most {percent(search.gap)} less"
+    # An exact search is none, but its time was up or somebody stopped it.
+    how = "ended before it was done and" if search.method == "exact" else "is a heuristic that"
+    text = f"{search.method!r} {how} looked at {tried} recodings: {known}."
     return Remark("W14", "caution", text, {"evaluated": search.evaluated, "size": search.size, "gap": search.gap})
 
 

@@ -80,10 +80,15 @@ def tell_models(k: int, others: Sequence[OtherModel], aside: bool = False) -> st
 
 
 def tell_other_models(
-    table: Table, k: int, share: float = 0.0, shown: Kind | None = None, start: tuple[int, ...] | None = None
+    table: Table,
+    k: int,
+    share: float = 0.0,
+    shown: Kind | None = None,
+    start: tuple[int, ...] | None = None,
+    aside: bool = False,
 ) -> str:
     """What other models than the one that is shown would keep at a k; nothing where it would take long."""
-    return tell_models(k, other_models(table, k, share, shown, start))
+    return tell_models(k, other_models(table, k, share, shown, start), aside)
 
 
 def best_model(others: Sequence[OtherModel], kept: float = 0.0) -> str | None:

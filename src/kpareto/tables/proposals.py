@@ -114,8 +114,6 @@ def _by_name(facts: ColumnFacts, topic: Topic) -> Proposal | None:
     if leaning == "identifier" and not (topic == "contact" and few):
         repeated = topic == "person id" and not few and facts.distinct < facts.rows - facts.missing
         return Proposal("identifier", f"named like a {_word_reason(topic)}", person=repeated)
-    if topic == "name":
-        return Proposal("identifier", "named like a name")
     if leaning == "weak identifier" and topic == "person" and not few and facts.distinct < facts.rows - facts.missing:
         why = f"named like a {_word_reason(topic)}, and its values repeat"
         return Proposal("identifier", why, person=True)

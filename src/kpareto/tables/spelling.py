@@ -34,6 +34,13 @@ def several(amount: int, one: str, many: str = "") -> str:
     return f"{amount:,} {one if amount == 1 else many or one + 's'}"
 
 
+def percent(share: float) -> str:
+    """A share for a sentence; a small one is never printed as nothing, nor a large one as all."""
+    if 0 < share < 0.0005:
+        return "less than 0.1%"
+    return "more than 99.9%" if 0.9995 <= share < 1 else f"{share:.1%}"
+
+
 def are(amount: int) -> str:
     """The verb of a number of things."""
     return "is" if amount == 1 else "are"

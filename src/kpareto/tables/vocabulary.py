@@ -37,7 +37,8 @@ Topic = Literal[
 ]
 Leaning = Literal["identifier", "weak identifier", "quasi-identifier", "sensitive"]
 
-# What a topic says about a column; a weak identifier is one only where its values are nearly all different.
+# What a topic says about a column; a weak identifier is one only where its values are nearly all different, or where it
+# names persons who have several rows. Of several topics in a name the first one here counts.
 LEANINGS: Mapping[Topic, Leaning] = {
     "person id": "identifier",
     "contact": "identifier",
@@ -58,7 +59,7 @@ LEANINGS: Mapping[Topic, Leaning] = {
     "occupation": "quasi-identifier",
     "place": "quasi-identifier",
     "date": "quasi-identifier",
-    "name": "weak identifier",
+    "name": "identifier",
     "person": "weak identifier",
     "number": "weak identifier",
 }

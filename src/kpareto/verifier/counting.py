@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kpareto.errors import Unsafe
-from kpareto.verifier.cells import NOTHING, SHEETS, read_rows, text, text_form, with_point
+from kpareto.verifier.cells import NOTHING, SHEETS, STATISTICS, read_rows, text, text_form, with_point
 
 QUASI = "quasi-identifier"
 LARGE = 500_000  # rows of Parquet, or hundreds of bytes of text, above which an engine counts a release
@@ -91,7 +91,9 @@ def count_file(path: Path, said: dict[str, Any]) -> Counted:
         with parts[0].open("rb") as stream:
             start = stream.read(4)
         parquet = start == b"PAR1"
-        large = start != SHEETS and _size(parts, parquet) > LARGE and (parquet or text_form(said)[1] == "utf-8")
+        # What the engine reads: Parquet, and text as it has it; neither workbooks nor files of Stata and SPSS.
+        engine = parquet or (start not in (SHEETS, *STATISTICS) and text_form(said)[1] == "utf-8")
+        large = engine and _size(parts, parquet) > LARGE
     except OSError as error:
         raise Unsafe(f"The release {str(path)!r} cannot be read ({error}).") from error
     files = tuple(part.name for part in parts)

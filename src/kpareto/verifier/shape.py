@@ -35,7 +35,7 @@ PUBLIC = record(
             {
                 "format": text,
                 "content_sha256": text,
-                "form": record({}, {"separator": text, "encoding": text, "decimal": text}),
+                "form": _FORM,
             },
         ),
         "recoding": map_of(record({"labels": list_of(text)})),

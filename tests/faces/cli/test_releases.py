@@ -9,10 +9,11 @@ import pytest
 
 import kpareto as kp
 from kpareto.faces.cli import main
-from kpareto.faces.cli.releases import many
+from kpareto.faces.cli import models as comparing
 from kpareto.jobs import search as searching
 from kpareto.jobs.job import load_job
 from kpareto.jobs.release import release_job
+from kpareto.tables.spelling import several
 
 PERSONS = """
 [data]
@@ -127,8 +128,8 @@ def test_inspect_is_told_the_form(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_counts_have_their_noun() -> None:
     """One row, two rows; one class, two classes."""
-    assert (many(1, "row"), many(2, "row")) == ("1 row", "2 rows")
-    assert (many(1, "class", "classes"), many(2000, "class", "classes")) == ("1 class", "2,000 classes")
+    assert (several(1, "row"), several(2, "row")) == ("1 row", "2 rows")
+    assert (several(1, "class", "classes"), several(2000, "class", "classes")) == ("1 class", "2,000 classes")
 
 
 def _job(folder: Path) -> Path:
@@ -186,6 +187,8 @@ def test_a_front_is_searched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         (["release", "--target", "nofolder/x.csv"], "there is no folder"),
         (["front", "--picture", "x.jpg"], "End it in .svg, .png or .pdf"),
         (["front", "--json", "nofolder/x.json"], "there is no folder"),
+        (["front", "--models", "lattice", "--picture", "x.jpg"], "End it in .svg, .png or .pdf"),
+        (["front", "--models", "lattice", "--json", "nofolder/x.json"], "there is no folder"),
     ],
 )
 def test_options_are_checked_before_the_search(
@@ -195,6 +198,7 @@ def test_options_are_checked_before_the_search(
     job = _job(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(searching, "run_plan", lambda *_: pytest.fail("searched"))
+    monkeypatch.setattr(comparing, "compare_models", lambda *_: pytest.fail("searched"))
     assert main([words[0], str(job), *words[1:]]) == 2
     assert sentence in capsys.readouterr().err
 
@@ -224,6 +228,16 @@ def released(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     (tmp_path / "next.csv").write_text("\n".join([*lines, *lines[1:61]]) + "\n")
     capsys.readouterr()
     return tmp_path
+
+
+def test_an_answer_that_cannot_be_written_is_told_before_new_rows_are(
+    released: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder that is not there costs no release."""
+    before = sorted(released.iterdir())
+    assert _apply(released, "-q", "--target", str(released / "new.csv"), "--json", str(released / "no" / "a.json")) == 2
+    assert "there is no folder" in capsys.readouterr().err
+    assert sorted(released.iterdir()) == before
 
 
 def test_new_rows_are_released_with_both_certificates_and_all_warnings(

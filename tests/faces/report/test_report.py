@@ -40,17 +40,20 @@ from kpareto.faces.report.discretion import Discretion, round_number
 from kpareto.faces.report.regulator_form import technique
 from kpareto.faces.report.report import ProfileRow
 from kpareto.faces.report.svg import front_picture
+from kpareto.faces.report.words import notice, sample_title
+from kpareto.faces.web.releasing import release_point
 from kpareto.fronts.front import Front, Point, make_front
 from kpareto.fronts.json_file import load_front
 from kpareto.fronts.notebook import ticks
 from kpareto.fronts.problem import problem
 from kpareto.fronts.provenance import Provenance
 from kpareto.jobs.job import load_job
+from kpareto.jobs.release import release_job
 from kpareto.releases.release import release
 from kpareto.releases.risk.attacks import attack
 from kpareto.releases.risk.risk import risk_change
 from kpareto.releases.warnings import remarks
-from kpareto.searches.run import run_plan
+from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import make_cuts
 from kpareto.tables.hierarchies.loading import load
@@ -169,6 +172,9 @@ def test_an_incomplete_search_is_said_to_be_one() -> None:
     made = Provenance("poka", 3, False, 7, 0.1, "the budget is spent")
     report = make_report(Front(question, exact.space, exact.genomes, exact.numbers, made).choose(k=5))
     assert "not complete (the budget is spent)" in report.front.proof
+    assert "how much better it would be is not known" in report.front.proof
+    early = Front(question, exact.space, exact.genomes, exact.numbers, made, floors=exact.numbers.values)
+    assert "is not known" not in make_report(early.choose(k=5)).front.proof
     assert "W14" in [alert.id for alert in report.warnings]
     assert ("seed", "7") in report.method.parameters
 
@@ -205,6 +211,31 @@ def test_a_context_of_another_table_is_refused() -> None:
     """Warnings about other rows would be false."""
     with pytest.raises(BadJob, match="The context is about another table than the point"):
         make_report(chosen(town()), context_of(chosen(town(3))))
+
+
+def test_a_local_recoding_has_no_report_and_is_not_called_another_table(tmp_path: Path) -> None:
+    """The sentence says so, also on the page, where nothing is released then."""
+    front = run_plan(problem(town(), ("k", "lm")), Plan("local", "local", None, 1, {"ks": [3]}))
+    with pytest.raises(BadJob, match=r"there is no report on it yet\. kpareto release writes it"):
+        make_report(front[0])
+    with pytest.raises(BadJob, match="there is no report on it yet"):
+        release_point(load_job("adult"), front, 0, tmp_path / "out.csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_markdown_has_the_words_of_the_page() -> None:
+    """For whom it is, also with k = 1, which rows are shown, and the gravest warnings first."""
+    point, alone = chosen(town()), chosen(town(1), 0.0, k=1)
+    for report in (make_report(point), make_report(point, confidential=True), make_report(alone)):
+        who, said = notice(report.confidential, report.least)
+        page, text = Page(html(report)), markdown(report)
+        assert f"**{who}** {said}" in text
+        assert said in " ".join(page.words)
+        assert f"## {sample_title(report.confidential)}\n" in text
+        grave = [("danger", "caution", "note").index(word) for word in re.findall(r"\*\*W\d+\*\* \((\w+)\)", text)]
+        assert grave == sorted(grave)
+        assert len(grave) == len(report.warnings)
+    assert "With k = 1 no count is too small" in markdown(make_report(alone))
 
 
 def test_what_is_no_certificate_is_refused() -> None:
@@ -782,15 +813,20 @@ def test_the_form_knows_the_rows_as_written(folder: Path, given: str, said: str)
     """What becomes of identifiers is told as the job says, and every plain column is named."""
     rows = pyarrow.csv.read_csv(folder / "people.csv")
     rows = rows.append_column("name", pa.array([f"n{i}" for i in range(90)]))
-    rows = rows.append_column("note", pa.array(["a"] * 90)).append_column("ward", pa.array(["b"] * 90))
+    for name in ("note", "ward", "open"):
+        rows = rows.append_column(name, pa.array(["a"] * 90))
     pyarrow.csv.write_csv(rows, folder / "people.csv")
     job = JOB + f'identifiers = "{given}"\n[columns.name]\nrole = "identifier"\n'
+    job += '[columns.ward]\ntie = "age"\n[columns.open]\nrole = "decide"\n'
     (folder / "people.toml").write_text(job)
     grid = report_of(find(folder / "people.toml")).template.sections[3].grid
     assert grid is not None
     done = {row[0]: (row[1], row[2]) for row in grid.rows}
     assert said in done["name"][1]
     assert done["note"][0] == done["ward"][0] == "plain"
+    assert "as it is" in done["note"][1]
+    assert done["ward"][1] == "shows the groups of 'age'"
+    assert done["open"] == ("not decided", "removed until somebody decides")
     assert "all other columns" not in done
 
 
@@ -907,6 +943,15 @@ def test_a_job_becomes_a_report(folder: Path, name: str, begins: str) -> None:
     assert "k=4" in text
 
 
+@pytest.mark.parametrize(("limits", "aside"), [("", ""), ("[limits]\nl = 2\n", ", other limits aside")])
+def test_other_models_are_told_without_further_limits(folder: Path, limits: str, aside: str) -> None:
+    """They are searched under k alone, and the report says so as the command line does."""
+    (folder / "people.toml").write_text(JOB + limits)
+    report = report_of(find(folder / "people.toml"), confidential=True)
+    (told,) = (said for said in report.summary.sentences if said.startswith("At k = "))
+    assert told.startswith(f"At k = {report.least}{aside}, ")
+
+
 def test_a_front_beside_its_job_becomes_a_report(folder: Path) -> None:
     """The front's JSON is read back and its rows come from the job; the choice can be made anew."""
     finding = find(folder / "people.toml")
@@ -951,6 +996,41 @@ def test_a_release_is_looked_at(folder: Path) -> None:
     assert dict(secret.method.hashes)["input"] == done.certificate.confidential["input"]["sha256"]
     (folder / "out.csv").write_text("another file")
     assert "released file" not in dict(report_of(finding).method.hashes)
+
+
+def test_a_report_warns_as_the_release_does(folder: Path) -> None:
+    """A population that is known is not said to be unknown, and a tied column is not said to leave as it is."""
+    rows = pyarrow.csv.read_csv(folder / "people.csv")
+    rows = rows.append_column("years", rows["age"]).append_column("note", pa.array([f"n{i}" for i in range(90)]))
+    pyarrow.csv.write_csv(rows, folder / "people.csv")
+    told = '[columns.years]\ntie = "age"\n[columns.note]\nrole = "plain"\n[population]\nsampling = 0.5\n'
+    (folder / "people.toml").write_text(JOB + told)
+    finding = find(folder / "people.toml")
+    done = release_job(finding.job, finding.point.front)
+    secret = {alert.id: alert.text for alert in report_of(finding, done.release, confidential=True).warnings}
+    assert "W6" not in secret
+    assert "W6" not in [alert.id for alert in make_report(finding.point).warnings]
+    assert "(ill, note)" in secret["W1"]
+    assert {warning.id: warning.text for warning in done.warnings}["W1"] == secret["W1"]
+
+
+@pytest.mark.parametrize("declared", [False, True])
+def test_a_column_that_tells_another_is_told_of(folder: Path, declared: bool) -> None:
+    """W17 is found in the written rows: the report has it, from the release or its certificate, in public unnumbered."""
+    rows = pyarrow.csv.read_csv(folder / "people.csv")
+    pyarrow.csv.write_csv(rows.append_column("years", rows["age"]), folder / "people.csv")
+    (folder / "people.toml").write_text(JOB + f"[columns.years]\ndeclared = {str(declared).lower()}\n")
+    finding = find(folder / "people.toml")
+    done = release_job(finding.job, finding.point.front)
+    (told,) = (warning for warning in done.warnings if warning.id == "W17")
+    for release_at_hand in (done.release, None):
+        secret = report_of(finding, release_at_hand, confidential=True).warnings
+        assert [(each.severity, each.text) for each in secret if each.id == "W17"] == [(told.severity, told.text)]
+        (public,) = (each for each in report_of(finding, release_at_hand).warnings if each.id == "W17")
+        assert public.severity == ("caution" if declared else "danger")
+        assert public.text.startswith("Columns that leave as they are tell what generalized ones hide")
+        assert not public.numbers
+        assert not re.search(r"\d", public.text)
 
 
 def test_the_form_is_written_alone(folder: Path) -> None:

@@ -68,6 +68,19 @@ def test_a_twin_in_clear_is_a_danger(tmp_path: Path) -> None:
     assert warning.text in [each.text for each in done.release.warnings if each.id == "W17"]
 
 
+def test_persons_are_counted_where_k_counts_them(tmp_path: Path) -> None:
+    """Everybody has two rows: the k that is left is one of persons, as the promised one; counted here by polars."""
+    chance = np.random.default_rng(1)
+    school, sex = chance.integers(0, 12, ROWS // 2).repeat(2), chance.integers(0, 2, ROWS // 2).repeat(2)
+    cells = {"who": np.arange(ROWS) // 2, "school": [f"s{place:02d}" for place in school], "sex": sex, "years": school}
+    pl.DataFrame(cells).write_csv(tmp_path / "people.csv")
+    text = JOB.replace('"people.csv"', '"people.csv"\nperson = "who"').replace("200", "80")
+    done = release_job(parse_job(text, tmp_path))
+    (teller,) = done.release.tellers
+    sizes = pl.DataFrame(cells).group_by("sex", "years").agg(pl.col("who").n_unique(), pl.len())
+    assert (teller.k, teller.below) == (sizes["who"].min(), ROWS)
+
+
 def test_two_columns_tell_together_what_neither_tells_alone(tmp_path: Path) -> None:
     """The tens and the ones of a number are the number."""
     done = released(tmp_path, '[columns.years]\nrole = "identifier"\n')

@@ -22,7 +22,7 @@ from kpareto.engines.duckdb.outward import spell_text, spell_typed
 from kpareto.engines.duckdb.statistics import write_statistics
 from kpareto.engines.duckdb.workbook import write_workbook
 from kpareto.engines.form import Form, TextForm
-from kpareto.engines.source import FORMATS, Outgoing, SourceLayout, Target, Written, ending_of, format_of
+from kpareto.engines.source import FORMATS, NESTED, Outgoing, SourceLayout, Target, Written, ending_of, format_of
 from kpareto.engines.sql import Shuffled, Sql, literal, quote
 from kpareto.errors import BadInput, BadJob
 from kpareto.tables.unique import UniqueRows
@@ -108,6 +108,7 @@ def lay_out(engine: Engine, table: str, kinds: Sequence[str], large: bool, raw: 
         textual=tuple(kind == "VARCHAR" or kind.startswith("ENUM") for kind in kinds),
         native=tuple(kind in NATIVE or kind == "DOUBLE" for kind in kinds),
         discrete=tuple(kind in NATIVE for kind in kinds),
+        nested=[place for place, kind in enumerate(kinds) if NESTED.search(kind)],
         cell=cell,
     )
 

@@ -240,6 +240,7 @@ class PostgresSource:
             textual=tuple(each.base in TEXTS for each in self.fields),
             native=tuple(each.base in NATIVE for each in self.fields),
             discrete=tuple(each.base in DISCRETE for each in self.fields),
+            nested=[place for place, each in enumerate(self.fields) if each.kind is None],
             whole_rows=large,
         )
 

@@ -6,7 +6,6 @@ is stopped when the table has been read.
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
@@ -19,7 +18,7 @@ from kpareto.engines.duckdb.connect import Engine
 from kpareto.engines.duckdb.read import arrow_view
 from kpareto.engines.source import Opening, Outgoing, Source, SourceLayout, Target, View, Written
 from kpareto.engines.spark.connect import SparkTable, attend, explain_errors, session
-from kpareto.engines.spark.write import Views, alike, lay_out, write_rows
+from kpareto.engines.spark.write import PLAIN, Views, alike, lay_out, write_rows
 from kpareto.engines.values import Rolled, Spelled, refuse, roll, spell
 from kpareto.errors import Progress
 from kpareto.tables.unique import UniqueRows
@@ -30,10 +29,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 PIECE = 200_000  # distinct rows that are fetched together, where they are fetched in pieces
-# Only these hold one value that has a text; nested and binary values, intervals and variants have none.
-PLAIN = re.compile(
-    r"^(boolean|tinyint|smallint|int|bigint|float|double|decimal|date|timestamp|time|string|char|varchar)(?![a-z])"
-)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ frame. Folders and tables are written under a hidden name and get their own when
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 Unique = Callable[["DataFrame", Sequence[str]], UniqueRows]
 # Kinds that the verifier spells as we do, so that columns may keep them.
 DISCRETE = ("boolean", "tinyint", "smallint", "int", "bigint", "date")
+# Only these hold one value that has a text; nested and binary values, intervals and variants have none.
+PLAIN = re.compile(
+    r"^(boolean|tinyint|smallint|int|bigint|float|double|decimal|date|timestamp|time|string|char|varchar)(?![a-z])"
+)
 MOST_BROADCAST = 2_000_000  # entries of a small table that every machine gets a copy of
 FAILED = "The release could not be written by Spark, so nothing was released"
 AT_ONCE = 10_000  # equal rows that are written out of one array
@@ -150,6 +155,7 @@ def lay_out(views: Views) -> SourceLayout:
         textual=tuple(map(_textual, kinds)),
         native=tuple(kind.simpleString() in (*DISCRETE, "double") for kind in kinds),
         discrete=tuple(kind.simpleString() in DISCRETE for kind in kinds),
+        nested=[place for place, kind in enumerate(kinds) if not PLAIN.match(kind.simpleString())],
     )
 
 

@@ -146,11 +146,6 @@ def _mostly(count: int, value: int, share: float) -> np.ndarray:
     return weights
 
 
-def _weigh_states(moved: int) -> np.ndarray:
-    """The state before: known of those who moved from another one."""
-    return _skew(51, 0.9) if moved == 1 else _mostly(51, 0, 0.999)
-
-
 def _only_first(count: int) -> np.ndarray:
     """The first value and no other."""
     return _mostly(count, 0, 1.0)

@@ -157,7 +157,7 @@ def measure(  # noqa: PLR0913 (the options of the command)
 )
 @click.argument("job")
 @click.option("--choose", metavar="WORDS", help="Instead of the job's: k=5, knee, id=17, 'prefer: lm=0.2, cm=0.2'.")
-@click.option("--target", metavar="FILE", help="Instead of the job's: a .csv or .parquet file, or a table.")
+@click.option("--target", metavar="FILE", help="Instead of the job's: a .csv, .parquet or .xlsx file, or a table.")
 @sign_option
 @overwrite_option
 @set_option

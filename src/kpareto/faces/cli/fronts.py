@@ -96,7 +96,7 @@ class Beside:
     prefer: str | None = None  # wishes: NSGA-II looks for the answer, other searches choose it from their front
     measures: tuple[str, ...] = ()  # further numbers about every point
     tree: bool = False  # the error of a decision tree on every point that is shown
-    model: str | None = None  # another model of privacy than the job's
+    model: str | None = None  # another model of recoding than the job's
 
 
 def show_front(

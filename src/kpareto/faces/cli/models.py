@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import click
 
-from kpareto.faces.cli.fronts import protect, read_problem
+from kpareto.faces.cli.fronts import check_files, protect, read_problem
 from kpareto.faces.console import remark, reporting, show_table, write_json
 from kpareto.fronts.models import ModelCurves, read_models
+from kpareto.fronts.picture import check_picture
 from kpareto.jobs.job import load_job
 from kpareto.jobs.search import plan_of
 from kpareto.searches.models import compare_models
@@ -26,6 +27,8 @@ def show_models(
     names = read_models(models)
     job = load_job(path, changes)
     protect(job, path, json_file, picture)
+    check_files(json_file, picture)
+    check_picture(picture)
     problem = read_problem(job, quiet)
     with reporting("Comparing models", quiet) as report:
         curves = compare_models(problem, names, None, job.options.get("seconds"), job.seed, report, plan_of(job))

@@ -9,12 +9,13 @@ import click
 from kpareto.atomic import write_whole
 from kpareto.faces.cli.fronts import find_front, print_front
 from kpareto.faces.cli.releases import show_release, verify_file
+from kpareto.faces.cli.walkthrough import FOLDER
 from kpareto.faces.console import write_json
 from kpareto.jobs.examples import example_text
 from kpareto.jobs.job import load_job
 
 
-def run_example(name: str, json_file: str | None = None, quiet: bool = False, folder: str = "kpareto-demo") -> None:
+def run_example(name: str, json_file: str | None = None, quiet: bool = False, folder: str = FOLDER) -> None:
     """``kpareto demo --paper NAME``: write the job of a paper into a folder, show its front, release and verify."""
     text = example_text(name)
     place = Path(folder)

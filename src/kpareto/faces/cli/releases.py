@@ -39,6 +39,7 @@ from kpareto.releases.warnings import Remark
 from kpareto.searches.other_models import CELLS, NODES, best_model, other_models, tell_models
 from kpareto.strict import FileKind
 from kpareto.tables.level_words import recoding_words
+from kpareto.tables.spelling import several
 from kpareto.verifier import Verified, parts, verify
 from kpareto.verifier.signatures import trusted_bytes
 
@@ -124,7 +125,7 @@ def tell_proposal(profile: Profile, source: str, target: str | None) -> str:
         problem = parse_job(job_text(profile, source), Path(), source).problem()
     except KparetoError:  # the job will say so itself
         return ""
-    others = other_models(problem.table, profile.k, 0.01)
+    others = other_models(problem.table, profile.k, problem.suppression.limit)
     sentence = tell_models(profile.k, others, aside=any(measure.name != "k" for measure, _ in problem.limits))
     best = best_model(others)
     if target is None or best in (None, "lattice"):  # the proposed job is that of the lattice
@@ -199,7 +200,7 @@ def print_release(released: Released) -> None:
     done, point = released.release, released.point
     numbers = ", ".join(verified_numbers(done.verified, done.certificate))
     click.echo(f"Released {size_of(done.verified)} to {released.place}; verified: {numbers}.")
-    click.echo(f"Suppressed {done.suppressed:,} of {many(done.partition.table.rows, 'row')}.")
+    click.echo(f"Suppressed {done.suppressed:,} of {several(done.partition.table.rows, 'row')}.")
     kept = f"{100 * (1 - lm()(done.partition)):.1f} % of the detail is kept"
     click.echo(f"{kept}: {recoding_words(point.recoding)}.")
     print_files(released.files)
@@ -223,14 +224,9 @@ def print_warnings(warnings: Sequence[Remark]) -> None:
         click.echo(f"{warning.id} ({warning.severity}): {warning.text}")
 
 
-def many(count: int, one: str, more: str | None = None) -> str:
-    """A count with its noun: 1 row, 2 rows."""
-    return f"{count:,} {one if count == 1 else more or one + 's'}"
-
-
 def size_of(verified: Verified) -> str:
     """Rows and classes of a release."""
-    return f"{many(verified.rows, 'row')} in {many(verified.classes, 'class', 'classes')}"
+    return f"{several(verified.rows, 'row')} in {several(verified.classes, 'class', 'classes')}"
 
 
 def verified_numbers(verified: Verified, certificate: object) -> list[str]:
@@ -269,7 +265,7 @@ def verify_file(
             why = ": persons cannot be recounted from the file" if "counts=persons" in name else ""
             click.echo(f"  not checked: {name}{why}")
         if verified.files:
-            click.echo(f"Looked at {many(len(verified.files), 'file')}: {shorten(verified.files, 10)}.")
+            click.echo(f"Looked at {several(len(verified.files), 'file')}: {shorten(verified.files, 10)}.")
         click.echo(verified.proves)
     data = {
         "rows": verified.rows,
@@ -322,6 +318,7 @@ def apply_recoding(  # noqa: PLR0913 (the options of the command)
     signed = {} if key is None else signature_files(files)
     read = [Path(recoding), *([] if table else [Path(source)]), *map(Path, [*earlier, *([sign] if sign else [])])]
     refuse_overwriting(read, json_file, *files.values(), *signed.values(), beside)
+    check_files(json_file)
     for there in ([] if written is None else [Path(written)]) + outdated:
         refuse_unasked(there, overwrite)
     if trust is not None:
@@ -342,7 +339,7 @@ def apply_recoding(  # noqa: PLR0913 (the options of the command)
     names = [name for name in applied.fit if name in applied.batch]
     if json_file != "-":
         counts = "" if applied.release.partition.table.persons is None else " persons"
-        rows = many(applied.release.rows, "row")
+        rows = several(applied.release.rows, "row")
         union = "not known in persons" if applied.k_union is None else f"{applied.k_union}"
         together = f", with earlier releases {union}" if earlier else ""
         click.echo(f"Released {rows} to {place}; k = {applied.k}{counts}{together}.")
@@ -351,7 +348,7 @@ def apply_recoding(  # noqa: PLR0913 (the options of the command)
             [["fitting table", *(applied.fit[n] for n in names)], ["new rows", *(applied.batch[n] for n in names)]],
         )
         for column, values in applied.unseen.items():
-            click.echo(f"Unseen in {column!r}: {many(len(values), 'value')}.")
+            click.echo(f"Unseen in {column!r}: {several(len(values), 'value')}.")
         print_files(files)
         for sentence in (*applied.remarks, *applied.release.remarks):
             click.echo(f"Note: {sentence}")

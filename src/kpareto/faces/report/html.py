@@ -8,7 +8,17 @@ from kpareto._version import __version__
 from kpareto.faces.report import words
 from kpareto.faces.report.markup import SHORT, Markup, safe, table, tag
 from kpareto.faces.report.regulator_form import technique
-from kpareto.faces.report.report import Code, ColumnPart, FormField, FrontPart, Report, RiskPart, Section, Template
+from kpareto.faces.report.report import (
+    Code,
+    ColumnPart,
+    FormField,
+    FrontPart,
+    Report,
+    RiskPart,
+    Section,
+    Template,
+    rank,
+)
 from kpareto.faces.report.svg import front_picture, hierarchy_picture, loss_picture, size_picture
 from kpareto.tables.spelling import several
 
@@ -26,7 +36,7 @@ def html(report: Report) -> str:
         ("summary", "Summary", _summary(report)),
         ("warnings", "Warnings", _warnings(report)),
         ("front", "The trade-offs", _front(report.front, report.least, report.released)),
-        ("sample", "Rows before and after" if report.confidential else "Rows of the release", _sample(report)),
+        ("sample", words.sample_title(report.confidential), _sample(report)),
         ("hierarchies", "Hierarchies and chosen cuts", _hierarchies(report)),
         ("classes", "Class sizes", _sizes(report)),
         ("risk", "Risk before and after", _risks(report)),
@@ -86,22 +96,9 @@ def _header(report: Report, title: str, nav: Markup) -> Markup:
 
 
 def _notice(report: Report) -> Markup:
-    if report.confidential:
-        return tag(
-            "p",
-            tag("strong", "Confidential. "),
-            "This report holds original rows and counts that tell about single people. Keep it with the data.",
-            at={"class": "notice secret"},
-        )
-    return tag(
-        "p",
-        tag("strong", "Public report. "),
-        f"It holds no original row and no count of rows from 1 to {report.least - 1:,}: smaller numbers are left out, "
-        "rounded or taken together. The confidential report has them."
-        if report.least > 1
-        else "It holds no original row. With k = 1 no count is too small to be shown.",
-        at={"class": "notice"},
-    )
+    who, said = words.notice(report.confidential, report.least)
+    kind = "notice secret" if report.confidential else "notice"
+    return tag("p", tag("strong", f"{who} "), said, at={"class": kind})
 
 
 def _section(name: str, title: str, *inside: object) -> Markup:
@@ -156,7 +153,7 @@ def _warnings(report: Report) -> list[object]:
             tag("p", each.text),
             at={"class": each.severity},
         )
-        for each in sorted(report.warnings, key=lambda w: ("danger", "caution", "note").index(w.severity))
+        for each in rank(report.warnings)
     ]
     blocks: list[object] = [
         tag("p", "What a person must know before this release leaves the house, the most serious first."),

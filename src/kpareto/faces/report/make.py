@@ -30,6 +30,7 @@ from kpareto.faces.report.report import (
 from kpareto.fronts.front import Point
 from kpareto.measures.cells import lm
 from kpareto.releases.certificate import Certificate
+from kpareto.releases.query import Handling
 from kpareto.releases.risk.attacks import AttackReport
 from kpareto.releases.risk.risk import Risk, Risks, bias_tables, risk_change
 from kpareto.releases.telling import search_facts
@@ -64,6 +65,7 @@ def make_report(
     rows and small counts; keep such a report with the data. ``date`` is printed as given; there is none by itself, so
     that equal runs give equal bytes.
     """
+    refuse_local(point)
     about = context or context_of(point)
     partition = about.partition
     if partition.empty:
@@ -108,17 +110,33 @@ def make_report(
     )
 
 
-def context_of(point: Point) -> Context:
-    """What the front itself tells about a point, for the warnings; add to it with ``dataclasses.replace``."""
-    front = point.front
+def refuse_local(point: Point) -> None:
+    """Raise where a point is a local recoding: the code book and the pictures know one cut for all rows."""
+    if point.recoding.boxes is not None:
+        raise BadJob(
+            "A report tells how each column is shown in all rows, and a local recoding shows it by labels that differ "
+            "from class to class, so there is no report on it yet. kpareto release writes it, with its certificate and "
+            "its warnings."
+        )
+
+
+def context_of(point: Point, handling: Handling | None = None) -> Context:
+    """What the front tells about a point, and how its rows are written, for the warnings.
+
+    Add to it with ``dataclasses.replace``.
+    """
+    front, how = point.front, handling or Handling()
     limits = {measure.name: threshold for measure, threshold in front.problem.limits}
     numbers = tuple(tuple(float(value) for value in row) for row in front.numbers.values.tolist())
     return Context(
         point.partition,
         limits,
         front.problem.suppression,
+        population=front.problem.table.population,
         search=replace(search_facts(point), size=front.space.size if front.space.kind == "lattice" else None),
         front=FrontFacts(tuple(front.names), numbers),
+        representatives=how.medians,
+        tied=tuple(how.tied),
     )
 
 
@@ -285,7 +303,7 @@ def _warning(remark: Remark, context: Context, point: Point, ids: Sequence[int],
     people = {name: value for name, value in numbers.items() if name in PEOPLE and isinstance(value, int)}
     # Both tell how many rows were read, the third only where it counts the persons among them.
     veiled = discretion.veils(context.partition) and (remark.id == "W11" or "k_persons" in numbers)
-    if veiled or remark.id in ("W5", "W9") or any(discretion.hides(int(value)) for value in people.values()):
+    if veiled or remark.id in ("W5", "W9", "W17") or any(discretion.hides(int(value)) for value in people.values()):
         first = remark.text.partition(". ")[0] if remark.id == "W5" else _SUBJECTS.get(remark.id, "A warning applies")
         return Alert(remark.id, remark.severity, f"{first.rstrip('.')}. {SEE_OTHER}", {})
     return Alert(remark.id, remark.severity, remark.text, numbers)
@@ -298,6 +316,8 @@ _SUBJECTS: Mapping[str, str] = {
     "W9": "The loss counts declared values that no row has, so hiding all that occurs may seem to cost little",
     "W11": "Some rows have a missing value",
     "W13": "Publish the public part of the certificate only",
+    "W17": "Columns that leave as they are tell what generalized ones hide, so that classes are smaller for whoever "
+    "knows them",
     "W18": "Local recoding: what a value became differs from class to class, and the labels of classes overlap",
 }
 

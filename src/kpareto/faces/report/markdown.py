@@ -11,7 +11,7 @@ from kpareto.faces.report import words
 from kpareto.faces.report.html import CODES, GROUPS, covers
 from kpareto.faces.report.markup import visible
 from kpareto.faces.report.regulator_form import technique
-from kpareto.faces.report.report import Report, Template
+from kpareto.faces.report.report import Report, Template, rank
 from kpareto.tables.spelling import several
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]#|~])")
@@ -27,7 +27,7 @@ def markdown(report: Report) -> str:
     lines = [f"# {escape_text(report.title)}", "", *_notice(report)]
     lines += _part("Summary", [escape_text(sentence) for sentence in report.summary.sentences])
     lines += _part(
-        "Warnings", [f"* **{each.id}** ({each.severity}): {escape_text(each.text)}" for each in report.warnings]
+        "Warnings", [f"* **{each.id}** ({each.severity}): {escape_text(each.text)}" for each in rank(report.warnings)]
     )
     if report.tests:
         lines += _part("Attack tests", [f"* {escape_text(sentence)}" for sentence in report.tests])
@@ -45,11 +45,8 @@ def template_markdown(report: Report) -> str:
 
 
 def _notice(report: Report) -> list[str]:
-    if report.confidential:
-        notice = "**Confidential.** This report holds original rows and counts that tell about single people."
-    else:
-        notice = f"**Public report.** It holds no original row and no count of rows from 1 to below {report.least:,}."
-    return [notice, *([f"Date: {escape_text(report.date)}."] if report.date else [])]
+    who, said = words.notice(report.confidential, report.least)
+    return [f"**{who}** {said}", *([f"Date: {escape_text(report.date)}."] if report.date else [])]
 
 
 def _part(title: str, lines: Iterable[str]) -> list[str]:
@@ -99,7 +96,7 @@ def _sample(report: Report) -> list[str]:
             rows.append(["before", *row.before, ""])
         after = row.after if any(row.after) else ("suppressed", *([""] * (len(row.after) - 1)))
         rows.append(["after", *after, words.number(row.size)])
-    return _part("Rows of the release", grid(sample.note, ["", *sample.columns, "class size"], rows))
+    return _part(words.sample_title(report.confidential), grid(sample.note, ["", *sample.columns, "class size"], rows))
 
 
 def _columns(report: Report) -> list[str]:

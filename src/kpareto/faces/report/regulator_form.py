@@ -15,6 +15,7 @@ from kpareto.faces.report import words
 from kpareto.faces.report.discretion import Discretion
 from kpareto.faces.report.report import ColumnPart, FormField, GridView, Method, RiskPart, Section, Summary, Template
 from kpareto.fronts.front import Point
+from kpareto.releases.query import Handling
 from kpareto.releases.risk.risk import PRESETS
 from kpareto.tables.spelling import several
 
@@ -142,10 +143,10 @@ IDENTIFIERS = {"drop": "removed", "token": "replaced by a random token, new for 
 
 
 def with_rows(
-    template: Template, point: Point, columns: Sequence[ColumnPart], identifiers: str, plain: Sequence[str] | None
+    template: Template, point: Point, columns: Sequence[ColumnPart], handling: Handling, plain: Sequence[str] | None
 ) -> Template:
     """The template with what is known of the rows as written: what becomes of identifiers, and the plain columns."""
-    told = inventory(point, columns, IDENTIFIERS[identifiers], plain)
+    told = inventory(point, columns, handling, plain)
     sections = (replace(part, grid=told) if part.title == INVENTORY else part for part in template.sections)
     return replace(template, sections=tuple(sections))
 
@@ -153,11 +154,13 @@ def with_rows(
 def inventory(
     point: Point,
     columns: Sequence[ColumnPart],
-    identifiers: str = "removed, or a random token per row",
+    handling: Handling | None = None,
     plain: Sequence[str] | None = None,
 ) -> GridView:
     """Every variable: direct or indirect, and what was done to it; plain ones by name where they are known."""
     schema = point.front.problem.table.schema
+    identifiers = "removed, or a random token per row" if handling is None else IDENTIFIERS[handling.identifiers]
+    tied, undecided = ({}, ()) if handling is None else (handling.tied, handling.left_out)
     rows: list[tuple[str, ...]] = []
     direct = [
         *schema.identifier,
@@ -165,7 +168,10 @@ def inventory(
     ]
     for name in direct:
         done = "not released; classes count persons by it" if name == schema.person else identifiers
-        rows.append((name, "direct identifier", done, ""))
+        if name in undecided:
+            rows.append((name, "not decided", "removed until somebody decides", ""))
+        else:
+            rows.append((name, "direct identifier", done, ""))
     for column in columns:
         before = "" if column.leaves is None else f"{several(column.leaves, 'value')} → "
         values = f"{before}{several(column.groups, 'label')}"
@@ -180,7 +186,8 @@ def inventory(
         as_they_are = "released as they are; check that none of them identifies"
         rows.append(("all other columns", "declared plain", as_they_are, ""))
     for name in plain or ():
-        rows.append((name, "plain", "released as it is; check that it does not identify", ""))
+        as_it_is = "released as it is; check that it does not identify"
+        rows.append((name, "plain", f"shows the groups of {tied[name]!r}" if name in tied else as_it_is, ""))
     return GridView(
         "Variables, their kind and what was done to them", ("variable", "kind", "technique", "values"), tuple(rows)
     )

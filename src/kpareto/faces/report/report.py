@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from kpareto._version import __version__
+from kpareto.releases.telling import GRAVEST
 
 FORMAT = 1
 Count = int | None  # rows or persons; None: below the report's ``least``, and so not for the public
@@ -207,6 +208,11 @@ class Alert:
     severity: str
     text: str
     numbers: Mapping[str, Any]
+
+
+def rank(alerts: Sequence[Alert]) -> list[Alert]:
+    """The gravest first; equally grave ones as they stand."""
+    return sorted(alerts, key=lambda each: GRAVEST.index(each.severity))
 
 
 @dataclass(frozen=True)

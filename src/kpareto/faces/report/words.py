@@ -14,6 +14,7 @@ from kpareto.errors import shorten
 from kpareto.faces.report.report import RELEASED, ColumnPart, Method, RiskSide, Summary
 from kpareto.fronts.front import Front, Point
 from kpareto.measures.measure import MAKERS, Measure, parameters_of, short_name
+from kpareto.tables import spelling
 from kpareto.tables.spelling import EXACT, are, several, without_point
 
 PAPERS = (
@@ -46,15 +47,27 @@ ATTACKERS: Mapping[str, str] = {
 }
 
 
+def notice(confidential: bool, least: int) -> tuple[str, str]:
+    """For whom a report is, and what it holds therefore."""
+    if confidential:
+        told = "This report holds original rows and counts that tell about single people. Keep it with the data."
+        return "Confidential.", told
+    if least == 1:
+        return "Public report.", "It holds no original row. With k = 1 no count is too small to be shown."
+    return "Public report.", (
+        f"It holds no original row and no count of rows from 1 to {least - 1:,}: smaller numbers are left out, "
+        "rounded or taken together. The confidential report has them."
+    )
+
+
+def sample_title(confidential: bool) -> str:
+    """What the rows that a report shows are called."""
+    return "Rows before and after" if confidential else "Rows of the release"
+
+
 def percent(share: float | None) -> str:
-    """A share for people; a small one is never printed as nothing, nor a large one as all."""
-    if share is None:
-        return "not estimable"
-    if 0 < share < 0.0005:
-        return "less than 0.1%"
-    if 0.9995 <= share < 1:
-        return "more than 99.9%"
-    return f"{share:.1%}"
+    """A share for people, or that nobody can tell it."""
+    return "not estimable" if share is None else spelling.percent(share)
 
 
 def chance(share: float | None, side: RiskSide) -> str:
@@ -155,10 +168,11 @@ def _tell_proof(front: Front, names: str, space: str) -> str:
             "better than the chosen one in one of them without being worse in another. " + counted
         )
     why = f" ({provenance.note})" if provenance.note else ""
+    unknown = ", and how much better it would be is not known" if front.floors is None else ""
     return (
         f"The search is not complete{why}: the method {provenance.method!r} counted {provenance.evaluated:,} of "
-        f"{space}. The chosen recoding meets its limits all the same, but a better trade-off of {names} may exist, "
-        "and how much better it would be is not known."
+        f"{space}. The chosen recoding meets its limits all the same, but a better trade-off of {names} may "
+        f"exist{unknown}."
     )
 
 

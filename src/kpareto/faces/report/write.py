@@ -33,6 +33,8 @@ from kpareto.releases.papers import paper_files
 from kpareto.releases.release import Release
 from kpareto.releases.risk.attacks import attack
 from kpareto.releases.risk.tree_error import FOLDS, tree_error
+from kpareto.releases.telling import DECLARED
+from kpareto.releases.warnings import Context, Remark
 from kpareto.searches.other_models import tell_other_models
 from kpareto.strict import FileKind, anything, map_of, read_json
 from kpareto.tables.partition import Partition
@@ -42,6 +44,7 @@ from kpareto.verifier.counting import file_digest
 
 Form = Literal["html", "markdown", "json"]
 FORMS: Mapping[str, Form] = {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json"}
+WRITTEN = ("W17", "W-order")  # warnings about the rows as they were written
 MOST_VALUES = 30  # of a numeric target that a tree is asked to tell
 
 
@@ -164,25 +167,15 @@ def report_of(
 ) -> Report:
     """The report of a finding: attack tests run, and the release looked at where there is one."""
     job, point = finding.job, finding.point
-    limits = release_limits(job, point)
-    how = handling_of(job)
-    context = replace(
-        context_of(point), limits=limits, representatives=tuple(n for n, form in how.shown.items() if form == "median")
-    )
-    certificate: Certificate | Mapping[str, Any] | None = None
-    if release is not None:
-        certificate = release.certificate
-        rows = release.path if release.path is not None else release.data
-        alone = release.unique or _unique_rows(rows, release.certificate.public)
-        context = replace(context, certificate=True, unique=alone)
-        if release.partition.table is point.table:  # of a sample, what was searched is reported on
-            context = replace(context, partition=release.partition)
-    else:
+    context = released_context(job, point, release)
+    certificate: Certificate | Mapping[str, Any] | None = None if release is None else release.certificate
+    if release is None:
         lying = _find_release(job, point)
         if lying is not None:
             certificate = lying[1]
-            context = replace(context, certificate=True, unique=_unique_rows(lying[0], lying[1]["public"]))
-    tests = attack(context.partition, limits, point.front.problem.suppression)
+            alone = _unique_rows(lying[0], lying[1]["public"])
+            context = replace(context, certificate=True, unique=alone, written=_told_warnings(lying[1]))
+    tests = attack(context.partition, context.limits, point.front.problem.suppression)
     report = make_report(
         point,
         context,
@@ -192,7 +185,7 @@ def report_of(
         date=date,
         confidential=confidential,
     )
-    form = with_rows(report.template, point, report.columns, how.identifiers, plain_columns(job, point))
+    form = with_rows(report.template, point, report.columns, handling_of(job), plain_columns(job, point))
     report = replace(report, template=form)
     if Discretion(report.least, confidential).veils(context.partition):
         return report  # trees and other models count the suppressed rows too, which are too few to be told
@@ -200,11 +193,37 @@ def report_of(
     return replace(report, summary=replace(report.summary, sentences=sentences))
 
 
+def released_context(job: Job, point: Point, release: Release | None = None) -> Context:
+    """What is known of a point as its job writes it, and of its release, where there is one."""
+    context = replace(context_of(point, handling_of(job)), limits=release_limits(job, point))
+    if release is None:
+        return context
+    rows = release.path if release.path is not None else release.data
+    alone = release.unique or _unique_rows(rows, release.certificate.public)
+    written = tuple(each for each in release.warnings if each.id in WRITTEN)
+    context = replace(context, certificate=True, unique=alone, written=written)
+    # Of a sample, what was searched is reported on.
+    own = release.partition.table is point.table
+    return replace(context, partition=release.partition) if own else context
+
+
+def _told_warnings(certificate: Mapping[str, Any]) -> tuple[Remark, ...]:
+    """The warnings about the written rows that a certificate has; how grave they are, their sentences tell."""
+    told = certificate["confidential"].get("warnings", ())
+    return tuple(
+        Remark(number, "danger" if number == "W17" and not text.endswith(DECLARED) else "caution", text, {})
+        for number, text in told
+        if number in WRITTEN
+    )
+
+
 def _compare(point: Point, partition: Partition, k: int) -> list[str]:
     """What the recoding costs a decision tree, and what other models would keep; only what can be said."""
-    rows, share = point.front.problem.table, point.front.problem.suppression
+    problem = point.front.problem
+    rows, share = problem.table, problem.suppression
     allowed = 0.0 if share.rule == "none" else min(share.allowed(rows.rows) / rows.rows, 0.99)
-    other = tell_other_models(rows, k, allowed, point.front.space.kind, point.recoding.levels)
+    aside = any(measure.name != "k" for measure, _ in problem.limits)
+    other = tell_other_models(rows, k, allowed, point.front.space.kind, point.recoding.levels, aside)
     return [sentence for sentence in (use_sentence(partition), other) if sentence]
 
 
@@ -214,7 +233,7 @@ def _unique_rows(rows: object, said: Mapping[str, Any]) -> UniqueRows:
 
 
 def plain_columns(job: Job, point: Point) -> tuple[str, ...] | None:
-    """The columns that leave as they are, by name; None where the source is no longer there to be asked."""
+    """The columns without another role, by name; None where the source is no longer there to be asked."""
     schema = point.front.problem.table.schema
     named = {*schema.quasi, *schema.sensitive, *schema.target, *schema.identifier, schema.person}
     try:

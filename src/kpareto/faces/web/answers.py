@@ -8,12 +8,13 @@ from typing import Any
 from kpareto.engines.form import FORM_KEYS, USED, file_kind
 from kpareto.errors import BadInput, BadJob
 from kpareto.faces.web import comparing, distributions, edits, exploring, looking, shelves
-from kpareto.faces.web.drafts import PARTS, Draft, draft_job, propose_draft
+from kpareto.faces.web.drafts import Draft, draft_job, propose_draft
 from kpareto.faces.web.explored import front_of, place_of
 from kpareto.faces.web.guard import plain_name
 from kpareto.faces.web.sessions import Session
 from kpareto.fronts.front import Point
 from kpareto.jobs.inspect import inspect
+from kpareto.jobs.job import PARTS
 from kpareto.jobs.search import plan_of
 from kpareto.tables.hierarchies import to_text
 

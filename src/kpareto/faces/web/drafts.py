@@ -13,12 +13,11 @@ from kpareto.errors import BadInput, BadJob, did_you_mean, shorten
 from kpareto.faces.web.guard import inside
 from kpareto.jobs.checks import default_rule
 from kpareto.jobs.inspect import Profile, job_text, toml_key, toml_value
-from kpareto.jobs.job import JOB_FILE, Job, parse_job
+from kpareto.jobs.job import JOB_FILE, PARTS, Job, parse_job
 from kpareto.strict import parse_toml
 from kpareto.tables.schema import DECIDE, Schema
 
 Draft = dict[str, Any]
-PARTS = ("data", "columns", "population", "suppression", "search", "limits", "release")
 WATCHED = 3600.0  # seconds that a search may take, by the estimate, before the page proposes a time to end at
 EDITED = "edited/"  # hierarchies changed on the page; they live in the session until the job is saved
 

@@ -61,7 +61,7 @@ def front_view(front: Front) -> dict[str, Any]:
         "method": provenance.method,
         "seconds": provenance.seconds,
         "evaluated": provenance.evaluated,
-        "size": front.space.size if front.space.size < 2**53 else float(front.space.size),
+        "size": front.space.size if front.space.size < EXACT else float(front.space.size),
         "sentence": _proof(front),
         "answer": _answer(front),
         "prices": _prices(front),

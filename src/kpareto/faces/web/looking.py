@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from kpareto.engines.questions import open_view
-from kpareto.engines.source import View
-from kpareto.engines.sql import literal
 from kpareto.engines.wishes import MOST_DROPPED
 from kpareto.errors import BadInput, BadJob, did_you_mean
 from kpareto.jobs.job import Job
 from kpareto.releases.risk.anonymity import measure
 from kpareto.tables.hierarchies import numbers_of
+from kpareto.tables.proposals import round_width
 
 ROWS = 20  # shown at once
 BARS = 30  # of a distribution
@@ -69,9 +68,7 @@ def column_view(job: Job, name: str) -> dict[str, Any]:
 def _bins(numbers: np.ndarray, counts: np.ndarray) -> list[list[Any]]:
     """Bars of equal width with round borders."""
     low, high = float(numbers.min()), float(numbers.max())
-    raw = (high - low) / BARS
-    power = 10.0 ** math.floor(math.log10(raw))
-    width = next(step * power for step in (1, 2, 5, 10) if step * power >= raw)
+    width = round_width((high - low) / BARS)
     first = math.floor(low / width)
     place = np.floor(numbers / width).astype(np.int64) - first
     sums = np.bincount(place, weights=counts)
@@ -84,9 +81,9 @@ def role_facts(job: Job) -> dict[str, Any]:
     schema = job.schema()
     wanted = list(schema.counted)
     with open_view(job.rows_source(), job.encoding) as rows:
-        known = [name for name in wanted if name in rows.columns]
+        known = [rows.columns.index(name) for name in wanted if name in rows.columns]
         (total,) = rows.one(f"SELECT count(*) FROM {rows.table}")
-        present = " AND ".join(f"NOT ({_absent(rows, name, job)})" for name in known) or "true"
+        present = " AND ".join(f"NOT ({rows.lacks(place, job.missing_values)})" for place in known) or "true"
         (complete,) = rows.one(f"SELECT count(*) FROM {rows.table} WHERE {present}")
         quasi = [name for name in schema.quasi if name in rows.columns]
         unique = rows.unique(quasi) if quasi else None
@@ -102,13 +99,6 @@ def role_facts(job: Job) -> dict[str, Any]:
         "policy": policy,
         "dropped": lacking if policy == "drop" else 0,
     }
-
-
-def _absent(rows: View, name: str, job: Job) -> str:
-    column = rows.columns.index(name)
-    cell, marks = rows.cell(column), ", ".join(literal(mark) for mark in job.missing_values)
-    listed = f" OR {cell} IN ({marks})" if marks and rows.kinds[column] == "VARCHAR" else ""
-    return f"{cell} IS NULL{listed}"
 
 
 def measure_view(job: Job) -> dict[str, Any]:

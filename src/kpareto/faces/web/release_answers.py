@@ -76,7 +76,7 @@ def _report_page(session: Session, place: int, secret: bool, piece: Work) -> str
     front = front_of(session)
     key = (id(front), place, secret)
     if key not in session.reports:
-        page = releasing.report_page(front, place, piece, confidential=secret)
+        page = releasing.report_page(searched_of(session).job, front, place, piece, confidential=secret)
         while len(session.reports) >= MOST_REPORTS:
             session.reports.pop(next(iter(session.reports)))
         session.reports[key] = page

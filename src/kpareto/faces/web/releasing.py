@@ -9,14 +9,16 @@ from typing import Any
 
 from kpareto.atomic import write_whole
 from kpareto.errors import BadJob, KparetoError, Progress
-from kpareto.faces.report import context_of, html, make_report
+from kpareto.faces.report import context_of, html, make_report, released_context
+from kpareto.faces.report.make import refuse_local
 from kpareto.faces.web.drafts import EDITED, Draft, draft_text
 from kpareto.faces.web.guard import inside, plain_name
 from kpareto.faces.web.turns import Work
 from kpareto.faces.web.wording import for_page, warnings_for_page
 from kpareto.fronts.front import Front
 from kpareto.jobs.job import Job
-from kpareto.jobs.release import Checked, check_release, choosing, release_job
+from kpareto.jobs.release import Checked, check_release, choosing, handling_of, release_job
+from kpareto.releases.query import WAYS
 from kpareto.verifier import verify
 
 TRYING = ("Recoding the rows for a trial", "Counting what the trial gives away")
@@ -71,7 +73,7 @@ def formula_job(job: Job, formulas: object) -> Job:
     """The job with what the page says about cells that a spreadsheet would run; nothing said leaves it as it is."""
     if formulas is None:
         return job
-    if formulas not in ("report", "neutralise"):
+    if formulas not in WAYS["formulas"]:
         raise BadJob(f"Cells that begin like a formula are to be {formulas!r}. Give report or neutralise.")
     return replace(job, release={**job.release, "formulas": formulas})
 
@@ -79,8 +81,10 @@ def formula_job(job: Job, formulas: object) -> Job:
 def release_point(job: Job, front: Front, place: int, target: Path, piece: Work | None = None) -> dict[str, Any]:
     """Release a point into a file: rows, both certificates, recoding, both reports; verified before it is there."""
     point, work = front[place], piece or Work()
-    released = release_job(choosing(job, point), front, target, _telling(work, RELEASING))
-    context = replace(context_of(point), unique=released.release.unique, certificate=True)
+    refuse_local(point)  # before anything is written, for the reports belong to what the page releases
+    chosen = choosing(job, point)
+    released = release_job(chosen, front, target, _telling(work, RELEASING))
+    context = released_context(chosen, point, released.release)
     files = released.to_dict()["files"]
     for step, (word, secret) in enumerate((("report", False), ("report.confidential", True)), len(RELEASING) - 2):
         work.begin(RELEASING[step], step, len(RELEASING))
@@ -97,11 +101,11 @@ def release_point(job: Job, front: Front, place: int, target: Path, piece: Work 
     }
 
 
-def report_page(front: Front, place: int, piece: Work, *, confidential: bool) -> str:
+def report_page(job: Job, front: Front, place: int, piece: Work, *, confidential: bool) -> str:
     """The report of a point as a page, before anything is released."""
     piece.begin(REPORTING[0], 0, len(REPORTING))
     point = front[place]
-    context = context_of(point)
+    context = context_of(point, handling_of(job))
     piece.begin(REPORTING[1], 1, len(REPORTING))
     report = make_report(point, context, choice=f"point {place}", confidential=confidential)
     piece.begin(REPORTING[2], 2, len(REPORTING))

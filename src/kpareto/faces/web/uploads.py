@@ -1,4 +1,4 @@
-"""Files that are sent to the page: data, a job, a release to verify; and work done aside while the page stays awake."""
+"""Files that are sent to the page: data, a job, a release to verify; and which session a request is about."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from kpareto.faces.web.sessions import Session, Sessions
 from kpareto.faces.web.turns import aside, do_in_turn, do_long
 from kpareto.faces.web.unpacking import refuse_large
 
-__all__ = ["aside", "do_in_turn", "session_of", "sessions_of", "upload", "work_of"]
 QUOTA = 3  # all files of a session together may have so many times the size of the largest upload
 
 

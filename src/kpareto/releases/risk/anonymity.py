@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kpareto.engines.form import MARKS, Form
-from kpareto.engines.questions import CodedRows, choose_pairs, rank_unique
+from kpareto.engines.questions import PAIRS, CodedRows, choose_pairs, rank_unique
 from kpareto.engines.read import read
 from kpareto.engines.recognise import recognise
 from kpareto.errors import BadJob
@@ -28,7 +28,6 @@ from kpareto.tables.table import Population, Table
 from kpareto.tables.unique import UniqueRows
 
 SCHEMA = "kpareto-measure-1"
-PAIRS = 66  # pairs of columns that are counted unless told otherwise: all pairs of twelve columns
 ROWS = 10  # rows most at risk that are named unless told otherwise
 BANDS = ((1, 1), (2, 2), (3, 4), (5, 10), (11, 19), (20, None))  # sizes of classes, from and to
 # Columns by place -> rows that are alone there, and rows alike per distinct row: (distinct,) int64.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-NEARLY = 0.95  # share of the rows with a value, from which a column shows what another one hides
-WORTH = 0.05  # share of all rows that this must be about
+NEARLY = 0.95  # share of the rows with a value, from which a column tells what another one hides, by any way
+WORTH = 0.05  # share of all rows that this must be about, to be worth a word
 ENOUGH = 2_000  # rows that are read: of what is shown in nearly every row, few rows tell
 LONGEST = 200  # characters of a cell that are read: a number or a date in a novel is not looked for
 FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%Y.%m.%d", "%d/%m/%Y", "%m/%d/%Y", "%Y%m%d")

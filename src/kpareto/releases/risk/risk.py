@@ -125,7 +125,8 @@ def risks(
         return Risks(prosecutor, journalist, Risk("marketer", total, None, None, (), NOT_ESTIMABLE), alone, None)
     uniques = None
     if known.table is not None:
-        paired = partition if population is None else replace(partition, table=partition.table.drawn_from(known))
+        own = population is None or population is partition.table.population
+        paired = partition if own else replace(partition, table=partition.table.drawn_from(known))
         there = people_behind(paired)[0][seen]
         journalist = _count_risks("journalist", rows, there, chosen, f"a population table of {known.table.rows:,} rows")
     else:

@@ -16,15 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kpareto.releases.query import QUASI, Recoded
-from kpareto.releases.risk.contents import ENOUGH, read_shown, write_dated, write_questions, write_words
+from kpareto.releases.risk.contents import ENOUGH, NEARLY, WORTH, read_shown, write_dated, write_questions, write_words
 from kpareto.tables.partition import Partition
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-NEARLY = 0.95  # share of the rows with a value from which that value nearly determines another
-WORTH = 0.05  # share of the rows about which something is told, from which it is worth a word
 MOST = 66  # questions: a release of many columns must not take hours for this
 SAMPLE = 100_000  # rows that are asked, about
 
@@ -193,11 +191,14 @@ def _hiding(partition: Partition) -> Iterator[str]:
 
 
 def _count_joined(recoded: Recoded, cells: Sequence[str], k: int) -> tuple[int, int]:
-    """The smallest class by these cells, and the rows in classes smaller than k."""
+    """The smallest class by these cells, in persons where k counts them, and the rows in classes smaller than k."""
     listed = ", ".join(f"{cell} AS l{place}" for place, cell in enumerate(cells))
     keys = ", ".join(f"l{place}" for place in range(len(cells)))
-    groups = f"SELECT count(*) AS n FROM (SELECT {listed} {recoded.tables}) AS i GROUP BY {keys}"
-    small = f"coalesce(sum(CASE WHEN n < {k} THEN n ELSE 0 END), 0)"
+    size = "count(*)"
+    if recoded.person is not None:
+        listed, size = f"{listed}, {recoded.person} AS person", "count(DISTINCT person)"
+    groups = f"SELECT {size} AS n, count(*) AS r FROM (SELECT {listed} {recoded.tables}) AS i GROUP BY {keys}"
+    small = f"coalesce(sum(CASE WHEN n < {k} THEN r ELSE 0 END), 0)"
     least, below = _one(recoded, f"SELECT coalesce(min(n), 0), {small} FROM ({groups}) AS j")
     return int(float(str(least))), int(float(str(below)))
 
