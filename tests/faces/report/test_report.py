@@ -41,7 +41,6 @@ from kpareto.faces.report.regulator_form import technique
 from kpareto.faces.report.report import ProfileRow
 from kpareto.faces.report.svg import front_picture
 from kpareto.faces.report.words import notice, sample_title
-from kpareto.faces.web.releasing import release_point
 from kpareto.fronts.front import Front, Point, make_front
 from kpareto.fronts.json_file import load_front
 from kpareto.fronts.notebook import ticks
@@ -61,6 +60,7 @@ from kpareto.tables.hierarchy import flat, from_levels
 from kpareto.tables.partition import Suppression
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table
+from tests.twins.page import write_people
 
 EVIL = "<script>alert('x')</script>"
 VOID = {"meta", "br"}
@@ -213,14 +213,54 @@ def test_a_context_of_another_table_is_refused() -> None:
         make_report(chosen(town()), context_of(chosen(town(3))))
 
 
-def test_a_local_recoding_has_no_report_and_is_not_called_another_table(tmp_path: Path) -> None:
-    """The sentence says so, also on the page, where nothing is released then."""
-    front = run_plan(problem(town(), ("k", "lm")), Plan("local", "local", None, 1, {"ks": [3]}))
-    with pytest.raises(BadJob, match=r"there is no report on it yet\. kpareto release writes it"):
-        make_report(front[0])
-    with pytest.raises(BadJob, match="there is no report on it yet"):
-        release_point(load_job("adult"), front, 0, tmp_path / "out.csv")
-    assert not list(tmp_path.iterdir())
+def test_a_report_knows_the_release_of_a_local_recoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The certificate that lies where the job writes it is of this very point; of another one it is not."""
+    monkeypatch.chdir(tmp_path)
+    write_people(tmp_path / "people.csv")
+    assert main(["inspect", "people.csv", "-o", "job.toml"]) == 0
+    changes = ["--model", "local"]
+    assert main(["release", "job.toml", *changes, "--choose", "k=5", "--target", "out.csv"]) == 0
+    told = ["--set", 'release.target="out.csv"']
+    assert main(["report", "job.toml", *changes, *told, "--choose", "k=5", "-o", "report.md"]) == 0
+    assert main(["report", "job.toml", *changes, *told, "--choose", "k=10", "-o", "other.md"]) == 0
+    assert "# Release with k = 5" in (tmp_path / "report.md").read_text("utf-8")
+    assert "# Candidate with k = 10" in (tmp_path / "other.md").read_text("utf-8")
+
+
+def test_a_report_on_a_local_recoding() -> None:
+    """Labels that differ from class to class: drawn in bands in which none overlap, and counted one by one."""
+    rows = town()
+    front = run_plan(
+        problem(rows, ("k", "lm"), Suppression("cap-threshold", 0.02)), Plan("local", "local", None, 1, {})
+    )
+    for point in (front[0], front[len(front) - 1]):
+        partition = point.partition
+        for confidential in (False, True):
+            report = make_report(point, confidential=confidential)
+            if confidential:
+                assert report.risks[0].before == make_report(chosen(rows), confidential=True).risks[0].before
+            for place, column in enumerate(report.columns):
+                shown = Counter[str]()
+                for group, size, gone in zip(
+                    partition.groups[:, place], partition.rows, partition.suppressed, strict=True
+                ):
+                    shown[point.recoding.labels[place][group]] += 0 if gone else int(size)
+                assert {code.label: code.rows for code in column.codes if code.rows} == +shown
+                assert column.by_class
+                assert column.groups == len(+shown)
+                bands = [band.runs for band in column.bands if band.chosen]
+                assert sorted(label for runs in bands for _, _, label in runs) == sorted(+shown)
+                for runs in bands:
+                    assert all(one[1] < two[0] for one, two in pairwise(runs))
+                levels = [band for band in column.bands if not band.chosen]
+                assert len(levels) == (column.height + 1 if confidential else 0)
+                if not confidential:
+                    assert all(code.suppressed is None and code.rows >= report.least for code in column.codes)
+            for text in (markdown(report), " ".join(Page(html(report)).words)):
+                assert "which differ from class to class (local recoding)" in text
+                assert "the same for every row" not in text
+                assert "The search is a heuristic over local recodings" in text
+            assert "W18" in [each.id for each in report.warnings]
 
 
 def test_markdown_has_the_words_of_the_page() -> None:

@@ -333,6 +333,38 @@ def test_from_upload_to_verified_release(page: Page, session: str, tmp_path: Pat
     assert "<h1" in report.text
 
 
+def test_a_local_recoding_is_looked_at_and_released(page: Page, session: str, tmp_path: Path) -> None:
+    """Labels that differ from class to class: every part of the step explore, the reports, release and its proof."""
+    found = searched(page, session, {"search": {"method": "local", "space": "local", "ks": [3, 6]}, "limits": {"k": 3}})
+    assert found["phase"] == "done"
+    front = page.client.get(f"{session}/front").json()
+    assert (front["method"], front["complete"]) == ("local", False)
+    best = min(range(len(front["values"])), key=lambda place: front["values"][place][0])
+    point = page.client.get(f"{session}/points/{best}").json()
+    rows = 400 - point["suppressed"]
+    for column in point["columns"]:
+        assert column["by_class"]
+        assert sum(code["rows"] for code in column["codes"]) == rows
+        shown = [label for band in column["bands"] if band["chosen"] for _, _, label in band["runs"]]
+        assert sorted(shown) == sorted(code["label"] for code in column["codes"])
+    assert "W18" in {each["id"] for each in point["warnings"]}
+    spread = page.client.get(f"{session}/distribution?point={best}&column=age").json()
+    assert (sum(spread["before"]), round(sum(spread["after"]))) == (400, rows)
+    both = page.client.get(f"{session}/contingency?point={best}&first=age&second=illness").json()
+    assert sum(map(sum, both["after"]["counts"])) == rows
+    assert page.client.get(f"{session}/at-risk?point={best}").json()["least"] == front["values"][best][0]
+    assert page.client.get(f"{session}/rows-of-front").json()["points"]
+    assert "<h1" in page.client.get(f"{session}/points/{best}/report").text
+    assert page.client.get(f"{session}/compare?a=0&b={len(front['values']) - 1}&by=sex").status_code == 200
+    assert page.client.post(f"{session}/points/{best}/check").json()["met"]
+    done = page.client.post(f"{session}/release", json={"point": best, "target": "local.csv"}).json()
+    for name in done["files"].values():
+        (tmp_path / name).write_bytes(page.client.get(f"{session}/files/{name}").content)
+    proven = verify(tmp_path / "local.csv", tmp_path / done["files"]["certificate"])
+    assert (proven.numbers["k"], proven.rows) == (front["values"][best][0], rows)
+    assert "differ from class to class (local recoding)" in (tmp_path / done["files"]["report"]).read_text("utf-8")
+
+
 def test_hierarchies_are_edited_and_saved(page: Page, session: str) -> None:
     """Merge, rename, move and split; the job that is saved names the edited file and runs on the command line."""
     state = page.client.post(f"{session}/open", json={"name": "people.csv"}).json()

@@ -351,14 +351,16 @@ def apply(  # noqa: PLR0913 (the options of the command)
 @click.option("--template", is_flag=True, help="The form that EMA 0070 and HIPAA ask for, filled in, instead.")
 @click.option("--confidential", is_flag=True, help="With original rows and small counts: for your own eyes.")
 @set_option
+@model_option
 @quiet_option
-def report(
+def report(  # noqa: PLR0913 (the options of the command)
     front_or_job: str,
     output: str,
     choose: str | None,
     template: bool,
     confidential: bool,
     changes: tuple[str, ...],
+    model: str | None,
     quiet: bool,
 ) -> None:
     """Write a report on the chosen point of FRONT (a job file, its front as JSON, or the word adult)."""
@@ -366,7 +368,7 @@ def report(
     from kpareto.faces.report import write_report, write_template
 
     write = write_template if template else write_report
-    path = write(front_or_job, output, choose=choose, changes=changes, confidential=confidential)
+    path = write(front_or_job, output, choose=choose, changes=changes, model=model, confidential=confidential)
     remark(f"Report: {path}", quiet)
 
 

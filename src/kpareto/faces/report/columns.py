@@ -18,6 +18,8 @@ from kpareto.tables.partition import Partition
 LISTED = 48  # values of a label that are named one by one
 WORDS = tuple(map(re.compile, (r"[\w.:]+", r"[\w.:-]+", r"[^,;]*[^,;\s]")))  # what may be a value inside a label
 DRAWN = 160  # groups of a level that can still be told apart in a drawing
+LAYERS = 8  # bands of labels that overlap, above which they are not drawn
+LABELS = "labels"  # such a band's name
 
 
 def column_parts(
@@ -36,8 +38,8 @@ def column_parts(
 
 def _column(partition: Partition, place: int, discretion: Discretion, labels: tuple[str, ...]) -> ColumnPart:
     table, recoding = partition.table, partition.recoding
-    hierarchy, cut = recoding.hierarchies[place], recoding.cuts[place]
-    numerators, denominator = cell_loss(table, place, *recoding.runs(place))
+    hierarchy, (first, last) = recoding.hierarchies[place], recoding.runs(place)
+    numerators, denominator = cell_loss(table, place, first, last)
     kept = ~partition.suppressed
     kept_rows = np.bincount(partition.groups[kept, place], weights=partition.rows[kept], minlength=len(numerators))
     lost = partition.suppressed_rows
@@ -45,23 +47,28 @@ def _column(partition: Partition, place: int, discretion: Discretion, labels: tu
     rows_left = table.rows - lost
     names = _Names(hierarchy, _count_released(partition, place), table.persons is None, discretion)
     level = None if recoding.levels is None else recoding.levels[place]
-    bands = (_bands if discretion.confidential else _public_bands)(cut, level, names, labels)
-    used = np.flatnonzero(kept_rows)
+    used, by_class = np.flatnonzero(kept_rows), recoding.boxes is not None
+    if by_class:
+        bands = _label_bands(first[used], last[used], names, [labels[group] for group in used])
+    else:
+        draw = _bands if discretion.confidential else _public_bands
+        bands = draw(recoding.cuts[place], level, names, labels)
     return ColumnPart(
         hierarchy.name,
         None if level is None else level + hierarchy.first,
         hierarchy.height + hierarchy.first,
         len(hierarchy.leaves) if discretion.confidential else None,
         len(used),
-        int(cut[-1]) + 1 == len(hierarchy.leaves),
+        bool((first == last).all()),
         {labels[group] for group in used} == {TOP},
         None if discretion.hides(lost) else (total + lost) / table.rows,
         total / rows_left if rows_left else 1.0,
         bands,
         _codes(partition, place, kept_rows.astype(np.int64), names, labels),
-        names.withheld or len(bands) <= hierarchy.height,
+        names.withheld or len([band for band in bands if band.name != LABELS]) <= hierarchy.height,
         hierarchy.data_dependent,
         hierarchy_digest(hierarchy),
+        by_class,
     )
 
 
@@ -163,6 +170,36 @@ def _public_bands(cut: np.ndarray, level: int | None, names: _Names, labels: tup
     )
 
 
+def _label_bands(first: np.ndarray, last: np.ndarray, names: _Names, labels: Sequence[str]) -> tuple[LevelBand, ...]:
+    """The labels that classes show, of which some lie within others, in as many bands as do not overlap in themselves.
+
+    In public a box is what lies between two neighbouring ends of labels, whether rows have its values or not.
+    """
+    layers: list[list[int]] = []
+    for label in np.lexsort((-last, first)).tolist():
+        free = next((layer for layer in layers if last[layer[-1]] < first[label]), None)
+        if free is None:
+            layers.append([label])
+        else:
+            free.append(label)
+    levels: tuple[LevelBand, ...] = ()
+    leaves = len(names.hierarchy.leaves)
+    slots = np.arange(leaves)
+    if names.discretion.confidential:
+        groups, said = names.hierarchy.groups, names.hierarchy.labels
+        levels = tuple(_band(_level_name(at), each, said[at], False, slots) for at, each in enumerate(groups))
+    else:
+        ends = np.unique(np.concatenate((first, last + 1)))
+        slots = np.searchsorted(ends, slots, side="right") - 1
+    if len(layers) > LAYERS:
+        return (*levels, LevelBand(LABELS, len(labels), True, ()))
+    drawn = []
+    for layer in layers:
+        runs = tuple((int(slots[first[each]]), int(slots[last[each]]), labels[each]) for each in layer)
+        drawn.append(LevelBand(LABELS, len(runs), True, runs if len(runs) <= DRAWN else ()))
+    return (*levels, *drawn)
+
+
 def _slots(finest: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The box of each leaf in a drawing, one box per group that released rows have, -1 for other leaves: (leaves,)."""
     used = np.unique(finest[rows > 0])
@@ -186,19 +223,22 @@ def _band(name: str, cut: np.ndarray, labels: tuple[str, ...], chosen: bool, slo
 def _codes(
     partition: Partition, place: int, kept_rows: np.ndarray, names: _Names, labels: tuple[str, ...]
 ) -> tuple[Code, ...]:
-    cut = partition.recoding.cuts[place]
-    all_rows = np.bincount(cut, weights=partition.table.leaf_rows[place], minlength=len(labels)).astype(np.int64)
-    full = names.discretion.confidential
+    recoding = partition.recoding
+    full, lost = names.discretion.confidential, None
+    if full and recoding.boxes is None:
+        rows = np.bincount(recoding.cuts[place], weights=partition.table.leaf_rows[place], minlength=len(labels))
+        lost = rows.astype(np.int64) - kept_rows
     codes = []
-    for group, ((first, last), label) in enumerate(zip(runs_of(cut), labels, strict=True)):
-        rows = int(kept_rows[group])
-        if not rows and not full:
+    for group, (first, last) in enumerate(np.stack(recoding.runs(place), axis=1).tolist()):
+        if not kept_rows[group] and not full:
             continue  # a label that no released row shows is no part of the public code book
-        # How many rows of a label are suppressed could be had by subtraction from the other labels: not for the public.
-        lost = int(all_rows[group]) - rows if full else None
-        itself = first == last and names.hierarchy.leaves[first] == label
+        itself = first == last and names.hierarchy.leaves[first] == labels[group]
         count = last - first + 1 if full or itself else None
-        codes.append(Code(label, *names.ends(first, last), count, names.list_values(first, last), rows, lost))
+        # How many rows of a label are suppressed could be had by subtraction from the other labels: not for the public.
+        # Where labels differ from class to class, suppressed rows have none.
+        gone = None if lost is None else int(lost[group])
+        told = names.list_values(first, last)
+        codes.append(Code(labels[group], *names.ends(first, last), count, told, int(kept_rows[group]), gone))
     return tuple(codes)
 
 

@@ -233,6 +233,8 @@ def _sample(report: Report) -> list[object]:
 
 def _hierarchies(report: Report) -> list[object]:
     note = "Each band is a level of a hierarchy, its boxes are the groups. In colour: what the release shows."
+    if any(column.by_class for column in report.columns):
+        note += " Labels differ from class to class: where some lie within others, they stand in several bands."
     blocks: list[object] = [tag("p", note)]
     for column in report.columns:
         picture = tag("div", hierarchy_picture(column), at={"class": "scroll hierarchy"})

@@ -65,12 +65,13 @@ def make_report(
     rows and small counts; keep such a report with the data. ``date`` is printed as given; there is none by itself, so
     that equal runs give equal bytes.
     """
-    refuse_local(point)
     about = context or context_of(point)
     partition = about.partition
     if partition.empty:
         raise Unsafe("Every row is suppressed, so there is no release to report on. Choose another point.")
-    if partition.table is not point.front.problem.table:
+    # The classes of a local recoding divide rows, so that their partition has a table of its own.
+    own = partition.table is point.table or (partition.recoding is point.recoding and point.recoding.boxes is not None)
+    if not own:
         raise BadJob("The context is about another table than the point. Make it with context_of(point).")
     k = int(partition.sizes[partition.visible].min())
     discretion = Discretion(k, confidential)
@@ -108,16 +109,6 @@ def make_report(
         method,
         template,
     )
-
-
-def refuse_local(point: Point) -> None:
-    """Raise where a point is a local recoding: the code book and the pictures know one cut for all rows."""
-    if point.recoding.boxes is not None:
-        raise BadJob(
-            "A report tells how each column is shown in all rows, and a local recoding shows it by labels that differ "
-            "from class to class, so there is no report on it yet. kpareto release writes it, with its certificate and "
-            "its warnings."
-        )
 
 
 def context_of(point: Point, handling: Handling | None = None) -> Context:

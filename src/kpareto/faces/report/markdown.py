@@ -8,6 +8,7 @@ from html import escape
 
 from kpareto._version import __version__
 from kpareto.faces.report import words
+from kpareto.faces.report.columns import LABELS
 from kpareto.faces.report.html import CODES, GROUPS, covers
 from kpareto.faces.report.markup import visible
 from kpareto.faces.report.regulator_form import technique
@@ -103,7 +104,9 @@ def _columns(report: Report) -> list[str]:
     rows = []
     for column in report.columns:
         loss = column.kept_loss if column.loss is None else column.loss
-        bands = ", ".join(f"{band.name}: {band.groups:,}" for band in column.bands)
+        bands = ", ".join(f"{band.name}: {band.groups:,}" for band in column.bands if band.name != LABELS)
+        if column.by_class:  # the bands are for the eye
+            bands = ", ".join(filter(None, (bands, f"{LABELS}: {column.groups:,}")))
         rows.append([column.name, technique(column), bands, words.percent(loss)])
     return _part(
         "Columns",

@@ -133,6 +133,8 @@ def technique(column: ColumnPart) -> str:
         return "kept as it is"
     if column.hidden:
         return "hidden: every row shows the same"
+    if column.by_class:
+        return f"generalized to {several(column.groups, 'label')} that differ from class to class"
     how = "a cut of its hierarchy" if column.level is None else f"level {column.level} of {column.height}"
     said = f"generalized to {several(column.groups, 'group')} ({how})"
     shown = [code.label for code in column.codes if code.rows]

@@ -146,6 +146,7 @@ class ColumnPart:
     withheld: bool  # some values or levels are not shown, because they may tell about the rows
     data_dependent: bool
     digest: str
+    by_class: bool = False  # labels differ from class to class, and some may lie within others
 
 
 @dataclass(frozen=True)

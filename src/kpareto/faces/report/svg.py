@@ -213,9 +213,10 @@ def loss_picture(columns: Sequence[ColumnPart]) -> Markup:
 def hierarchy_picture(column: ColumnPart) -> Markup:
     """The levels of a column as bands of groups, the leaves at the bottom, the chosen cut in colour."""
     line, left = 28, 128
-    bands = (
-        list(reversed(column.bands)) if column.level is not None else [column.bands[-1], *reversed(column.bands[:-1])]
-    )
+    shown = [band for band in column.bands if band.chosen]
+    bands = list(reversed(column.bands))
+    if column.level is None:  # what is no level stands above them
+        bands = [*shown, *(band for band in bands if not band.chosen)]
     height = line * len(bands) + 4
     room = WIDTH - left - 4
     boxes = column.leaves or max((last + 1 for band in bands for _, last, _ in band.runs), default=1)
@@ -225,9 +226,8 @@ def hierarchy_picture(column: ColumnPart) -> Markup:
         kind = "mark chosen" if band.chosen else "tick"
         parts.append(_text(left - 10, y + 17, f"{band.name}: {band.groups:,}", kind, "end"))
         parts += _band(band, boxes, left, y, room, line - 5)
-    chosen = next(band for band in column.bands if band.chosen)
     description = ", ".join(f"{band.name} has {several(band.groups, 'group')}" for band in column.bands)
-    words = f"{description}; chosen is {chosen.name}"
+    words = f"{description}; chosen is {shown[0].name}"
     return svg(f"Hierarchy of {column.name}", words, WIDTH, height, parts)
 
 

@@ -167,6 +167,11 @@ def _tell_proof(front: Front, names: str, space: str) -> str:
             f"The search is complete: among all {space} no trade-off of {names} is missing, so no recoding there is "
             "better than the chosen one in one of them without being worse in another. " + counted
         )
+    if front.space.kind == "local":
+        return (
+            f"The search is a heuristic over local recodings: the chosen one meets its limits, and no other that was "
+            f"found is better in all of {names}, but a better one may exist. Warning W14 says what is proven about it."
+        )
     why = f" ({provenance.note})" if provenance.note else ""
     unknown = ", and how much better it would be is not known" if front.floors is None else ""
     return (
@@ -181,7 +186,11 @@ def statement(point: Point, columns: Sequence[ColumnPart]) -> tuple[str, ...]:
     problem = point.front.problem
     objectives = ", ".join(f"{m.name} ({m.better} is better)" for m in problem.objectives)
     limits = ", ".join(f"{m.name} {'≥' if m.better == 'higher' else '≤'} {t:g}" for m, t in problem.limits)
-    kind = "whole levels of fixed hierarchies" if point.recoding.levels is not None else "cuts of hierarchies"
+    kind, whom = "cuts of hierarchies", "the same for every row (global recoding)"
+    if point.recoding.levels is not None:
+        kind = "whole levels of fixed hierarchies"
+    elif point.recoding.boxes is not None:
+        kind, whom = "labels of their hierarchies", "which differ from class to class (local recoding)"
     shown = sum(1 for column in columns if column.kept)
     hidden = sum(1 for column in columns if column.hidden and not column.kept)
     between = len(columns) - shown - hidden
@@ -192,8 +201,8 @@ def statement(point: Point, columns: Sequence[ColumnPart]) -> tuple[str, ...]:
         cap = f" At most {several(allowed, 'row')} may be suppressed."
     return (
         (
-            f"The values of {several(len(columns), 'quasi-identifier')} are generalized by {kind}, the same for every "
-            f"row (global recoding): {shown} of them {'keeps its' if shown == 1 else 'keep their'} values, "
+            f"The values of {several(len(columns), 'quasi-identifier')} are generalized by {kind}, {whom}: "
+            f"{shown} of them {'keeps its' if shown == 1 else 'keep their'} values, "
             f"{between} {are(between)} generalized, {hidden} {are(hidden)} hidden."
         ),
         f"Rows that look alike on all of them form an equivalence class. {RULES[rule.rule]}{cap}",

@@ -66,16 +66,17 @@ def write_report(  # noqa: PLR0913 (what is at hand is not made again)
     release: Release | None = None,
     choose: str | None = None,
     changes: Sequence[str] = (),
+    model: str | None = None,
     confidential: bool = False,
 ) -> Path:
     """Write the report of a job (or of a front's JSON beside its job) as .html, .md or .json.
 
     ``choose`` names the point (``k=5``, ``knee``, ``id=17``); the job's choice otherwise. ``changes`` override the job,
-    such as ``search.seed=3``, as they did when its release was made. A front, a point or a release
-    that is at hand is not made again. A release and certificate that lie where the job writes them are used.
+    such as ``search.seed=3``, and ``model`` its search, as they did when its release was made. A front, a point or a
+    release that is at hand is not made again. A release and certificate that lie where the job writes them are used.
     """
     form = form_of(check_target(target))
-    finding = find(source, front=front, point=point, choose=choose, changes=changes)
+    finding = find(source, front=front, point=point, choose=choose, changes=changes, model=model)
     write_whole(target, report_text(report_of(finding, release, confidential=confidential), form), private=confidential)
     return Path(target)
 
@@ -89,6 +90,7 @@ def write_template(  # noqa: PLR0913 (as above)
     release: Release | None = None,
     choose: str | None = None,
     changes: Sequence[str] = (),
+    model: str | None = None,
     confidential: bool = False,
 ) -> Path:
     """Write the anonymisation report alone, the form that regulators ask for, as .html or .md."""
@@ -97,7 +99,7 @@ def write_template(  # noqa: PLR0913 (as above)
         raise BadJob(
             f"The form is written as .html or .md, not as {Path(target).name!r}. The report's JSON holds it too."
         )
-    finding = find(source, front=front, point=point, choose=choose, changes=changes)
+    finding = find(source, front=front, point=point, choose=choose, changes=changes, model=model)
     report = report_of(finding, release, confidential=confidential)
     write_whole(target, template_html(report) if form == "html" else template_markdown(report), private=confidential)
     return Path(target)
@@ -125,13 +127,14 @@ def find(
     point: Point | None = None,
     choose: str | None = None,
     changes: Sequence[str] = (),
+    model: str | None = None,
 ) -> FrontFound:
     """The chosen point of a job file, of the word adult, or of a front's JSON with its job (given, or beside it)."""
     place = Path(source)
     is_front = place.suffix.lower() == ".json"
     if choose is not None:
         read_wish(choose)  # words that are not understood are told before the search
-    known = load_job(str(_job_beside(place) if job is None else job) if is_front else str(source), changes)
+    known = load_job(str(_job_beside(place) if job is None else job) if is_front else str(source), changes, model)
     if point is not None:
         front = point.front
     if front is None and is_front:

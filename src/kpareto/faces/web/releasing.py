@@ -10,7 +10,6 @@ from typing import Any
 from kpareto.atomic import write_whole
 from kpareto.errors import BadJob, KparetoError, Progress
 from kpareto.faces.report import context_of, html, make_report, released_context
-from kpareto.faces.report.make import refuse_local
 from kpareto.faces.web.drafts import EDITED, Draft, draft_text
 from kpareto.faces.web.guard import inside, plain_name
 from kpareto.faces.web.turns import Work
@@ -81,7 +80,6 @@ def formula_job(job: Job, formulas: object) -> Job:
 def release_point(job: Job, front: Front, place: int, target: Path, piece: Work | None = None) -> dict[str, Any]:
     """Release a point into a file: rows, both certificates, recoding, both reports; verified before it is there."""
     point, work = front[place], piece or Work()
-    refuse_local(point)  # before anything is written, for the reports belong to what the page releases
     chosen = choosing(job, point)
     released = release_job(chosen, front, target, _telling(work, RELEASING))
     context = released_context(chosen, point, released.release)

@@ -18,6 +18,7 @@ const METHODS = {
   exact: "exact: every whole-level recoding, proven complete",
   poka: "POkA, repaired", "poka-literal": "POkA as printed", "pbg-ea": "PBG-EA with a box archive",
   genitor: "GENITOR over cuts", nsga2: "NSGA-II over cuts", recut: "recutting, for one loss and a given k",
+  local: "local recoding: labels that differ from class to class, which keep most and open more to attacks",
   flip: "local search over cuts", improve: "recutting where it can, else local search (finest groups)",
 };
 
@@ -109,8 +110,8 @@ function settings(page, send) {
           send();
           redraw();
         }, { id: "method" }),
-        select("Recodings", spaces.map((name) => [name, { lattice: "whole levels", cuts: "any cut of the tree", order: "any intervals" }[name]]), search.space, (value) => { search.space = value; send(); }),
-        search.method === "exact" ? null : h("label", { class: "field narrow" }, h("span", {}, "Budget (recodings; empty: the method's own)"),
+        select("Recodings", spaces.map((name) => [name, { lattice: "whole levels", cuts: "any cut of the tree", order: "any intervals", local: "labels by class" }[name]]), search.space, (value) => { search.space = value; send(); }),
+        !page.about.settings[search.method].includes("budget") ? null : h("label", { class: "field narrow" }, h("span", {}, "Budget (recodings; empty: the method's own)"),
           h("input", { type: "number", id: "budget", min: 1, value: search.budget ?? "", onchange: (event) => { search.budget = Number(event.target.value) || null; send(); } })),
         page.about.settings[search.method].includes("seconds") ? h("label", { class: "field narrow" }, h("span", {}, "Seconds it may take (empty: until it is done)"),
           h("input", { type: "number", id: "seconds", min: 1, value: search.seconds ?? "", onchange: (event) => { search.seconds = Number(event.target.value) || null; send(); } })) : null,
