@@ -59,10 +59,17 @@ def recall_front(path: str | Path, job: Job, problem: Problem) -> Front | None:
         return None
 
 
-def refuse_new_columns(path: str | Path, job: Job, columns: Sequence[str]) -> None:
-    """Raise where the table of a kept front has a column that it had not then, and that the job says nothing of."""
+def kept_columns(path: str | Path) -> object:
+    """The columns that the table had when the kept front of a job was searched, if the file tells."""
     file = front_file(path)
-    known = ((None if file is None else _read(file)) or {}).get("columns")
+    return ((None if file is None else _read(file)) or {}).get("columns")
+
+
+def refuse_new_columns(known: object, job: Job, columns: Sequence[str]) -> None:
+    """Raise where a table has a column that it had not when a kept front was searched, and the job says nothing of it.
+
+    ``known`` is what the file of the front has as the columns of then.
+    """
     if not isinstance(known, list) or not known:  # a file of an earlier version, or rows that are no file's
         return
     new = [name for name in columns if name not in known and name not in job.columns and name != job.person]

@@ -155,6 +155,18 @@ def test_what_a_front_tells_is_for_its_owner_alone(tmp_path: Path) -> None:
     )
 
 
+def test_what_local_recodings_tell_is_for_its_owner_alone(tmp_path: Path) -> None:
+    """The front of local recodings lists the values of the table, and a file of anybody's that it replaces is closed."""
+    job, told = str(_job(tmp_path)), tmp_path / "told.json"
+    words = ["front", job, "-q", "--model", "local", "--json", str(told)]
+    assert main(words) == 0
+    assert ["20", "20"] in json.loads(told.read_text(encoding="utf-8"))["points"][0]["runs"]["age"]
+    assert told.stat().st_mode & 0o777 == 0o600
+    told.chmod(0o644)
+    assert main(words) == 0
+    assert told.stat().st_mode & 0o007 == 0
+
+
 def test_a_front_is_searched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Release and report use the front that lies beside the job, with the same choice, until the job changes."""
     job = _job(tmp_path)

@@ -181,6 +181,41 @@ class Serving:
             self.server.stdout.close()
 
 
+STRUCK = """
+import signal, sys
+import uvicorn
+from kpareto.faces.cli import main
+from kpareto.faces.web import server
+room, step, number = {"app": (server, "make_app"), "run": (uvicorn.Server, "run"),
+                      "startup": (uvicorn.Server, "startup")}[sys.argv[1]] + (getattr(signal, sys.argv[2]),)
+signal.signal(number, signal.default_int_handler if sys.argv[2] == "SIGINT" else signal.SIG_DFL)
+quick = getattr(room, step)
+
+def struck(*args, **named):
+    try:
+        signal.raise_signal(number)
+    except BaseException:
+        print("raised")
+    return quick(*args, **named)
+
+setattr(room, step, struck)
+sys.exit(main(["serve", "--no-browser", "--port", "0"]))
+"""
+
+
+@pytest.mark.parametrize(("name", "status"), [("SIGTERM", 128 + signal.SIGTERM), ("SIGINT", 0)])
+@pytest.mark.parametrize("step", ["app", "run", "startup"])
+def test_a_signal_while_the_server_starts_is_heard(tmp_path: Path, step: str, name: str, status: int) -> None:
+    """It comes in the middle of a step of the start that swallows whatever is raised: the server ends all the same."""
+    command = [sys.executable, "-c", STRUCK, step, name]
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == status, done.stderr
+    assert ("raised" in done.stdout) == (step == "app")  # later on a server is there to be asked
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.glob("kpareto-web-*")) == []
+
+
 def test_a_folder_in_use_is_not_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lock tells the living from the dead; a young folder without one may just be getting it."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from kpareto.errors import BadInput
@@ -272,6 +273,63 @@ def test_a_restart_loses_nothing(tmp_path: Path) -> None:
         assert "all else" in labels
         checked = second.client.post(f"{session}/points/0/check", json={})
         assert checked.status_code == 200
+
+
+def add_ward(place: Path) -> None:
+    """One column more in a table."""
+    first, *others = place.read_text(encoding="utf-8").splitlines()
+    place.write_text("\n".join([f"{first},ward", *(f"{line},west" for line in others)]) + "\n", encoding="utf-8")
+
+
+NEW = (
+    "The table has a column 'ward' that it had not when the front was searched. Give it a role on the Data step if it "
+    "is not to leave as it is, and search again."
+)
+
+
+def release(page: Page, session: str) -> httpx.Response:
+    """Release the first point."""
+    return page.client.post(f"{session}/release", json={"point": 0, "target": "out.csv"})
+
+
+def test_a_column_that_is_new_since_a_run_is_refused(tmp_path: Path) -> None:
+    """A kept run over a table that has got a column is not gone on with, as on the command line; a new search is."""
+    with serving_people(tmp_path, "one") as first:
+        session = first.new_session()
+        opened(first, session)
+        search(first, session)
+    add_ward(tmp_path / "work" / "people.csv")
+    with serving_people(tmp_path, "two") as second:
+        state = second.client.get(session).json()
+        assert "ward" in [column["name"] for column in state["profile"]["columns"]]
+        for answer in (second.client.get(f"{session}/front"), release(second, session)):
+            assert (answer.status_code, answer.json()["error"]) == (400, NEW)
+        search(second, session)
+        assert release(second, session).status_code == 200
+        head = second.client.get(f"{session}/files/out.csv").text.partition("\n")[0]
+        assert head.strip() == "age,town,sex,illness,ward"
+
+
+def test_a_column_that_is_new_since_the_search_is_refused(tmp_path: Path) -> None:
+    """The front is still in memory when its file gets a column: nothing leaves, and the run opens with the column."""
+    with serving_people(tmp_path) as page:
+        session = page.new_session()
+        opened(page, session)
+        run = search(page, session)["run"]["id"]
+        assert page.client.post(f"{session}/points/0/check", json={}).status_code == 200
+        add_ward(page.folder / "people.csv")
+        for answer in (page.client.post(f"{session}/points/0/check", json={}), release(page, session)):
+            assert (answer.status_code, answer.json()["error"]) == (400, NEW)
+        assert page.client.get(f"{session}/files/out.csv").status_code == 400
+        state = page.client.post(f"{session}/runs/{run}/open", json={}).json()
+        assert "ward" in [column["name"] for column in state["profile"]["columns"]]
+        draft = state["draft"]
+        draft["columns"]["ward"] = {"role": "identifier"}
+        assert page.client.put(f"{session}/job", json=draft).status_code == 200
+        search(page, session)
+        assert release(page, session).status_code == 200
+        head = page.client.get(f"{session}/files/out.csv").text.partition("\n")[0]
+        assert head.strip() == "age,town,sex,illness"
 
 
 def test_a_search_that_was_cut_short_goes_on(tmp_path: Path) -> None:

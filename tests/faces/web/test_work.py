@@ -13,9 +13,11 @@ from numba import njit
 
 from kpareto.errors import Interrupted, Stopped
 from kpareto.faces.web import comparing, releasing, searching
+from kpareto.faces.web.kept_runs import KeptRuns, RunRecord
 from kpareto.faces.web.searching import Searching
 from kpareto.faces.web.turns import Work
 from kpareto.fronts.compilations import COMPILATIONS
+from kpareto.fronts.front import Front
 from kpareto.fronts.hearing import Hearing, halted_too, hearing, pause
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem, problem
@@ -224,6 +226,53 @@ def test_a_step_that_does_not_end_is_left_behind(tmp_path: Path, monkeypatch: py
     search.start()
     search.wait(WHILE)
     assert search.phase == "done"
+
+
+def test_a_search_is_over_when_its_run_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is done and no longer running while its run is being written, and is told to be over only after that."""
+    writing, free, kept = threading.Event(), threading.Event(), threading.Event()
+
+    def keep() -> None:
+        writing.set()
+        free.wait(WHILE)
+        kept.set()
+
+    monkeypatch.setattr(Searching, "_search", lambda self: self._end("done", ""))
+    search = Searching(load_job("adult"), tmp_path / "x.npz", keep=keep)
+    assert search.over
+    search.start()
+    assert writing.wait(WHILE)
+    assert (search.phase, search.running, search.over) == ("done", False, False)
+    before = search.version
+    free.set()
+    search.wait()
+    assert kept.is_set()
+    assert search.over
+    assert search.version > before  # whoever watches hears of the end, and of a run that could not be kept
+
+
+def test_events_end_when_the_run_is_kept(page: Page, session: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who watches a search is not told its end before the list of runs has it as done."""
+    free, begun = threading.Event(), threading.Event()
+    quick = KeptRuns.keep
+
+    def late(self: KeptRuns, run: RunRecord, edits: Path, front: Front | None) -> None:
+        if run.phase == "done":
+            begun.set()
+            free.wait(WHILE)
+        quick(self, run, edits, front)
+
+    monkeypatch.setattr(KeptRuns, "keep", late)
+    page.client.post(f"{session}/open", json={"name": "people.csv"})
+    run = page.client.post(f"{session}/search", json={}).json()["run"]
+    with page.client.stream("GET", f"{session}/events") as stream:
+        lines = stream.iter_lines()
+        assert next(line for line in lines if '"phase": "done"' in line)
+        assert begun.wait(WHILE)
+        assert KeptRuns(page.folder).get(run).phase == "running"
+        free.set()
+        assert [line for line in lines if '"phase": "done"' in line]  # once more, and then the end
+    assert KeptRuns(page.folder).get(run).phase == "done"
 
 
 def test_compiling_is_a_phase_of_its_own(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from kpareto.fronts.front import Front
 from kpareto.jobs.forms import read_form_words
 from kpareto.jobs.inspect import Profile, inspect, job_text
 from kpareto.jobs.job import Job, load_job, parse_job
-from kpareto.jobs.kept import keep_front, recall_front, refuse_new_columns
+from kpareto.jobs.kept import keep_front, kept_columns, recall_front, refuse_new_columns
 from kpareto.jobs.release import Released, file_name, files_of, place_of, release_job
 from kpareto.measures.cells import lm
 from kpareto.measures.measure import make
@@ -187,7 +187,7 @@ def front_of_job(path: str, job: Job, quiet: bool) -> Front:
     problem = read_problem(job, quiet)
     front = recall_front(path, job, problem)
     if front is not None:
-        refuse_new_columns(path, job, problem.table.columns)
+        refuse_new_columns(kept_columns(path), job, problem.table.columns)
         remark("The job is unchanged since its front was searched, which is used again.", quiet)
         return front
     front = find_front(job, problem, quiet)

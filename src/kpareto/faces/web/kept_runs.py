@@ -27,6 +27,8 @@ from kpareto.faces.web.guard import inside
 from kpareto.fronts.front import Front
 from kpareto.fronts.json_file import FRONT, brief_front, front_data, load_front
 from kpareto.fronts.problem import Problem
+from kpareto.jobs.job import Job
+from kpareto.jobs.kept import refuse_new_columns
 from kpareto.strict import FileKind, anything, check_shape, map_of, number, read_arrays, read_json, record, text, truth
 from kpareto.tables.spelling import spell_infinite
 
@@ -119,7 +121,8 @@ class KeptRuns:
         folder = self.folder(run.id)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if front is not None and len(front):
-            words = json.dumps(spell_infinite(brief_front(front)), ensure_ascii=False, allow_nan=False)
+            data = {"columns": list(front.problem.table.columns), **brief_front(front)}
+            words = json.dumps(spell_infinite(data), ensure_ascii=False, allow_nan=False)
             write_whole(folder / "front.json", words + "\n", private=True)
             cloud = np.zeros((0, len(front.names))) if front.cloud is None else front.cloud
             floors = np.zeros((0, len(front.names))) if front.floors is None else front.floors
@@ -176,12 +179,17 @@ class KeptRuns:
             "complete": data["search"]["complete"],
         }
 
-    def load(self, run: str, problem: Problem) -> Front | None:
-        """The front of a run, each point counted again over its table; None where it has found none."""
+    def load(self, run: str, job: Job, problem: Problem) -> Front | None:
+        """The front of a run, each point counted again over its table; None where it has found none.
+
+        A column that the table has got since, and that would leave as it is, is refused as on the command line.
+        """
         folder = self.folder(run)
         if not (folder / "front.json").is_file():
             return None
-        front = load_front(read_json(folder / "front.json", FRONT, anything), problem)
+        data = read_json(folder / "front.json", FRONT, anything)
+        front = load_front(data, problem)
+        refuse_new_columns(data.get("columns"), job, problem.table.columns)
         if not (folder / "cloud.npz").is_file():
             return front
         arrays = read_arrays(folder / "cloud.npz", CLOUD)

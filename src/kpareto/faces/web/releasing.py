@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kpareto.atomic import write_whole
+from kpareto.engines import open_source
 from kpareto.errors import BadJob, KparetoError, Progress
 from kpareto.faces.report import context_of, html, make_report, released_context
 from kpareto.faces.web.drafts import EDITED, Draft, draft_text
@@ -16,6 +17,7 @@ from kpareto.faces.web.turns import Work
 from kpareto.faces.web.wording import for_page, warnings_for_page
 from kpareto.fronts.front import Front
 from kpareto.jobs.job import Job
+from kpareto.jobs.kept import refuse_new_columns
 from kpareto.jobs.release import Checked, check_release, choosing, handling_of, release_job
 from kpareto.releases.query import WAYS
 from kpareto.verifier import verify
@@ -46,6 +48,7 @@ def _telling(piece: Work, steps: tuple[str, ...]) -> Progress:
 def check(job: Job, front: Front, place: int, known: dict[int, Checked], piece: Work | None = None) -> dict[str, Any]:
     """Each limit beside what the point has, and every warning that applies, before anything is written."""
     point = front[place]
+    refuse_columns_since(job, front)
     if point.id not in known:
         tell = _telling(piece or Work(), TRYING)
         known[point.id] = check_release(choosing(job, point), point, tell)
@@ -56,6 +59,12 @@ def check(job: Job, front: Front, place: int, known: dict[int, Checked], piece: 
         "met": checked.met,
         "warnings": warnings_for_page(each.to_dict() for each in checked.warnings),
     }
+
+
+def refuse_columns_since(job: Job, front: Front) -> None:
+    """Raise where the file has got a column since its rows were read: a front in memory may be older than the file."""
+    with open_source(job.rows_source(), job.encoding) as rows:
+        refuse_new_columns(list(front.problem.table.columns), job, rows.columns)
 
 
 def signing_job(job: Job, sign: str | None, folder: Path) -> Job:
@@ -80,6 +89,7 @@ def formula_job(job: Job, formulas: object) -> Job:
 def release_point(job: Job, front: Front, place: int, target: Path, piece: Work | None = None) -> dict[str, Any]:
     """Release a point into a file: rows, both certificates, recoding, both reports; verified before it is there."""
     point, work = front[place], piece or Work()
+    refuse_columns_since(job, front)
     chosen = choosing(job, point)
     released = release_job(chosen, front, target, _telling(work, RELEASING))
     context = released_context(chosen, point, released.release)

@@ -127,7 +127,7 @@ class Searching:
         with self._loading:
             if self.front is None and self._kept_in is not None and self._kept_points:
                 self._problem = self._problem or self.job.problem()
-                self.front = self._kept_in.load(self.id, self._problem)
+                self.front = self._kept_in.load(self.id, self.job, self._problem)
             return self.front
 
     def wait(self, seconds: float | None = None) -> None:

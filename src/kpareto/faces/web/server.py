@@ -110,11 +110,15 @@ def serve(  # noqa: PLR0913 (the options of the command)
     def leave(number: int, _: FrameType | None) -> None:
         """Ask the server to end; what is raised here might be swallowed by whatever runs just then."""
         ended.append(number)
-        if not servers:
+        if servers:
+            servers[0].should_exit = True
+        elif number == signal.SIGINT:
+            raise KeyboardInterrupt
+        else:
             sys.exit(128 + number)
-        servers[0].should_exit = True
 
-    for ending in ("SIGTERM", "SIGHUP", "SIGQUIT"):  # a closed terminal window too; the temporary folder is removed
+    # A closed terminal window too; the temporary folder is removed.
+    for ending in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
         number_of = getattr(signal, ending, None)
         if number_of is not None and signal.getsignal(number_of) != signal.SIG_IGN:  # nohup stays what it is
             signal.signal(number_of, leave)
@@ -124,6 +128,8 @@ def serve(  # noqa: PLR0913 (the options of the command)
             app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=10
         )
         servers.append(uvicorn.Server(config))
+        if ended:  # while there was no server to ask, and what was raised got lost
+            servers[0].should_exit = True
         click.echo(f"kpareto is at {address}")
         click.echo(_remark(host, folder), err=True)
         sys.stdout.flush()
@@ -131,7 +137,7 @@ def serve(  # noqa: PLR0913 (the options of the command)
             threading.Timer(0.5, webbrowser.open, [address]).start()
         with contextlib.suppress(KeyboardInterrupt):
             servers[0].run(sockets=[listening])
-        if ended:
+        if ended and ended[0] != signal.SIGINT:  # Ctrl-C is how it is meant to end
             sys.exit(128 + ended[0])
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from kpareto.errors import BadInput, BadJob
-from kpareto.faces.web.drafts import Draft, draft_job
+from kpareto.faces.web.drafts import Draft, draft_job, draft_print
 from kpareto.faces.web.kept_runs import RunRecord, now, owner_of, take_edits
 from kpareto.faces.web.searching import Searching
 from kpareto.faces.web.sessions import Session
@@ -88,9 +88,11 @@ def open_run(session: Session, run: str) -> None:
         )
     draft = {part: dict(values) for part, values in record.draft.items()}
     job = _job_of(session, record)
-    same = session.draft is not None and session.draft["data"] == draft["data"]
-    profile = session.profile if same else None
     place = session.uploads if record.uploaded else session.folder
+    same = session.draft is not None and session.draft["data"] == draft["data"]
+    # A file that was changed since the search is looked at anew: it may have other columns.
+    same = same and record.content == draft_print(draft, place, session.edits, session.folder)
+    profile = session.profile if same else None
     session.start_with(place, draft, profile or _look_at(job, draft), record.data)
     _recall(session, record, job)
 

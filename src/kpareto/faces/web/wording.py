@@ -24,6 +24,10 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ),
     (r"Roles are given under \[columns\.NAME\] in the job file\.", "Roles are given on the Data step."),
     (
+        r": give (it|each) a role under \[columns\] of the job, or search again with: kpareto front JOB\.",
+        r". Give \1 a role on the Data step if it is not to leave as it is, and search again.",
+    ),
+    (
         r"Say so under \[population\] in the job, or by population= in Python",
         "Say so on the Data step, under Population",
     ),

@@ -1,7 +1,7 @@
 // Two pinned points side by side, and who gains or loses by group when B is taken instead of A.
 
 import * as api from "/static/api.js";
-import { h, number, percent, replace, select } from "/static/dom.js";
+import { h, handsOff, number, percent, replace, select } from "/static/dom.js";
 import { spell } from "/static/plain.js";
 
 const WHAT = [
@@ -13,6 +13,7 @@ const WHAT = [
 export async function compare(page, front, place, redraw) {
   const view = page.view;
   const [a, b] = view.pins;
+  const mine = (place.dataset.asked = String(Number(place.dataset.asked || 0) + 1)); // a comparison that was asked for later stays
   if (a === null || b === null) {
     replace(place, h("h2", { id: "compare-title" }, "Compare two points"), h("p", { class: "quiet" }, "Choose a point and pin it as A, choose another and pin it as B."));
     return;
@@ -22,8 +23,10 @@ export async function compare(page, front, place, redraw) {
   let found;
   try {
     found = await api.get(`/compare?a=${a}&b=${b}&by=${encodeURIComponent(by)}&what=${what}`);
+    await handsOff();
+    if (place.dataset.asked !== mine) return;
   } catch (error) {
-    replace(place, h("h2", { id: "compare-title" }, "Compare two points"), h("p", { class: "bad" }, error.message));
+    if (place.dataset.asked === mine) replace(place, h("h2", { id: "compare-title" }, "Compare two points"), h("p", { class: "bad" }, error.message));
     return;
   }
   const [one, two] = found.points;

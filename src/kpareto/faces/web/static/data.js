@@ -1,7 +1,7 @@
 // Data: open a table, give roles, look at hierarchies, save or load the job.
 
 import * as api from "/static/api.js";
-import { h, meter, number, percent, replace, say, select } from "/static/dom.js";
+import { afterHands, h, meter, number, percent, replace, say, select } from "/static/dom.js";
 import { columnPicture, factsLine, measureCard, rowsCard } from "/static/look.js";
 import { hierarchyPanel } from "/static/tree.js";
 
@@ -100,7 +100,7 @@ function size(bytes) {
 
 function table(page) {
   const { profile, draft } = page;
-  const panel = h("section", { class: "card", id: "hierarchy", "aria-label": "Hierarchy" });
+  const panel = h("section", { class: "card", id: "hierarchy", tabindex: "-1", "aria-label": "Hierarchy" });
   const rows = profile.columns.map((column) => row(page, column, panel));
   const name = h("input", { type: "text", value: "job.toml", id: "job-name", spellcheck: "false" });
   const save = async (overwrite) => {
@@ -195,8 +195,7 @@ function populationCard(page) {
       select("What is known of the people the rows were drawn from", KNOWLEDGE, kind, (value) => {
         if (!value && Object.keys(known).length) { send({}); return; }
         page.populationKind = value; // a redraw by an answer that comes meanwhile must not take the choice back
-        draw(value);
-        document.getElementById("population-kind").focus();
+        afterHands(() => draw(value));
       }, { id: "population-kind" }),
       fields(kind)));
   draw(["source", "sampling", "size"].find((kind) => known[kind] !== undefined) || page.populationKind || "");
@@ -252,7 +251,7 @@ async function showColumn(page, column, panel, focus = false) {
   const quasi = (page.draft.columns[column] || {}).role === "quasi-identifier";
   const place = h("div", {}, quasi ? h("p", { class: "quiet", role: "status" }, "Reading the rows for the hierarchy …") : h("p", { class: "quiet" }, "Only quasi-identifiers have a hierarchy."));
   replace(panel, h("h2", {}, `Values of ${column}`), columnPicture(column), place);
-  if (focus) { panel.setAttribute("tabindex", "-1"); panel.focus(); panel.scrollIntoView({ block: "nearest" }); }
+  if (focus) { panel.focus(); panel.scrollIntoView({ block: "nearest" }); }
   if (!quasi) return;
   try {
     const view = await api.get(`/hierarchy?column=${encodeURIComponent(column)}`);

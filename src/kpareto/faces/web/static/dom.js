@@ -75,9 +75,15 @@ export const whenRested = (work) => { rested = work; };
 // Draw when the hand has let go: a control that is replaced under a pressed button hears no click, and one that is
 // replaced while the focus moves loses it.
 let pressed = false;
-document.addEventListener("pointerdown", () => { pressed = true; }, true);
-for (const end of ["pointerup", "pointercancel"]) document.addEventListener(end, () => { pressed = false; }, true);
-export const afterHands = (work) => (pressed ? document.addEventListener("pointerup", () => setTimeout(work), { once: true }) : setTimeout(work));
+const waiting = [];
+const letGo = () => { pressed = false; for (const work of waiting.splice(0)) setTimeout(work); };
+document.addEventListener("pointerdown", (event) => { pressed = event.button === 0; }, true);
+for (const end of ["pointerup", "pointercancel"]) document.addEventListener(end, letGo, true);
+// An open list, or what lies outside the window, may have kept the end of a press to itself.
+document.addEventListener("change", (event) => { if (event.target.matches("select")) letGo(); }, true);
+document.addEventListener("pointermove", (event) => { if (pressed && !event.buttons) letGo(); }, true);
+export const afterHands = (work) => (pressed ? waiting.push(work) : setTimeout(work));
+export const handsOff = () => (pressed ? new Promise(afterHands) : Promise.resolve());
 
 function rest() {
   const work = rested;

@@ -1,7 +1,7 @@
 // Explore: the front as a picture, wishes that move the choice, one point in detail, two points side by side.
 
 import * as api from "/static/api.js";
-import { h, number, percent, replace, say, select } from "/static/dom.js";
+import { afterHands, h, handsOff, number, percent, replace, say, select } from "/static/dom.js";
 import { savePicture, Scatter } from "/static/chart.js";
 import { parallel } from "/static/parallel.js";
 import { detail } from "/static/detail.js";
@@ -37,6 +37,7 @@ export async function exploreView(page) {
   let scatter = null;
   let line = [];
   let asked = 0;
+  let paired = 0; // of two pairs of axes, the line of the later one is drawn
 
   function drawPicture() {
     const hidden = hiddenPoints(front, view.filter);
@@ -98,7 +99,10 @@ export async function exploreView(page) {
   }
 
   async function loadPair() {
+    const mine = ++paired;
     const pair = names.length > 1 && view.x !== view.y ? await api.get(`/pair?x=${encodeURIComponent(view.x)}&y=${encodeURIComponent(view.y)}`) : { ids: [] };
+    await handsOff();
+    if (mine !== paired) return;
     line = pair.ids;
     drawPicture();
   }
@@ -109,8 +113,7 @@ export async function exploreView(page) {
       const swap = view[other] === value && names.length > 1 ? { [other]: view[which], [`log${other}`]: null } : {};
       page.remember({ [which]: value, [`log${which}`]: null, ...swap });
       if (scatter) scatter.zoom = null;
-      drawZoom();
-      drawControls();
+      afterHands(() => { drawZoom(); drawControls(); });
       await loadPair();
     }, { id: `axis-${which}` });
     const log = (which) => h("label", { class: "tick" }, h("input", { type: "checkbox", checked: logged(which), disabled: !mayLog(objective(view[which])), "aria-label": `logarithmic axis ${which === "x" ? "across" : "up"}`, onchange: (event) => {
@@ -219,7 +222,7 @@ export async function exploreView(page) {
       replace(body, detail(page, front, about));
       say(`Point ${id}: ${sentence(front, id)}`);
     } catch (error) {
-      replace(body, h("p", { class: "bad" }, error.message));
+      if (id === view.chosen) replace(body, h("p", { class: "bad" }, error.message));
     }
   }
 
@@ -250,7 +253,7 @@ export async function exploreView(page) {
     h("div", { class: "split explore" }, h("div", {}, h("section", { class: "card", "aria-labelledby": "front-title" }, h("h2", { id: "front-title", class: "unseen" }, "The front"), controls, chartPlace, zoomPlace, filterPlace, sliders), models.place, comparePlace), detailPlace));
   const again = () => { if (view.mode === "parallel") drawPicture(); };
   window.addEventListener("resize", again);
-  page.leave = () => { window.removeEventListener("resize", again); models.close(); if (scatter) scatter.close(); };
+  page.leave = () => { asked += 1; window.removeEventListener("resize", again); models.close(); if (scatter) scatter.close(); };
   requestAnimationFrame(() => { loadPair().catch(() => drawPicture()); loadDetail(); drawCompare(); });
   return built;
 }

@@ -8,9 +8,12 @@ const ROWS = 10;
 // The first rows as they stand in the table; further ones by leafing.
 export function rowsCard(page, encodings) {
   const place = h("div", {}, h("p", { class: "quiet" }, "Loading …"));
+  let asked = 0; // rows that were asked for later are the ones that stay
   const show = async (start) => {
+    const mine = ++asked;
     try {
       const found = await api.get(`/table/rows?start=${start}&count=${ROWS}`);
+      if (mine !== asked) return;
       const last = Math.min(found.total, found.start + found.rows.length);
       const turn = (to, text) => h("button", { type: "button", class: "small second", "data-key": `rows-${text}`, disabled: to < 0 || to >= found.total, onclick: () => show(to) }, text);
       replace(place,
@@ -19,7 +22,7 @@ export function rowsCard(page, encodings) {
           h("tbody", {}, found.rows.map((row, at) => h("tr", {}, h("th", { scope: "row", class: "num" }, number(found.start + at + 1)), row.map((cell) => (cell === null ? h("td", { class: "quiet" }, "–") : h("td", {}, cell)))))))),
         h("div", { class: "row" }, h("span", { class: "quiet" }, `Rows ${number(found.start + 1)} to ${number(last)} of ${number(found.total)}`), turn(start - ROWS < 0 && start > 0 ? 0 : start - ROWS, "Before"), turn(start + ROWS, "Next")));
     } catch (error) {
-      replace(place, h("p", { class: "bad" }, error.message));
+      if (mine === asked) replace(place, h("p", { class: "bad" }, error.message));
     }
   };
   show(0);

@@ -1,7 +1,7 @@
 // The page: which of the four views is shown, what the server said, and coming back after a reload.
 
 import * as api from "/static/api.js";
-import { clock, h, isTyping, number, percent, replace, say, whenRested, wrong } from "/static/dom.js";
+import { clock, h, handsOff, isTyping, number, percent, replace, say, whenRested, wrong } from "/static/dom.js";
 import { dataView } from "/static/data.js";
 import { searchView } from "/static/search.js";
 import { exploreView } from "/static/explore.js";
@@ -35,7 +35,7 @@ export const page = {
   released: null,
   stale: false, // the job has changed since the search
   view: {}, // what is shown; kept on the server
-  leave: null, // what the view does when it is left
+  leave: null, // what a view that is being drawn will do when it is left
 
   get draft() { return this.job; },
 
@@ -106,7 +106,8 @@ export const page = {
 
   // What is shown stays the same object where it is kept: a view that is being drawn goes on with it.
   async refresh(words = "", { keepView = false, keepMine = keepView } = {}) {
-    const state = await api.oldSession(this.id);
+    let state = await api.oldSession(this.id);
+    if (isOlder(state)) state = await api.oldSession(this.id);
     const { view } = this;
     const mine = keepMine && sameTable(state.draft, this.job) ? this.unsent() : [];
     const kept = keepView ? { ...state, view } : state;
@@ -123,7 +124,9 @@ export const page = {
     this.later = setTimeout(() => api.put("/view", this.view).catch(() => {}), 150);
   },
 
+  // An error that comes when another view is shown names the one it is of.
   async attempt(work, busy = "") {
+    const began = current();
     wrong("");
     if (busy) say(busy);
     document.body.classList.add("busy");
@@ -135,7 +138,7 @@ export const page = {
       if (error.stopped) say("Stopped.");
       else if (error.late) late(error.message).catch((reason) => wrong(reason.message));
       else if (error.lost) connection(error.message);
-      else wrong(error.message);
+      else wrong(current() === began ? error.message : `${VIEWS.find(([each]) => each === began)[1]}: ${error.message}`);
       return undefined;
     } finally {
       document.body.classList.remove("busy");
@@ -148,9 +151,9 @@ export const page = {
 
   async loadFront() {
     if (this.front || !this.run) return this.front;
-    const { id } = this.run;
+    const of = this.frontOf;
     const front = await api.get("/front");
-    if (this.run && this.run.id === id) this.front = front;
+    if (this.frontOf === of) this.front = front; // else the run has gone on meanwhile, or is another
     return front;
   },
 
@@ -184,23 +187,33 @@ function current() {
   return VIEWS.some(([each]) => each === name) && allowed(name) ? name : "data";
 }
 
+let asked = 0; // a view that was asked for later is the one that is drawn
+let leaving = null; // what the view that is shown does when it is left
+
+// What a view needs comes first, and then a hand that lets go: what is shown stays alive until the other takes its place.
 async function show() {
   const name = current();
-  if (document.body.dataset.view === name && isTyping()) { whenRested(show); return; }
-  if (page.leave) page.leave();
-  page.leave = null;
+  const mine = ++asked;
+  const overtaken = () => mine !== asked || current() !== name;
+  const disturbs = () => document.body.dataset.view === name && isTyping();
+  if (disturbs()) { whenRested(show); return; }
   steps();
-  const place = document.getElementById("main");
   const [, title, view] = VIEWS.find(([each]) => each === name);
   document.title = `${title} – kpareto`;
+  let failed = null;
+  if (name === "explore" || name === "release") await page.loadFront().catch((error) => { failed = error; });
+  await handsOff();
+  if (overtaken()) return;
+  if (disturbs()) { whenRested(show); return; }
+  if (leaving) leaving();
+  page.leave = null;
   try {
-    const drawn = await view(page);
-    if (current() !== name) return; // somebody has gone on
-    replace(place, drawn, name === "data" && !page.draft ? runsCard(page) : null);
+    if (failed) throw failed;
+    replace(document.getElementById("main"), await view(page), name === "data" && !page.draft ? runsCard(page) : null);
   } catch (error) {
-    if (current() !== name) return;
-    replace(place, h("h1", {}, title), h("p", {}, error.message));
+    replace(document.getElementById("main"), h("h1", {}, title), h("p", {}, error.message));
   }
+  leaving = page.leave;
   document.body.dataset.view = name;
 }
 
@@ -236,6 +249,11 @@ async function putMine() {
   const done = await page.change();
   await show();
   if (done) note("Your change is on top of what was changed elsewhere.");
+}
+
+// Whether the job in a state is older than what the server has told since it was asked.
+function isOlder(state) {
+  return Boolean(state.draft && api.knownJob()) && state.draft.revision < api.knownJob().revision;
 }
 
 function connection(words) {

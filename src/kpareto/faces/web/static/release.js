@@ -47,20 +47,23 @@ export async function releaseView(page) {
   const frame = h("iframe", { title: "Preview of the report", sandbox: "" });
   const written = h("p", { class: "quiet", role: "status" });
   // The report is written first, with progress and a way to stop; the frame then gets a link that is good once.
+  let asked = 0; // of two reports, the one that was asked for later is shown
   const preview = async () => {
+    const mine = ++asked;
     const path = `/points/${id}/report`;
     replace(written, "Writing the report …");
     try {
       await api.post(path, { confidential: secret.checked });
       const link = await api.once(api.link(`${path}${secret.checked ? "?confidential=1" : ""}`));
+      if (mine !== asked) return;
       if (frame.contentWindow) frame.contentWindow.location.replace(link); // leaves no step behind to go back to
       replace(written, "");
     } catch (error) {
-      replace(written, error.stopped ? "Stopped. " : `${error.message} `, h("button", { type: "button", class: "second small", onclick: preview }, "Write the report"));
+      if (mine === asked) replace(written, error.stopped ? "Stopped. " : `${error.message} `, h("button", { type: "button", class: "second small", onclick: preview }, "Write the report"));
     }
   };
   requestAnimationFrame(preview);
-  runChecks(page, id, checks);
+  runChecks(id, checks, button);
   return h("div", {},
     h("div", { class: "title" }, h("h1", {}, `Release point ${id}`), h("a", { class: "button second", href: "#explore" }, "Choose another")),
     h("p", { class: "lead" }, values, ` · ${number(front.suppressed[id])} rows suppressed (${percent(front.suppressed[id] / front.rows)})`),
@@ -74,7 +77,7 @@ export async function releaseView(page) {
     h("section", { class: "card", "aria-labelledby": "preview" }, h("h2", { id: "preview" }, "Report"), h("label", { class: "tick" }, secret, "confidential: with original rows and small counts"), written, frame));
 }
 
-async function runChecks(page, id, place) {
+async function runChecks(id, place, button) {
   try {
     const found = await api.post(`/points/${id}/check`);
     const order = { danger: 0, caution: 1, note: 2 };
@@ -87,8 +90,7 @@ async function runChecks(page, id, place) {
       h("p", { class: "quiet", id: "warn-count" }, `${warned.length} warnings: ${count("danger")} serious, ${count("caution")} to look at, ${count("note")} to know.`),
       h("ul", { class: "warnings" }, warned.map((each) => h("li", { class: each.severity }, h("strong", {}, each.id), " ", h("span", { class: "unseen" }, each.severity), each.text, /\blimit such as\b/i.test(each.text) ? [" ", h("a", { href: "#search" }, "To the limits")] : null))));
     const serious = count("danger");
-    const now = document.getElementById("release-now");
-    if (now && serious) now.textContent = `Release in spite of ${serious} serious ${serious === 1 ? "warning" : "warnings"}`;
+    if (serious) button.textContent = `Release in spite of ${serious} serious ${serious === 1 ? "warning" : "warnings"}`;
   } catch (error) {
     replace(place, h("h2", { id: "checks" }, "Limits and warnings"), h("p", { class: "bad" }, error.message));
   }

@@ -1,7 +1,7 @@
 // Runs: every search that was made over this folder or this table, kept; opened, renamed, compared on one picture, deleted.
 
 import * as api from "/static/api.js";
-import { h, number, replace, s, say, select } from "/static/dom.js";
+import { h, handsOff, number, replace, s, say, select } from "/static/dom.js";
 
 const COLOURS = 6; // kinds of points that can be told apart; see .run-0 … in style.css
 
@@ -71,7 +71,8 @@ export function runsCard(page) {
     if (wanted.length < 1) { replace(picture, h("p", { class: "quiet" }, "Tick two or more runs to see their fronts on one picture.")); return; }
     try {
       for (const run of wanted) if (!fetched.has(run.id)) fetched.set(run.id, await api.get(`/runs/${run.id}/points`));
-    } catch (error) { replace(picture, h("p", { class: "bad" }, error.message)); return; }
+    } catch (error) { if (mine === drawing) replace(picture, h("p", { class: "bad" }, error.message)); return; }
+    await handsOff();
     if (mine !== drawing) return;
     const series = wanted.map((run, place) => ({ ...fetched.get(run.id), name: run.name, place: place % COLOURS }));
     const shared = series[0].objectives.map((each) => each.name).filter((name) => series.every((one) => one.objectives.some((each) => each.name === name)));

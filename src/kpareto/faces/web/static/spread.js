@@ -1,7 +1,7 @@
 // What the recoding does to the table: one column before and after, two columns together, the classes at greatest risk.
 
 import * as api from "/static/api.js";
-import { h, number, percent, replace, s, select } from "/static/dom.js";
+import { afterHands, h, number, percent, replace, s, select } from "/static/dom.js";
 
 const asked = (id, path, words) => api.get(`/${path}?${new URLSearchParams({ point: id, ...words })}`);
 
@@ -50,7 +50,7 @@ export function contingencyPart(page, front, about) {
   const place = h("div", {}, h("p", { class: "quiet" }, "Loading …"));
   const pair = page.view.pair && page.view.pair.every((name) => names.includes(name)) && page.view.pair[0] !== page.view.pair[1] ? [...page.view.pair] : [quasi[0], names.find((name) => name !== quasi[0])];
   const show = () => { page.remember({ pair: [...pair] }); fill(place, async () => heat(await asked(about.id, "contingency", { first: pair[0], second: pair[1] }))); };
-  const change = (at, value) => { if (pair[1 - at] === value) pair[1 - at] = pair[at]; pair[at] = value; boxes(); show(); };
+  const change = (at, value) => { if (pair[1 - at] === value) pair[1 - at] = pair[at]; pair[at] = value; afterHands(boxes); show(); };
   const row = h("div", { class: "row" });
   const boxes = () => replace(row, ["down", "across"].map((word, at) => select(word, names, pair[at], (value) => change(at, value), { id: `pair-${at}` })));
   boxes();

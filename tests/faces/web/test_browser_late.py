@@ -1,0 +1,362 @@
+"""The page in a real Chromium: hands that are still at work, answers that come late, errors of a view that was left."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import APIResponse, Locator, Route, expect
+from playwright.sync_api import Page as Tab
+
+from tests.twins.window import Delayed, Visit, focused, wait_until
+
+pytestmark = pytest.mark.xdist_group("browser")
+JOB = "async () => (await import('/static/main.js')).page.job"
+
+
+class LateAnswer:
+    """The next answer of an address: the server has given it, and it is on its way until it is let go."""
+
+    def __init__(self, tab: Tab, pattern: str | re.Pattern[str]) -> None:
+        self.tab, self.answers = tab, list[tuple[Route, APIResponse]]()
+        tab.route(pattern, lambda route: self.answers.append((route, route.fetch())), times=1)
+
+    def wait(self) -> None:
+        """Until the server has answered."""
+        while not self.answers:
+            self.tab.wait_for_timeout(20)
+
+    def let_go(self) -> None:
+        """Let it arrive, and wait until the page has heard it."""
+        self.wait()
+        route, answer = self.answers[0]
+        with self.tab.expect_event("requestfinished", lambda asked: asked == route.request):
+            route.fulfill(response=answer)
+        settle(self.tab)
+
+
+def settle(tab: Tab) -> None:
+    """Let the page do what it has to do after an answer: another question is answered, and two pictures are drawn."""
+    tab.evaluate("async () => { await (await fetch('/static/style.css')).text(); }")
+    tab.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def choose(tab: Tab, box: Locator, value: str, part: str) -> None:
+    """Choose from a list, and wait until the page has the answer to what it asks then."""
+    with tab.expect_event("requestfinished", lambda asked: part in asked.url):
+        box.select_option(value)
+    settle(tab)
+
+
+def walk(tab: Tab, box: Locator, keys: int = 1) -> str:
+    """Go down in a list by arrow keys; what it shows then, which does not count yet."""
+    box.focus()
+    for _ in range(keys):
+        tab.keyboard.press("ArrowDown")
+    return box.input_value()
+
+
+def press(tab: Tab, what: Locator) -> None:
+    """Press the button of the mouse on something, and keep it down."""
+    what.scroll_into_view_if_needed()
+    box = what.bounding_box()
+    assert box is not None
+    tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    tab.mouse.down()
+
+
+def hear_pulses(tab: Tab, count: int = 2) -> None:
+    """Wait until the page has asked and heard what is new some times."""
+    for _ in range(count):
+        with tab.expect_response(lambda answer: answer.url.endswith("/pulse")):
+            pass
+
+
+# -- a list that was walked by arrow keys, and is left ---------------------------------------------------------------
+
+
+def test_a_click_that_leaves_a_walked_list_is_heard(visit: Visit) -> None:
+    """A role is chosen by arrow keys and a button pressed: the choice counts at once, the button hears its click."""
+    tab = visit.tab
+    visit.open("people.csv")
+    with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+        value = walk(tab, tab.get_by_label("Role of illness"))
+        press(tab, tab.locator('button[data-column="sex"]'))
+    hear_pulses(tab)  # the answer is there, and would have been drawn
+    tab.mouse.up()
+    expect(tab.get_by_role("heading", name="Hierarchy of sex")).to_be_visible()
+    expect(tab.get_by_label("Role of illness")).to_have_value(value)
+    expect(tab.locator("#hierarchy")).to_be_focused()
+    assert tab.evaluate(JOB)["columns"]["illness"]["role"] == value
+
+
+def test_a_text_that_is_left_by_a_click_loses_no_click(visit: Visit) -> None:
+    """The same for a number that was typed: what comes of it is drawn after the click, not under it."""
+    tab = visit.tab
+    visit.open("people.csv")
+    tab.locator("#population-kind").select_option("sampling")
+    tab.locator("#population-sampling").fill("0.5")
+    with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+        press(tab, tab.locator('button[data-column="sex"]'))
+    hear_pulses(tab)
+    tab.mouse.up()
+    expect(tab.get_by_role("heading", name="Hierarchy of sex")).to_be_visible()
+    assert tab.evaluate(JOB)["population"] == {"sampling": 0.5}
+
+
+def test_start_goes_by_the_list_that_was_walked_before(visit: Visit) -> None:
+    """Start is pressed a moment after an arrow key: the search is the one that the list shows."""
+    tab = visit.tab
+    visit.open("people.csv")
+    tab.get_by_role("link", name="Next: search").click()
+    value = walk(tab, tab.locator("#method"))
+    assert value != "exact"
+    tab.locator("#start").click()
+    wait_until(
+        tab, "async () => ['done', 'failed'].includes(((await import('/static/main.js')).page.search || {}).phase)"
+    )
+    assert tab.evaluate("async () => (await import('/static/main.js')).page.search.method") == value
+
+
+def test_controls_beside_a_walked_list_hear_their_click(visit: Visit) -> None:
+    """An axis is chosen by arrow keys, and a tick and a tab beside it are clicked: all three count."""
+    tab = visit.tab
+    visit.explore_three()
+    cloud = tab.get_by_label(re.compile("beaten recodings"))
+    expect(cloud).to_be_checked()
+    value = walk(tab, tab.locator("#axis-x"))
+    cloud.click()
+    expect(cloud).not_to_be_checked()
+    expect(tab.locator("#axis-x")).to_have_value(value)
+    value = walk(tab, tab.locator("#axis-x"))
+    tab.get_by_role("button", name="Table", exact=True).click()
+    expect(tab.locator("table.points")).to_be_visible()
+    tab.get_by_role("button", name="Picture", exact=True).click()
+    expect(tab.locator("#axis-x")).to_have_value(value)
+
+
+def test_the_focus_after_a_walked_list(visit: Visit) -> None:
+    """It stays on the list after a pause, goes where Tab leads, and is not called back from where a click has put it."""
+    tab = visit.tab
+    visit.open("people.csv")
+    role = tab.get_by_label("Role of illness")
+    with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+        walk(tab, role)
+    hear_pulses(tab)
+    expect(role).to_be_focused()
+    with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+        walk(tab, tab.get_by_label("Role of town"))
+        tab.keyboard.press("Tab")
+    hear_pulses(tab)
+    assert focused(tab, 'button[data-column="sex"]')
+    with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+        walk(tab, role)
+        tab.locator("#job-name").click()
+    hear_pulses(tab)
+    expect(tab.locator("#job-name")).to_be_focused()
+    expect(role).to_have_value(tab.evaluate(JOB)["columns"]["illness"]["role"])
+
+
+def test_a_list_that_was_left_does_not_call_the_focus_back(visit: Visit) -> None:
+    """What is known of the population is chosen by keys and left by Tab or a click: its field appears, no more."""
+    tab = visit.tab
+    visit.open("people.csv")
+    kind = tab.locator("#population-kind")
+    value = walk(tab, kind, 2)
+    tab.locator("#job-name").click()
+    expect(tab.locator(f"#population-{value}")).to_be_visible()
+    expect(tab.locator("#job-name")).to_be_focused()
+    value = walk(tab, kind)
+    tab.keyboard.press("Shift+Tab")
+    expect(tab.locator(f"#population-{value}")).to_be_visible()
+    assert not focused(tab, "#population-kind, body, main")
+
+
+# -- answers that are overtaken --------------------------------------------------------------------------------------
+
+
+def test_an_older_line_is_not_drawn_over_a_newer_one(visit: Visit) -> None:
+    """Two axes are chosen one after the other, and the first answer comes last: the line is that of the second."""
+    tab = visit.tab
+    visit.explore_three()
+    names = tab.locator("#axis-y option").evaluate_all("(each) => each.map((one) => one.value)")
+    across, up = tab.locator("#axis-x").input_value(), tab.locator("#axis-y").input_value()
+    (third,) = (name for name in names if name not in (across, up))
+    shape = "() => document.querySelector('.plot canvas').toDataURL()"
+    choose(tab, tab.locator("#axis-y"), third, "/pair?")
+    choose(tab, tab.locator("#axis-y"), up, "/pair?")
+    right = tab.evaluate(shape)
+    late = LateAnswer(tab, "**/pair?*")
+    tab.locator("#axis-y").select_option(third)
+    late.wait()
+    choose(tab, tab.locator("#axis-y"), up, "/pair?")
+    assert tab.evaluate(shape) == right
+    late.let_go()
+    assert tab.evaluate(shape) == right
+
+
+def test_older_rows_are_not_drawn_over_newer_ones(visit: Visit) -> None:
+    """Next and Before are pressed, and the rows of Next come last: the rows before are shown."""
+    tab = visit.tab
+    visit.open("people.csv")
+    card = tab.locator(".card", has=tab.locator("#rows-look"))
+    for rows in ("Rows 1 to 10", "Rows 11 to 20"):
+        expect(card).to_contain_text(rows)
+        card.get_by_role("button", name="Next").click()
+    expect(card).to_contain_text("Rows 21 to 30")
+    late = LateAnswer(tab, "**/table/rows?*")
+    card.get_by_role("button", name="Next").click()
+    late.wait()
+    card.get_by_role("button", name="Before").click()
+    expect(card).to_contain_text("Rows 11 to 20")
+    late.let_go()
+    expect(card).to_contain_text("Rows 11 to 20")
+
+
+def test_an_older_comparison_is_not_drawn_over_a_newer_one(visit: Visit) -> None:
+    """Two groupings are chosen one after the other, and the first answer comes last: the second stays."""
+    tab = visit.tab
+    visit.open("people.csv")
+    visit.search()
+    tab.get_by_role("button", name="Pin as A").click()
+    tab.locator(".plot").first.focus()
+    tab.keyboard.press("End")
+    tab.get_by_role("button", name="Pin as B").click()
+    by = tab.locator("#compare-by")
+    expect(by).to_be_visible()
+    head = tab.locator(".gains-table thead th").first
+    one, two = by.locator("option").evaluate_all("(each) => each.map((option) => option.value)")[:2]
+    by.select_option(two)
+    expect(head).to_contain_text(two)
+    late = LateAnswer(tab, "**/compare?*")
+    by.select_option(one)
+    late.wait()
+    for box, value in ((tab.locator("#compare-what"), "row-loss"), (by, two)):
+        choose(tab, box, value, "/compare?")
+    expect(head).to_contain_text(two)
+    late.let_go()
+    expect(tab.locator("#compare-what")).to_have_value("row-loss")
+    expect(head).to_contain_text(two)
+
+
+def test_an_older_state_is_not_put_over_a_newer_one(visit: Visit) -> None:
+    """A search ends elsewhere and the page reads everything anew; a role that is changed meanwhile stays changed."""
+    tab = visit.tab
+    visit.open("people.csv")
+    other = visit.second_tab()
+    other.get_by_role("link", name="Next: search").click()
+    late = LateAnswer(tab, re.compile(r"/api/sessions/[^/]+$"))
+    other.locator("#start").click()
+    late.wait()
+    tab.route("**/pulse", lambda route: route.fulfill(status=429, json={"error": "not now"}))  # nothing heals it
+    with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+        tab.get_by_label("Role of sex").select_option("plain")
+    wait_until(tab, "async () => !(await import('/static/api.js')).changesWait()")
+    late.let_go()
+    expect(tab.get_by_role("link", name="Explore")).to_be_visible()
+    expect(tab.get_by_label("Role of sex")).to_have_value("plain")
+    assert tab.evaluate(JOB)["columns"]["sex"]["role"] == "plain"
+
+
+def test_an_older_job_in_an_answer_is_not_taken(visit: Visit) -> None:
+    """The answer to Start has the job in it and comes late: a role that was changed since stays as it is."""
+    tab = visit.tab
+    visit.open("people.csv")
+    tab.get_by_role("link", name="Next: search").click()
+    late = LateAnswer(tab, "**/search")
+    tab.locator("#start").click()
+    late.wait()
+    tab.get_by_role("link", name="Data", exact=False).first.click()
+    with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+        tab.get_by_label("Role of sex").select_option("plain")
+    expect(tab.locator("#facts")).to_contain_text("on the 2 quasi-identifiers")
+    late.let_go()
+    assert tab.evaluate(JOB)["columns"]["sex"]["role"] == "plain"
+    expect(tab.get_by_label("Role of sex")).to_have_value("plain")
+
+
+def test_an_older_view_is_not_drawn_over_a_newer_one(visit: Visit) -> None:
+    """Explore is asked for twice, and the first front comes last: the picture that stands there stays, and is alive."""
+    tab = visit.tab
+    visit.open("people.csv")
+    visit.search()
+    tab.get_by_role("link", name="Search", exact=True).click()
+    tab.evaluate("async () => { (await import('/static/main.js')).page.front = null; }")
+    delayed = Delayed(tab, "**/front")
+    tab.get_by_role("link", name="Explore", exact=True).click()
+    while not delayed.routes:
+        tab.wait_for_timeout(20)
+    tab.get_by_role("link", name="Explore", exact=True).click()
+    expect(tab.locator("svg.bands").first).to_be_visible()
+    tab.evaluate("() => { document.querySelector('main h1').dataset.mine = 'yes'; }")
+    with tab.expect_response(lambda answer: answer.url.endswith("/front")):
+        delayed.let_go()
+    settle(tab)
+    expect(tab.locator("main h1")).to_have_attribute("data-mine", "yes")
+
+
+# -- errors of a view that was left ----------------------------------------------------------------------------------
+
+
+def test_an_error_of_a_view_that_was_left_says_where_it_is_from(visit: Visit) -> None:
+    """Measuring fails after somebody has gone on to Search: the sentence names the step, and is not Search's own."""
+    tab = visit.tab
+    visit.open("people.csv")
+    delayed = Delayed(tab, "**/table/measure")
+    tab.locator("#measure-now").click()
+    while not delayed.routes:
+        tab.wait_for_timeout(20)
+    tab.get_by_role("link", name="Next: search").click()
+    expect(tab.locator("#start")).to_be_visible()
+    delayed.routes[0].fulfill(status=400, json={"error": "It cannot be measured."})
+    expect(tab.locator("#wrong")).to_contain_text("Data: It cannot be measured.")
+    tab.get_by_role("link", name="Data", exact=False).first.click()
+    expect(tab.locator("#wrong")).to_be_empty()
+    delayed = Delayed(tab, "**/table/measure")
+    tab.locator("#measure-now").click()
+    while not delayed.routes:
+        tab.wait_for_timeout(20)
+    delayed.routes[0].fulfill(status=400, json={"error": "It cannot be measured."})
+    expect(tab.locator("#wrong p")).to_have_text("It cannot be measured.")
+
+
+def test_a_view_that_fails_late_does_not_take_the_place_of_another(visit: Visit) -> None:
+    """The front cannot be read, and somebody has gone back to Search meanwhile: Search stays, without a word of it."""
+    tab = visit.tab
+    visit.open("people.csv")
+    visit.search()
+    tab.get_by_role("link", name="Data", exact=False).first.click()
+    tab.evaluate("async () => { (await import('/static/main.js')).page.front = null; }")
+    delayed = Delayed(tab, "**/front")
+    tab.get_by_role("link", name="Explore", exact=True).click()
+    while not delayed.routes:
+        tab.wait_for_timeout(20)
+    tab.get_by_role("link", name="Data", exact=False).first.click()
+    expect(tab.locator("table.columns")).to_be_visible()
+    with tab.expect_response(lambda answer: answer.url.endswith("/front")):
+        delayed.routes[0].fulfill(status=400, json={"error": "The front is gone."})
+    settle(tab)
+    expect(tab.locator("table.columns")).to_be_visible()
+    expect(tab.get_by_text("The front is gone.")).to_have_count(0)
+
+
+def test_warnings_of_a_point_do_not_reach_the_button_of_another(visit: Visit) -> None:
+    """The check of one point is answered when another one stands on Release: its button tells its own warnings."""
+    tab = visit.tab
+    visit.open("people.csv")
+    visit.search()
+    delayed = Delayed(tab, "**/check")
+    tab.get_by_role("link", name="Release this point").click()
+    while not delayed.routes:
+        tab.wait_for_timeout(20)
+    tab.get_by_role("link", name="Choose another").click()
+    tab.locator(".plot").first.focus()
+    tab.keyboard.press("End")
+    tab.get_by_role("link", name="Release this point").click()
+    expect(tab.locator("#warn-count")).to_be_visible()
+    own = tab.locator("#release-now").inner_text()
+    grave = {"id": "W0", "severity": "danger", "text": "grave"}
+    with tab.expect_response(lambda answer: answer.url.endswith("/check")):
+        delayed.routes[0].fulfill(json={"limits": [], "warnings": [grave] * 77, "met": True})
+    settle(tab)
+    assert tab.locator("#release-now").inner_text() == own
