@@ -8,7 +8,7 @@ const opened = new Map(); // which parts are open; they stay so when another poi
 
 export function detail(page, front, about) {
   return [
-    part("Recoding", "What each column shows; the coloured level is released.", () => about.columns.map(column)),
+    part("Recoding", about.columns.some((each) => each.by_class) ? "What each column shows; the coloured labels are released, each in some classes." : "What each column shows; the coloured level is released.", () => about.columns.map(column)),
     part("Class sizes", `${number(about.classes)} classes; how many rows are in classes of which size.`, () => sizes(about.sizes)),
     part("Risk", "How likely a person is recognised by one who knows the quasi-identifiers.", () => risks(about.risks)),
     part("Rows and cells at risk", "", () => riskPart(about), true),
@@ -38,7 +38,7 @@ function column(about) {
   const bands = [...about.bands].reverse();
   const total = about.leaves;
   const svg = s("svg", { class: "bands", viewBox: `0 0 ${width} ${bands.length * (high + gap)}`, role: "img", preserveAspectRatio: "none",
-    "aria-label": `${about.name}: ${about.level === null ? `${about.groups} groups` : `level ${about.level} of ${about.height}`}, ${about.groups} groups of ${about.leaves} values` });
+    "aria-label": `${about.name}: ${about.by_class ? `${about.groups} labels by class` : about.level === null ? `${about.groups} groups` : `level ${about.level} of ${about.height}`}, ${about.groups} groups of ${about.leaves} values` });
   bands.forEach((band, place) => {
     const y = place * (high + gap);
     const runs = band.runs.length ? band.runs : [[0, total - 1, ""]];
@@ -48,7 +48,7 @@ function column(about) {
       if (wide > label.length * 6.2 + 6 && label) svg.append(s("text", { class: band.chosen ? "on" : "", x: x + wide / 2, y: y + 10, "text-anchor": "middle" }, label));
     }
   });
-  const where = about.level === null ? `${number(about.groups)} groups of ${number(about.leaves)} values` : `level ${about.level} of ${about.height}: ${number(about.groups)} of ${number(about.leaves)} values`;
+  const where = about.by_class ? `${number(about.groups)} labels, which differ from class to class` : about.level === null ? `${number(about.groups)} groups of ${number(about.leaves)} values` : `level ${about.level} of ${about.height}: ${number(about.groups)} of ${number(about.leaves)} values`;
   const shown = about.codes.slice(0, 6).map((code) => code.label).join(", ");
   return h("div", { class: "column" }, h("p", {}, h("strong", {}, about.name), " ", h("span", { class: "quiet" }, where)), svg,
     h("p", { class: "quiet clip" }, shown, about.codes.length > 6 ? " …" : ""));

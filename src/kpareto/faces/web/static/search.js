@@ -18,7 +18,7 @@ const METHODS = {
   exact: "exact: every whole-level recoding, proven complete",
   poka: "POkA, repaired", "poka-literal": "POkA as printed", "pbg-ea": "PBG-EA with a box archive",
   genitor: "GENITOR over cuts", nsga2: "NSGA-II over cuts", recut: "recutting, for one loss and a given k",
-  local: "local recoding: labels that differ from class to class, which keep most and open more to attacks",
+  local: "local recoding: labels by class (keeps most, opens more to attacks)",
   flip: "local search over cuts", improve: "recutting where it can, else local search (finest groups)",
 };
 
