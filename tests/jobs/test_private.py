@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kpareto.errors import BadInput, BadTable, KparetoError, Unsafe
+from kpareto.errors import BadInput, BadTable, KparetoError, ReleaseWarning, Unsafe
 from kpareto.faces.cli import main
 from kpareto.jobs import private
 from kpareto.jobs.inspect import PROPOSED
@@ -175,8 +175,10 @@ def test_an_empty_release_is_told_and_not_written(job_file: Path) -> None:
     assert not job_file.with_name("out.csv").exists()
 
 
-def test_the_command_shows_nothing_of_the_rows(job_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It prints what was spent and left; a seed is refused; a proposed job is warned about."""
+def test_the_command_shows_nothing_of_the_rows(
+    job_file: Path, capsys: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
+) -> None:
+    """It prints what was spent and left, and its warnings once; a seed is refused; a proposed job is warned about."""
     job_file.write_text(PROPOSED + "\n" + JOB)
     arguments = ["private", str(job_file), "--epsilon", "1", "--delta", "1e-6"]
     assert main([*arguments, "--total", "3", "1e-5", "--seed", "7"]) == 2
@@ -188,6 +190,9 @@ def test_the_command_shows_nothing_of_the_rows(job_file: Path, capsys: pytest.Ca
     assert main(arguments) == 0
     said = capsys.readouterr().out
     assert "Left of the budget" in said
+    assert said.count("W3 (caution): ") == 1
+    assert "W15" not in said
+    assert not [each for each in recwarn if issubclass(each.category, ReleaseWarning)]
     assert "4,000" not in said
     assert "4000" not in said
     assert main(["private", str(job_file), "--epsilon", "9", "--delta", "1e-6"]) == 3

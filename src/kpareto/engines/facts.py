@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from kpareto.engines.duckdb.connect import NESTED
 from kpareto.engines.form import MARKS
-from kpareto.engines.source import NESTED, View
+from kpareto.engines.source import View
 from kpareto.engines.sql import literal
 from kpareto.tables.proposals import ColumnFacts, Kind
 

@@ -6,7 +6,6 @@ what is behind it. What it wrote, and where, is a ``Written``: the verifier is t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -33,8 +32,6 @@ FORMATS: dict[str, Format] = {
     ".xlsx": "workbook",
     **dict.fromkeys((".dta", ".sav"), "statistics"),
 }
-# DuckDB's types whose values have no text.
-NESTED = re.compile(r"\]$|^(STRUCT|MAP|UNION|BLOB|INTERVAL|GEOMETRY|VARIANT)\b")
 BLANK_SIGNS = "chr(32) || chr(9) || chr(13) || chr(10)"
 
 

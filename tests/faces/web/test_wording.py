@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from kpareto.engines.read import read
 from kpareto.errors import KparetoError
 from kpareto.faces.web.wording import for_page
 from kpareto.jobs.job import parse_job
+from kpareto.jobs.trade_offs import front
+from kpareto.releases.release import release
+from kpareto.tables.schema import Schema
 
 JOB = '[data]\nsource = "x.csv"\n[columns.a]\nrole = "quasi-identifier"\n'
 
@@ -54,3 +59,23 @@ def test_names_are_spelled_as_they_are() -> None:
     """A warning that begins with k, or a sentence that begins with a file, keeps its first letter."""
     for said in ("k-anonymity hinders linking.", "people.csv has no column 'age'."):
         assert for_page(said) == said
+
+
+def test_warnings_and_refusals_of_columns_speak_of_the_data_step() -> None:
+    """Persons (W3), columns that tell each other (W17), and identifiers that nobody declared."""
+    rows = [(str(20 + place % 4), f"town {place % 4}", f"Mr {place}") for place in range(40)]
+    cells = {name: [row[at] for row in rows] for at, name in enumerate(("age", "town", "name"))}
+    known = {"age": {"intervals": [2, 4], "from": 20}}
+    table = read(pa.table(cells), Schema(("age",), plain=("town", "name")), hierarchies=known)
+    done = release(front(table, limits={"k": 20}).choose(k=20), pa.table(cells), limits={"k": 20})
+    told = {each.id: for_page(each.text) for each in done.warnings}
+    assert told["W3"].endswith("choose the column that tells persons apart on the Data step.")
+    assert told["W17"].endswith("make the column an identifier to leave it out, or a quasi-identifier.")
+    bare = read(pa.table(cells), Schema(("age",)), hierarchies=known)
+    with pytest.raises(KparetoError) as caught:
+        release(front(bare, limits={"k": 20}).choose(k=20), pa.table(cells), limits={"k": 20})
+    said = for_page(str(caught.value))
+    assert said.endswith(
+        "role identifier on the Data step, which keeps it out, or plain, which lets it leave as it is."
+    )
+    assert "[columns" not in "".join([*told.values(), said])

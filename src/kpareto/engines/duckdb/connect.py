@@ -33,7 +33,7 @@ TICK = 0.1  # seconds between two looks at a query that runs
 
 FOLDER = "kpareto-rows-"  # temporary folders: this, the process that made it, and a random end
 # Types whose values have no text, and types that only the engine itself can write as text.
-_REFUSED = re.compile(r"\]$|^(STRUCT|MAP|UNION|BLOB|INTERVAL|GEOMETRY|VARIANT)\b")
+NESTED = re.compile(r"\]$|^(STRUCT|MAP|UNION|BLOB|INTERVAL|GEOMETRY|VARIANT)\b")
 _WRITTEN = re.compile(r"^(U?HUGEINT|BIGNUM|VARINT|UUID|BIT|TIME WITH TIME ZONE)$")
 
 
@@ -257,7 +257,7 @@ def grouping(ask: Ask, rows: str, columns: Sequence[str], wanted: Sequence[str])
     chosen = []
     for name in wanted:
         position = columns.index(name)
-        if _REFUSED.search(kinds[position]):
+        if NESTED.search(kinds[position]):
             raise refuse(name, kinds[position].lower())
         chosen.append(f"c{position}::VARCHAR" if _WRITTEN.search(kinds[position]) else f"c{position}")
     listed = ", ".join(f"{column} AS v{place}" for place, column in enumerate(chosen))

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
 from kpareto.atomic import check_target, reason, whole, whole_folder
-from kpareto.engines.duckdb.connect import Engine, carry_out, escape_glob
+from kpareto.engines.duckdb.connect import NESTED, Engine, carry_out, escape_glob
 from kpareto.engines.duckdb.files import point_number
 from kpareto.engines.duckdb.outward import spell_text, spell_typed
 from kpareto.engines.duckdb.statistics import write_statistics
 from kpareto.engines.duckdb.workbook import write_workbook
 from kpareto.engines.form import Form, TextForm
-from kpareto.engines.source import FORMATS, NESTED, Outgoing, SourceLayout, Target, Written, ending_of, format_of
+from kpareto.engines.source import FORMATS, Outgoing, SourceLayout, Target, Written, ending_of, format_of
 from kpareto.engines.sql import Shuffled, Sql, literal, quote
 from kpareto.errors import BadInput, BadJob
 from kpareto.tables.unique import UniqueRows

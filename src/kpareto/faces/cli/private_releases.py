@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from warnings import catch_warnings, simplefilter
 
 import click
 
-from kpareto.faces.cli.releases import size_of
+from kpareto.errors import ReleaseWarning
+from kpareto.faces.cli.releases import print_warnings, size_of
 from kpareto.faces.console import remark, write_json
 from kpareto.jobs.inspect import PROPOSED
 from kpareto.jobs.job import load_job
@@ -28,7 +30,9 @@ def show_private(
     if was_proposed(path):
         click.echo(f"Warning: {LEARNED}", err=True)
     remark(UNUSED, quiet)
-    done = privatize(job, wish, None if target is None else Path(target).absolute())
+    with catch_warnings():
+        simplefilter("ignore", ReleaseWarning)  # they are printed below
+        done = privatize(job, wish, None if target is None else Path(target).absolute())
     if json_file != "-":
         print_private(done)
     write_json(done.to_dict() if json_file else None, json_file)
@@ -58,3 +62,4 @@ def print_private(done: Privatized) -> None:
     click.echo(f"Left of the budget {done.ledger_file}: epsilon {float(left[0]):g}, delta {float(left[1]):g}.")
     for sentence in done.statement["assumed"]:
         click.echo(f"Assumed: {sentence}")
+    print_warnings(done.release.warnings)

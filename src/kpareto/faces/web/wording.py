@@ -32,6 +32,18 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "Say so on the Data step, under Population",
     ),
     (
+        r"say which column tells persons apart: person = .*? in Python\.",
+        "choose the column that tells persons apart on the Data step.",
+    ),
+    (
+        r"In the job, give the column tie = \".*?\" to show it .*? if nobody outside can know it\.",
+        "On the Data step, make the column an identifier to leave it out, or a quasi-identifier.",
+    ),
+    (
+        r"Declare (it|each), or leave it out of the table: in Python identifier=.*? under \[columns\..*?\]\.",
+        r"Give \1 the role identifier on the Data step, which keeps it out, or plain, which lets it leave as it is.",
+    ),
+    (
         r"would be run by a spreadsheet; give formulas='neutralise' to write them behind an apostrophe",
         "would be run by a spreadsheet; choose above to write them behind an apostrophe, and release again",
     ),
