@@ -1,5 +1,7 @@
 """``python -m kpareto`` is the same as ``kpareto``."""
 
-from kpareto.faces.cli import start
+import sys
 
-start()
+from kpareto.faces.cli import main
+
+sys.exit(main())

@@ -355,7 +355,7 @@ def test_warnings_of_a_point_do_not_reach_the_button_of_another(visit: Visit) ->
     tab.get_by_role("link", name="Release this point").click()
     expect(tab.locator("#warn-count")).to_be_visible()
     own = tab.locator("#release-now").inner_text()
-    grave = {"id": "W0", "severity": "danger", "text": "grave"}
+    grave = {"id": "W1", "severity": "danger", "text": "grave"}
     with tab.expect_response(lambda answer: answer.url.endswith("/check")):
         delayed.routes[0].fulfill(json={"limits": [], "warnings": [grave] * 77, "met": True})
     settle(tab)

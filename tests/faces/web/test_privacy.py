@@ -163,9 +163,9 @@ class Serving:
         # A process that was started in the background ignores SIGQUIT and SIGINT, and so would its children.
         heard = (
             "import signal, sys; signal.signal(signal.SIGQUIT, signal.SIG_DFL); "
-            "signal.signal(signal.SIGINT, signal.default_int_handler); from kpareto.faces.cli import start; "
+            "signal.signal(signal.SIGINT, signal.default_int_handler); from kpareto.faces.cli import main; "
         )
-        command = [sys.executable, "-c", heard + "start(['serve', '--no-browser', '--port', '0'])"]
+        command = [sys.executable, "-c", heard + "sys.exit(main(['serve', '--no-browser', '--port', '0']))"]
         with (errors or Path(os.devnull)).open("w", encoding="utf-8") as file:
             self.server = subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=file, text=True)
 

@@ -6,16 +6,13 @@ Answers go to standard output, remarks and progress to standard error.
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
-import threading
 from collections.abc import Sequence
-from typing import NoReturn
 
 import click
 
-from kpareto.errors import EAR, BadJob, Interrupted, KparetoError, Unsafe, keep_interrupt
+from kpareto.errors import BadJob, Interrupted, KparetoError, Unsafe, keep_interrupt
 from kpareto.faces.cli import showing
 from kpareto.faces.cli.group import Commands, commands
 from kpareto.faces.cli.hierarchies import HIERARCHY_COMMANDS
@@ -35,7 +32,7 @@ from kpareto.faces.console import one_line
 BAD_INPUT, UNSAFE, INTERRUPTED = 2, 3, 130
 BROKEN_PIPE = 141  # what the shell reports for any program whose reader went away
 
-__all__ = ["commands", "main", "showing", "start"]
+__all__ = ["commands", "main", "showing"]
 
 
 @commands.command(
@@ -372,24 +369,6 @@ def report(  # noqa: PLR0913 (the options of the command)
     remark(f"Report: {path}", quiet)
 
 
-def start(arguments: Sequence[str] | None = None) -> NoReturn:
-    """The program ``kpareto``: one command, and the end of the process."""
-    status: int | str | None
-    try:
-        status = main(arguments)
-    except SystemExit as end:
-        status = end.code
-    others = [thread for thread in threading.enumerate() if thread.name not in ("MainThread", EAR)]
-    if isinstance(status, int) and others and all(thread.daemon for thread in others):
-        # A search that was told to stop and has not yet: when Python is taken down around it, the libraries that it
-        # holds complain of it at length, or crash.
-        atexit._run_exitfuncs()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
-    sys.exit(status)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status; an expected failure is one sentence on standard error."""
     if instruction := os.environ.get("_KPARETO_COMPLETE"):
@@ -442,4 +421,4 @@ def _fail(sentence: str, status: int) -> int:
 
 
 if __name__ == "__main__":
-    start()
+    sys.exit(main())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import os
 import signal
 import socket
 import sys
@@ -15,7 +17,7 @@ from types import FrameType
 
 import click
 
-from kpareto.errors import BadInput, MissingExtra
+from kpareto.errors import EAR, BadInput, MissingExtra
 from kpareto.faces.web.guard import Guard, Keys, inside, is_loopback, make_keys
 from kpareto.faces.web.temporary import temporary_folder
 from kpareto.releases.signing import load_key
@@ -122,6 +124,7 @@ def serve(  # noqa: PLR0913 (the options of the command)
         number_of = getattr(signal, ending, None)
         if number_of is not None and signal.getsignal(number_of) != signal.SIG_IGN:  # nohup stays what it is
             signal.signal(number_of, leave)
+    atexit.register(fall_silent)
     with temporary_folder() as temporary, listening:
         app = make_app(settings, keys, temporary, lambda: any(server.should_exit for server in servers))
         config = uvicorn.Config(
@@ -139,6 +142,16 @@ def serve(  # noqa: PLR0913 (the options of the command)
             servers[0].run(sockets=[listening])
         if ended and ended[0] != signal.SIGINT:  # Ctrl-C is how it is meant to end
             sys.exit(128 + ended[0])
+
+
+def fall_silent() -> None:
+    """Nothing more on standard error, where a search that was told to stop has not yet.
+
+    When Python is taken down around it, the libraries that it holds complain of it at length.
+    """
+    if any(thread.daemon and thread.name != EAR for thread in threading.enumerate()):
+        sys.stderr.flush()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def _remark(host: str, folder: Path) -> str:
