@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpareto.errors import BadJob
+from kpareto.faces.papers.recodings import printed_solution
 from kpareto.fronts.problem import constrained, problem
 from kpareto.searches.cuts.genitor import Genitor, Result, Settings, genitor, imply_borders, iyengar, lunacek
 from kpareto.searches.cuts.score import Score
 from kpareto.searches.run import run
 from kpareto.tables.adult import adult_table
-from kpareto.tables.cuts import Cuts, make_cuts
+from kpareto.tables.cuts import make_cuts
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.partition import Suppression
-from kpareto.tables.recoding import Recoding
 from kpareto.tables.table import Table
 from tests.tables.test_lattice import strings
 from tests.twins.strategies import Case, cases
@@ -35,21 +35,6 @@ def same(one: Result, two: Result) -> bool:
     return set(one.state) == set(two.state) and all(
         one.state[name].tobytes() == two.state[name].tobytes() for name in one.state if name != "table"
     )
-
-
-def printed_solution(space: Cuts) -> np.ndarray:
-    """Iyengar's k = 250 solution under CM: age at 39, education after 4 and 7 years, marital status by its nodes."""
-    cuts = []
-    for hierarchy in space.hierarchies:
-        cut = np.zeros(len(hierarchy.leaves), dtype=np.int32)
-        if hierarchy.name == "age":
-            cut = (np.array([int(leaf) for leaf in hierarchy.leaves]) > 39).astype(np.int32)
-        elif hierarchy.name == "education":
-            cut = np.searchsorted([4, 7], np.arange(1, 17), side="left").astype(np.int32)
-        elif hierarchy.name == "marital-status":
-            cut = hierarchy.groups[hierarchy.height - 1]
-        cuts.append(cut)
-    return space.encode(Recoding(space.hierarchies, tuple(cuts)))
 
 
 def test_the_printed_solution(adult: Table) -> None:

@@ -71,12 +71,6 @@ def draw_scales(state, spread, scale):
 
 
 @compiled
-def label_loss(labels, column, smallest, largest):
-    """What one cell of a column loses in a class with these values."""
-    return labels.losses[labels.base[column] + labels.width[column] * smallest + largest]
-
-
-@compiled
 def box_loss(labels, small, large):
     """What one row of a class loses; small, large: (columns,), the class's smallest and largest values."""
     total = np.int64(0)
