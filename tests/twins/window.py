@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Route, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, FloatRect, Locator, Route, expect, sync_playwright
 from playwright.sync_api import Page as Tab
 
 from kpareto.fronts.numbers import Numbers
@@ -145,6 +145,15 @@ def wait_until(tab: Tab, script: str) -> None:
     """Wait until a script of the page, which may itself wait for answers, says true."""
     while not tab.evaluate(script):
         tab.wait_for_timeout(50)
+
+
+def place_of(what: Locator) -> FloatRect:
+    """Where something is in the window, scrolled to and at rest; what is drawn anew meanwhile is looked at again."""
+    while True:
+        what.hover()  # unlike scrolling, this begins again when the element is replaced
+        box = what.bounding_box()
+        if box is not None:
+            return box
 
 
 class Delayed:

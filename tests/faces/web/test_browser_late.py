@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import APIResponse, Locator, Route, expect
 from playwright.sync_api import Page as Tab
 
-from tests.twins.window import Delayed, Visit, focused, wait_until
+from tests.twins.window import Delayed, Visit, focused, place_of, wait_until
 
 pytestmark = pytest.mark.xdist_group("browser")
 JOB = "async () => (await import('/static/main.js')).page.job"
@@ -58,9 +58,7 @@ def walk(tab: Tab, box: Locator, keys: int = 1) -> str:
 
 def press(tab: Tab, what: Locator) -> None:
     """Press the button of the mouse on something, and keep it down."""
-    what.scroll_into_view_if_needed()
-    box = what.bounding_box()
-    assert box is not None
+    box = place_of(what)
     tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     tab.mouse.down()
 
@@ -293,6 +291,22 @@ def test_an_older_view_is_not_drawn_over_a_newer_one(visit: Visit) -> None:
         delayed.let_go()
     settle(tab)
     expect(tab.locator("main h1")).to_have_attribute("data-mine", "yes")
+
+
+def test_an_older_pulse_does_not_draw_the_front_anew(visit: Visit) -> None:
+    """What the server told before a search comes after it: the picture that stands there stays under the hand."""
+    tab = visit.tab
+    visit.open("people.csv")
+    tab.get_by_role("link", name="Next: search").click()
+    tab.evaluate("() => { AbortSignal.timeout = () => new AbortController().signal; }")  # it is waited for
+    hear_pulses(tab)
+    late = LateAnswer(tab, "**/pulse")
+    late.wait()
+    visit.explore()
+    tab.evaluate("() => { document.querySelector('.plot').dataset.mine = 'yes'; }")
+    late.let_go()
+    hear_pulses(tab)
+    assert tab.locator(".plot").first.get_attribute("data-mine") == "yes"
 
 
 # -- errors of a view that was left ----------------------------------------------------------------------------------

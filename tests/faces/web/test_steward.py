@@ -15,7 +15,7 @@ from playwright.sync_api import Page as Tab
 
 from kpareto.faces.web import comparing
 from tests.twins.page import Page, write_people, write_towns
-from tests.twins.window import Visit, all_findings, focused, node
+from tests.twins.window import Visit, all_findings, focused, node, place_of
 
 # One Chromium for all tests of this kind, also where pytest runs in several processes.
 pytestmark = pytest.mark.xdist_group("browser")
@@ -259,9 +259,7 @@ def test_the_picture_is_zoomed_and_saved(explored: Visit, tmp_path: Path) -> Non
     """A rectangle zooms, 0 shows all again, plus and minus work by keyboard; the picture is a PNG."""
     tab = explored.tab
     plot = tab.locator(".plot").first
-    plot.scroll_into_view_if_needed()
-    box = plot.bounding_box()
-    assert box is not None
+    box = place_of(plot)
     whole = tab.locator("[data-key='zoom-all']")
     expect(whole).to_be_disabled()
     tab.mouse.move(box["x"] + 100, box["y"] + 40)
@@ -305,8 +303,7 @@ def test_parallel_lines_have_a_keyboard_and_a_brush(explored: Visit) -> None:
     tab.keyboard.press("ArrowRight")
     expect(tab.locator("#headline .big")).not_to_have_text(before, use_inner_text=True)
     assert focused(tab, ".plot")
-    box = plot.bounding_box()
-    assert box is not None
+    box = place_of(plot)
     tab.mouse.move(box["x"] + 60, box["y"] + 70)
     tab.mouse.down()
     tab.mouse.move(box["x"] + 60, box["y"] + 180, steps=4)

@@ -13,7 +13,7 @@ from python_calamine import CalamineWorkbook
 import kpareto as kp
 from tests.twins.messy import ROWS, write_letters, write_workbook
 from tests.twins.page import Page
-from tests.twins.window import Visit
+from tests.twins.window import Visit, place_of
 
 pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.slow]
 FAR = 250  # presses of the tab key after which something counts as out of reach
@@ -73,9 +73,7 @@ class Mouse:
     def pick(self) -> None:
         """Choose a point in the picture of the front."""
         plot = self.tab.locator(".plot").first
-        plot.scroll_into_view_if_needed()
-        box = plot.bounding_box()
-        assert box is not None
+        box = place_of(plot)
         for down in range(20, int(box["height"]) - 20, 40):  # wherever a point is near, the picture says so
             for across in range(60, int(box["width"]) - 10, 40):
                 self.tab.mouse.move(box["x"] + across, box["y"] + down)

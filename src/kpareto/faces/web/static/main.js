@@ -275,6 +275,7 @@ function searchMoved(pulse) {
 async function beat() {
   const quiet = api.idle();
   const before = page.job ? page.job.revision : 0;
+  const { search, run } = page;
   try {
     const pulse = await api.pulse();
     const was = document.getElementById("lost").textContent;
@@ -290,7 +291,9 @@ async function beat() {
     } else if (dropped && page.unsent().length) {
       if (await page.change()) note("The server answers again, and has what was changed here meanwhile.");
       await show();
-    } else if ((pulse.run || null) !== (page.run ? page.run.id : null) || searchMoved(pulse)) {
+    } else if (search !== page.search || run !== page.run) { // heard of meanwhile: what was told before is old
+      if (asked) await show();
+    } else if ((pulse.run || null) !== (run ? run.id : null) || searchMoved(pulse)) {
       await page.refresh("", { keepView: true });
     } else if (asked) await show();
   } catch (error) {
