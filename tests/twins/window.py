@@ -147,6 +147,13 @@ def wait_until(tab: Tab, script: str) -> None:
         tab.wait_for_timeout(50)
 
 
+def hear_pulses(tab: Tab, count: int = 2) -> None:
+    """Wait until the page has asked and heard what is new some times."""
+    for _ in range(count):
+        with tab.expect_response(lambda answer: answer.url.endswith("/pulse")):
+            pass
+
+
 def place_of(what: Locator) -> FloatRect:
     """Where something is in the window, scrolled to and at rest; what is drawn anew meanwhile is looked at again."""
     while True:

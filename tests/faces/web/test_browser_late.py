@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import APIResponse, Locator, Route, expect
 from playwright.sync_api import Page as Tab
 
-from tests.twins.window import Delayed, Visit, focused, place_of, wait_until
+from tests.twins.window import Delayed, Visit, focused, hear_pulses, place_of, wait_until
 
 pytestmark = pytest.mark.xdist_group("browser")
 JOB = "async () => (await import('/static/main.js')).page.job"
@@ -61,13 +61,6 @@ def press(tab: Tab, what: Locator) -> None:
     box = place_of(what)
     tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     tab.mouse.down()
-
-
-def hear_pulses(tab: Tab, count: int = 2) -> None:
-    """Wait until the page has asked and heard what is new some times."""
-    for _ in range(count):
-        with tab.expect_response(lambda answer: answer.url.endswith("/pulse")):
-            pass
 
 
 # -- a list that was walked by arrow keys, and is left ---------------------------------------------------------------

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Route, expect
 from playwright.sync_api import Page as Tab
 
 from tests.twins.page import Page, serving_people
-from tests.twins.window import Delayed, Visit, check_access, count_slowly, node, wait_until
+from tests.twins.window import Delayed, Visit, check_access, count_slowly, hear_pulses, node, wait_until
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -348,13 +348,6 @@ class Away:
         expect(self.tab.locator("#lost")).to_be_empty()
 
 
-def hear_pulses(tab: Tab, count: int = 2) -> None:
-    """Wait until the page has asked and heard what is new some times."""
-    for _ in range(count):
-        with tab.expect_response(lambda answer: answer.url.endswith("/pulse")):
-            pass
-
-
 def test_a_pause_of_the_server_takes_nothing_away(visit: Visit, tmp_path: Path) -> None:
     """Files that were chosen and text that is being typed stand there after the server did not answer for a while."""
     tab = visit.tab
@@ -523,12 +516,16 @@ def test_a_restart_keeps_what_was_changed_meanwhile(visit: Visit) -> None:
         if state[0] == "away":
             route.abort()
         elif state[0] == "anew":  # a new server does not know the session before it is asked for it
-            state[0] = "there"
             route.fulfill(status=410, json={"error": "This session is over."})
         else:
             route.continue_()
 
+    def know(route: Route) -> None:
+        state[0] = "there" if state[0] == "anew" else state[0]
+        route.continue_()
+
     tab.route("**/pulse", answer)
+    tab.route(re.compile(r"/api/sessions/[^/]+$"), know)
     away = Away(tab, "**/job")
     tab.get_by_label("Role of sex").select_option("plain")
     expect(tab.locator("#lost")).to_contain_text("does not answer")
