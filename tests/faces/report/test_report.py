@@ -6,6 +6,8 @@ import doctest
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, timedelta
 from html.parser import HTMLParser
@@ -21,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpareto.engines.read import read
-from kpareto.errors import BadInput, BadJob, Unsafe
+from kpareto.errors import BadInput, BadJob, Progress, Unsafe
 from kpareto.faces.cli import main
 from kpareto.faces.report import (
     Report,
@@ -1036,6 +1038,23 @@ def test_a_release_is_looked_at(folder: Path) -> None:
     assert dict(secret.method.hashes)["input"] == done.certificate.confidential["input"]["sha256"]
     (folder / "out.csv").write_text("another file")
     assert "released file" not in dict(report_of(finding).method.hashes)
+
+
+def test_long_work_of_a_report_is_told(folder: Path) -> None:
+    """A search that is still to be made and the trees of a target say what they are and how far; what is known not."""
+    heard: dict[str, list[tuple[int, int]]] = {}
+
+    @contextmanager
+    def phase(name: str) -> Iterator[Progress]:
+        told = heard.setdefault(name, [])
+        yield lambda done, total: told.append((done, total))
+
+    (folder / "people.toml").write_text(JOB.replace('"sensitive"', '"target"'), encoding="utf-8")
+    write_report(folder / "people.toml", folder / "people.html", phase=phase)
+    assert list(heard) == ["Searching", "Growing decision trees"]
+    for told in heard.values():
+        assert told[-1][0] == told[-1][1] > 0
+    assert "A decision tree told" in (folder / "people.html").read_text(encoding="utf-8")
 
 
 def test_a_report_warns_as_the_release_does(folder: Path) -> None:

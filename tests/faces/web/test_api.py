@@ -16,6 +16,7 @@ import pytest
 
 from kpareto.errors import BadHierarchy, BadInput, BadJob
 from kpareto.faces import cli
+from kpareto.faces.report import find, html, report_of
 from kpareto.faces.web.drafts import draft_job, draft_text, load_draft
 from kpareto.faces.web.edits import edit, hierarchy_view
 from kpareto.faces.web.guard import Keys, allowed_hosts, inside, is_loopback, make_keys, plain_name
@@ -363,6 +364,20 @@ def test_a_local_recoding_is_looked_at_and_released(page: Page, session: str, tm
     proven = verify(tmp_path / "local.csv", tmp_path / done["files"]["certificate"])
     assert (proven.numbers["k"], proven.rows) == (front["values"][best][0], rows)
     assert "differ from class to class (local recoding)" in (tmp_path / done["files"]["report"]).read_text("utf-8")
+
+
+@pytest.mark.parametrize("secret", [False, True])
+def test_the_report_is_the_one_of_the_command_line(page: Page, session: str, secret: bool) -> None:
+    """Attack tests, other models, warnings, the form for regulators: not a letter less than from a job file."""
+    searched(page, session, {"suppression": {"limit": 0.1}})
+    last = len(page.client.get(f"{session}/front").json()["values"]) - 1
+    page.client.post(f"{session}/job/save", json={"name": "reported.toml"})
+    finding = find(page.folder / "reported.toml", choose=f"id={last}")
+    wanted = html(report_of(finding, confidential=secret)).replace(f"“id={last}”", f"“point {last}”")
+    text = page.client.get(f"{session}/points/{last}/report", params={"confidential": int(secret)}).text
+    assert "Attack tests on this release" in text
+    assert "labels that differ from class to class keep" in text
+    assert text == wanted
 
 
 def test_hierarchies_are_edited_and_saved(page: Page, session: str) -> None:

@@ -131,16 +131,16 @@ def test_report_and_release_have_a_percentage(
     visit.open("people.csv")
     visit.search()
     with monkeypatch.context() as patched:
-        hang_first(patched, free, releasing, "make_report")
+        hang_first(patched, free, releasing, "report_from")
         tab.get_by_role("link", name="Release this point").click()
         work = tab.locator("#work .work", has_text=releasing.REPORTING[1])
         expect(work).to_contain_text("step 2 of 3 · 33 %")
         expect(work.get_by_role("button", name="Stop")).to_be_visible()
         assert all_findings(tab, axe) == []
         tab.locator("#release-now").click()
-        work = tab.locator("#work .work", has_text=releasing.RELEASING[2])
-        expect(work).to_contain_text("step 3 of 4 · 50 %")
-        assert work.locator("progress").get_attribute("value") == "0.5"
+        work = tab.locator("#work .work", has_text=releasing.RELEASING[3])
+        expect(work).to_contain_text("step 4 of 5 · 60 %")
+        assert work.locator("progress").get_attribute("value") == "0.6"
         free.set()
         expect(tab.locator(".downloads")).to_be_visible()
         expect(tab.locator("#work")).to_be_empty()

@@ -123,8 +123,10 @@ def test_the_trees_tell_how_far_they_are(page: Page, session: str, monkeypatch: 
 
 STEPS = [
     ("/release", {"point": 0}, "release_job", releasing.RELEASING, 0),
-    ("/release", {"point": 0}, "make_report", releasing.RELEASING, 2),
-    ("/points/0/report", {}, "make_report", releasing.REPORTING, 1),
+    ("/release", {"point": 0}, "gather", releasing.RELEASING, 2),
+    ("/release", {"point": 0}, "report_from", releasing.RELEASING, 3),
+    ("/points/0/report", {}, "gather", releasing.REPORTING, 0),
+    ("/points/0/report", {}, "report_from", releasing.REPORTING, 1),
     ("/points/0/report", {}, "html", releasing.REPORTING, 2),
     ("/points/0/check", {}, "check_release", releasing.TRYING, 0),
 ]

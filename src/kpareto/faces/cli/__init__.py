@@ -361,11 +361,19 @@ def report(  # noqa: PLR0913 (the options of the command)
     quiet: bool,
 ) -> None:
     """Write a report on the chosen point of FRONT (a job file, its front as JSON, or the word adult)."""
-    from kpareto.faces.console import remark
+    from kpareto.faces.console import remark, reporting
     from kpareto.faces.report import write_report, write_template
 
     write = write_template if template else write_report
-    path = write(front_or_job, output, choose=choose, changes=changes, model=model, confidential=confidential)
+    path = write(
+        front_or_job,
+        output,
+        choose=choose,
+        changes=changes,
+        model=model,
+        confidential=confidential,
+        phase=lambda name: reporting(name, quiet),
+    )
     remark(f"Report: {path}", quiet)
 
 

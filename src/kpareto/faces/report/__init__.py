@@ -4,16 +4,27 @@ from kpareto.faces.report.html import html, template_html
 from kpareto.faces.report.make import context_of, make_report
 from kpareto.faces.report.markdown import markdown, template_markdown
 from kpareto.faces.report.report import Report
-from kpareto.faces.report.write import find, released_context, report_of, report_text, write_report, write_template
+from kpareto.faces.report.write import (
+    FrontFound,
+    find,
+    gather,
+    report_from,
+    report_of,
+    report_text,
+    write_report,
+    write_template,
+)
 
 __all__ = [
+    "FrontFound",
     "Report",
     "context_of",
     "find",
+    "gather",
     "html",
     "make_report",
     "markdown",
-    "released_context",
+    "report_from",
     "report_of",
     "report_text",
     "template_html",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
@@ -14,7 +16,7 @@ from kpareto.atomic import check_target, write_whole
 from kpareto.engines import in_form, open_source
 from kpareto.engines.form import form_from
 from kpareto.engines.questions import unique_rows
-from kpareto.errors import BadInput, BadJob, KparetoError, Unsafe
+from kpareto.errors import BadInput, BadJob, KparetoError, Progress, Unsafe
 from kpareto.faces.report.discretion import Discretion
 from kpareto.faces.report.html import html, template_html
 from kpareto.faces.report.make import context_of, make_report
@@ -31,7 +33,7 @@ from kpareto.jobs.search import search_job
 from kpareto.releases.certificate import Certificate
 from kpareto.releases.papers import paper_files
 from kpareto.releases.release import Release
-from kpareto.releases.risk.attacks import attack
+from kpareto.releases.risk.attacks import AttackReport, attack
 from kpareto.releases.risk.tree_error import FOLDS, tree_error
 from kpareto.releases.telling import DECLARED
 from kpareto.releases.warnings import Context, Remark
@@ -46,6 +48,12 @@ Form = Literal["html", "markdown", "json"]
 FORMS: Mapping[str, Form] = {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json"}
 WRITTEN = ("W17", "W-order")  # warnings about the rows as they were written
 MOST_VALUES = 30  # of a numeric target that a tree is asked to tell
+Phase = Callable[[str], AbstractContextManager[Progress | None]]  # of a long work: its name; told how far it is
+
+
+def in_silence(_name: str) -> AbstractContextManager[Progress | None]:
+    """A phase that nobody looks at."""
+    return nullcontext()
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,16 +76,19 @@ def write_report(  # noqa: PLR0913 (what is at hand is not made again)
     changes: Sequence[str] = (),
     model: str | None = None,
     confidential: bool = False,
+    phase: Phase = in_silence,
 ) -> Path:
     """Write the report of a job (or of a front's JSON beside its job) as .html, .md or .json.
 
     ``choose`` names the point (``k=5``, ``knee``, ``id=17``); the job's choice otherwise. ``changes`` override the job,
     such as ``search.seed=3``, and ``model`` its search, as they did when its release was made. A front, a point or a
     release that is at hand is not made again. A release and certificate that lie where the job writes them are used.
+    ``phase`` is entered with the name of each long work, and told how far it is.
     """
     form = form_of(check_target(target))
-    finding = find(source, front=front, point=point, choose=choose, changes=changes, model=model)
-    write_whole(target, report_text(report_of(finding, release, confidential=confidential), form), private=confidential)
+    finding = find(source, front=front, point=point, choose=choose, changes=changes, model=model, phase=phase)
+    report = report_of(finding, release, confidential=confidential, phase=phase)
+    write_whole(target, report_text(report, form), private=confidential)
     return Path(target)
 
 
@@ -92,6 +103,7 @@ def write_template(  # noqa: PLR0913 (as above)
     changes: Sequence[str] = (),
     model: str | None = None,
     confidential: bool = False,
+    phase: Phase = in_silence,
 ) -> Path:
     """Write the anonymisation report alone, the form that regulators ask for, as .html or .md."""
     form = form_of(check_target(target))
@@ -99,8 +111,8 @@ def write_template(  # noqa: PLR0913 (as above)
         raise BadJob(
             f"The form is written as .html or .md, not as {Path(target).name!r}. The report's JSON holds it too."
         )
-    finding = find(source, front=front, point=point, choose=choose, changes=changes, model=model)
-    report = report_of(finding, release, confidential=confidential)
+    finding = find(source, front=front, point=point, choose=choose, changes=changes, model=model, phase=phase)
+    report = report_of(finding, release, confidential=confidential, phase=phase)
     write_whole(target, template_html(report) if form == "html" else template_markdown(report), private=confidential)
     return Path(target)
 
@@ -119,7 +131,7 @@ def report_text(report: Report, form: Form) -> str:
     return html(report) if form == "html" else markdown(report)
 
 
-def find(
+def find(  # noqa: PLR0913 (as above)
     source: str | PathLike[str],
     *,
     job: str | PathLike[str] | None = None,
@@ -128,6 +140,7 @@ def find(
     choose: str | None = None,
     changes: Sequence[str] = (),
     model: str | None = None,
+    phase: Phase = in_silence,
 ) -> FrontFound:
     """The chosen point of a job file, of the word adult, or of a front's JSON with its job (given, or beside it)."""
     place = Path(source)
@@ -143,7 +156,10 @@ def find(
         front = load_front(data, replace(known, objectives=named).problem())
     if front is None:
         problem = known.problem()
-        front = recall_front(place, known, problem) or search_job(known, problem)
+        front = recall_front(place, known, problem)
+        if front is None:
+            with phase("Searching") as progress:
+                front = search_job(known, problem, progress)
     if len(front) == 0:
         raise Unsafe("The front is empty: no recoding meets the limits, so there is nothing to report on. Relax them.")
     words = choose or known.choose or default_words(front)
@@ -165,12 +181,40 @@ def _job_beside(front: Path) -> Path:
     )
 
 
-def report_of(
-    finding: FrontFound, release: Release | None = None, *, confidential: bool = False, date: str | None = None
-) -> Report:
-    """The report of a finding: attack tests run, and the release looked at where there is one."""
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What is worked out once for all reports of a finding: what is known of it, and what attacks on it reach."""
+
+    finding: FrontFound
+    context: Context
+    certificate: Certificate | Mapping[str, Any] | None
+    tests: AttackReport
+    phase: Phase
+    trees: bool  # whether decision trees are grown, which takes minutes for large tables
+
+    @cached_property
+    def compared(self) -> tuple[str, ...]:
+        """What the recoding costs a decision tree, and what other models would keep; only what can be said."""
+        point, partition = self.finding.point, self.context.partition
+        problem = point.front.problem
+        rows, share = problem.table, problem.suppression
+        least = int(partition.sizes[partition.visible].min())
+        allowed = 0.0 if share.rule == "none" else min(share.allowed(rows.rows) / rows.rows, 0.99)
+        aside = any(measure.name != "k" for measure, _ in problem.limits)
+        other = tell_other_models(rows, least, allowed, point.front.space.kind, point.recoding.levels, aside)
+        use = ""
+        if self.trees:
+            with self.phase("Growing decision trees") as progress:
+                use = use_sentence(partition, progress)
+        return tuple(sentence for sentence in (use, other) if sentence)
+
+
+def gather(
+    finding: FrontFound, release: Release | None = None, *, phase: Phase = in_silence, trees: bool = True
+) -> Evidence:
+    """Run the attack tests on a finding, and look at its release where there is one."""
     job, point = finding.job, finding.point
-    context = released_context(job, point, release)
+    context = _released_context(job, point, release)
     certificate: Certificate | Mapping[str, Any] | None = None if release is None else release.certificate
     if release is None:
         lying = _find_release(job, point)
@@ -179,11 +223,30 @@ def report_of(
             alone = _unique_rows(lying[0], lying[1]["public"])
             context = replace(context, certificate=True, unique=alone, written=_told_warnings(lying[1]))
     tests = attack(context.partition, context.limits, point.front.problem.suppression)
+    return Evidence(finding, context, certificate, tests, phase, trees)
+
+
+def report_of(
+    finding: FrontFound,
+    release: Release | None = None,
+    *,
+    confidential: bool = False,
+    date: str | None = None,
+    phase: Phase = in_silence,
+) -> Report:
+    """The report of a finding: attack tests run, and the release looked at where there is one."""
+    return report_from(gather(finding, release, phase=phase), confidential=confidential, date=date)
+
+
+def report_from(evidence: Evidence, *, confidential: bool = False, date: str | None = None) -> Report:
+    """The report that the evidence gives, for the public or to be kept with the data."""
+    finding, context = evidence.finding, evidence.context
+    job, point = finding.job, finding.point
     report = make_report(
         point,
         context,
-        certificate=certificate,
-        tests=tests,
+        certificate=evidence.certificate,
+        tests=evidence.tests,
         choice=finding.words,
         date=date,
         confidential=confidential,
@@ -192,11 +255,11 @@ def report_of(
     report = replace(report, template=form)
     if Discretion(report.least, confidential).veils(context.partition):
         return report  # trees and other models count the suppressed rows too, which are too few to be told
-    sentences = (*report.summary.sentences, *_compare(point, context.partition, report.least))
+    sentences = (*report.summary.sentences, *evidence.compared)
     return replace(report, summary=replace(report.summary, sentences=sentences))
 
 
-def released_context(job: Job, point: Point, release: Release | None = None) -> Context:
+def _released_context(job: Job, point: Point, release: Release | None = None) -> Context:
     """What is known of a point as its job writes it, and of its release, where there is one."""
     context = replace(context_of(point, handling_of(job)), limits=release_limits(job, point))
     if release is None:
@@ -220,16 +283,6 @@ def _told_warnings(certificate: Mapping[str, Any]) -> tuple[Remark, ...]:
     )
 
 
-def _compare(point: Point, partition: Partition, k: int) -> list[str]:
-    """What the recoding costs a decision tree, and what other models would keep; only what can be said."""
-    problem = point.front.problem
-    rows, share = problem.table, problem.suppression
-    allowed = 0.0 if share.rule == "none" else min(share.allowed(rows.rows) / rows.rows, 0.99)
-    aside = any(measure.name != "k" for measure, _ in problem.limits)
-    other = tell_other_models(rows, k, allowed, point.front.space.kind, point.recoding.levels, aside)
-    return [sentence for sentence in (use_sentence(partition), other) if sentence]
-
-
 def _unique_rows(rows: object, said: Mapping[str, Any]) -> UniqueRows:
     """Rows of a release that are alone on all its columns; a file is read in the form that its certificate says."""
     return unique_rows(in_form(rows, form_from(said["release"].get("form", {}))))
@@ -246,7 +299,7 @@ def plain_columns(job: Job, point: Point) -> tuple[str, ...] | None:
         return None
 
 
-def use_sentence(partition: Partition) -> str:
+def use_sentence(partition: Partition, progress: Progress | None = None) -> str:
     """What the recoding costs somebody who predicts the target (IY-12): a tree's error before and after.
 
     Nothing where there is no target with two values, or where scikit-learn is not installed.
@@ -257,7 +310,7 @@ def use_sentence(partition: Partition) -> str:
         return ""  # a number to be estimated, not a class to be told
     if partition.table.rows < FOLDS:
         return ""  # too few rows to learn from some and ask about others
-    return tree_error(partition).sentence()
+    return tree_error(partition, report=progress).sentence()
 
 
 def _find_release(job: Job, point: Point) -> tuple[Path, Mapping[str, Any]] | None:

@@ -10,7 +10,7 @@ from typing import Any
 from kpareto.atomic import write_whole
 from kpareto.engines import open_source
 from kpareto.errors import BadJob, KparetoError, Progress
-from kpareto.faces.report import context_of, html, make_report, released_context
+from kpareto.faces.report import FrontFound, gather, html, report_from
 from kpareto.faces.web.drafts import EDITED, Draft, draft_text
 from kpareto.faces.web.guard import inside, plain_name
 from kpareto.faces.web.turns import Work
@@ -18,7 +18,7 @@ from kpareto.faces.web.wording import for_page, warnings_for_page
 from kpareto.fronts.front import Front
 from kpareto.jobs.job import Job
 from kpareto.jobs.kept import refuse_new_columns
-from kpareto.jobs.release import Checked, check_release, choosing, handling_of, release_job
+from kpareto.jobs.release import Checked, check_release, choosing, release_job
 from kpareto.releases.query import WAYS
 from kpareto.verifier import verify
 
@@ -26,10 +26,11 @@ TRYING = ("Recoding the rows for a trial", "Counting what the trial gives away")
 RELEASING = (
     "Writing the rows",
     "Reading them again, counting, certifying",
+    "Trying attacks on the release",
     "Writing the public report",
     "Writing the confidential report",
 )
-REPORTING = ("Recoding the classes of the point", "Counting for the report", "Writing the report")
+REPORTING = ("Trying attacks on the point", "Counting for the report", "Writing the report")
 
 
 def _telling(piece: Work, steps: tuple[str, ...]) -> Progress:
@@ -92,13 +93,12 @@ def release_point(job: Job, front: Front, place: int, target: Path, piece: Work 
     refuse_columns_since(job, front)
     chosen = choosing(job, point)
     released = release_job(chosen, front, target, _telling(work, RELEASING))
-    context = released_context(chosen, point, released.release)
     files = released.to_dict()["files"]
+    work.begin(RELEASING[2], 2, len(RELEASING))
+    evidence = gather(FrontFound(chosen, point, f"point {point.id}"), released.release, trees=False)
     for step, (word, secret) in enumerate((("report", False), ("report.confidential", True)), len(RELEASING) - 2):
         work.begin(RELEASING[step], step, len(RELEASING))
-        report = make_report(
-            point, context, certificate=released.release.certificate, choice=f"point {point.id}", confidential=secret
-        )
+        report = report_from(evidence, confidential=secret)
         files[word] = target.with_name(f"{target.stem}.{word}.html")
         write_whole(files[word], html(report), private=secret)
     told = released.to_dict()
@@ -113,9 +113,10 @@ def report_page(job: Job, front: Front, place: int, piece: Work, *, confidential
     """The report of a point as a page, before anything is released."""
     piece.begin(REPORTING[0], 0, len(REPORTING))
     point = front[place]
-    context = context_of(point, handling_of(job))
+    asked = replace(choosing(job, point), target=None)  # nothing is released yet: what lies there is another release
+    evidence = gather(FrontFound(asked, point, f"point {place}"), trees=False)
     piece.begin(REPORTING[1], 1, len(REPORTING))
-    report = make_report(point, context, choice=f"point {place}", confidential=confidential)
+    report = report_from(evidence, confidential=confidential)
     piece.begin(REPORTING[2], 2, len(REPORTING))
     return html(report)
 
