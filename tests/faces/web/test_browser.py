@@ -14,7 +14,7 @@ from playwright.sync_api import Page as Tab
 
 from kpareto.faces import cli
 from tests.twins.page import Page, write_people
-from tests.twins.window import Visit, check_access, count_slowly, node, wait_until
+from tests.twins.window import PATIENCE, Visit, check_access, count_slowly, node, wait_until
 
 # One Chromium for all tests of this file, also where pytest runs in several processes.
 pytestmark = pytest.mark.xdist_group("browser")
@@ -359,7 +359,7 @@ def test_a_large_front_stays_smooth(visit: Visit, page: Page) -> None:
     visit.open("people.csv")
 
     def enlarge(route: Route) -> None:
-        answer = route.fetch()
+        answer = route.fetch(timeout=PATIENCE)
         front = answer.json()
         one, two = front["objectives"][0], front["objectives"][1]
         one["low"], one["high"], two["low"], two["high"] = 1, 2000, 0.0, 1.0

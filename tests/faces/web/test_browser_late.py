@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import APIResponse, Locator, Route, expect
 from playwright.sync_api import Page as Tab
 
-from tests.twins.window import Delayed, Visit, focused, hear_pulses, place_of, wait_until
+from tests.twins.window import PATIENCE, Delayed, Visit, focused, hear_pulses, place_of, wait_until
 
 pytestmark = pytest.mark.xdist_group("browser")
 JOB = "async () => (await import('/static/main.js')).page.job"
@@ -19,7 +19,7 @@ class LateAnswer:
 
     def __init__(self, tab: Tab, pattern: str | re.Pattern[str]) -> None:
         self.tab, self.answers = tab, list[tuple[Route, APIResponse]]()
-        tab.route(pattern, lambda route: self.answers.append((route, route.fetch())), times=1)
+        tab.route(pattern, lambda route: self.answers.append((route, route.fetch(timeout=PATIENCE))), times=1)
 
     def wait(self) -> None:
         """Until the server has answered."""
@@ -300,6 +300,95 @@ def test_an_older_pulse_does_not_draw_the_front_anew(visit: Visit) -> None:
     late.let_go()
     hear_pulses(tab)
     assert tab.locator(".plot").first.get_attribute("data-mine") == "yes"
+
+
+def test_an_older_detail_is_not_drawn_over_a_newer_one(visit: Visit) -> None:
+    """The last point and then the first are chosen, and what is told of the last comes last: the first stays."""
+    tab = visit.tab
+    visit.open("people.csv")
+    visit.search()
+    tab.locator(".plot").first.focus()
+    late = LateAnswer(tab, re.compile(r"/points/\d+$"))
+    tab.keyboard.press("End")
+    late.wait()
+    with tab.expect_event("requestfinished", lambda asked: asked.url.endswith("/points/0")):
+        tab.keyboard.press("Home")
+    settle(tab)
+    shown = tab.locator("#detail").inner_html()
+    late.let_go()
+    assert tab.locator("#detail").inner_html() == shown
+
+
+def test_an_older_wish_does_not_move_the_choice(visit: Visit) -> None:
+    """A slider is moved to one end and to the other, and the first answer comes last: the second one counts."""
+    tab = visit.tab
+    visit.open("people.csv")
+    visit.search()
+    wish = tab.locator("input[data-wish=k]")
+    move = "(slider, end) => { slider.value = slider[end]; slider.dispatchEvent(new Event('input')); }"
+    late = LateAnswer(tab, "**/prefer")
+    wish.evaluate(move, "max")
+    late.wait()
+    with tab.expect_event("requestfinished", lambda asked: asked.url.endswith("/prefer")):
+        wish.evaluate(move, "min")
+    settle(tab)
+    chosen = tab.locator("#headline").inner_text()
+    late.let_go()
+    assert tab.locator("#headline").inner_text() == chosen
+    with tab.expect_event("requestfinished", lambda asked: asked.url.endswith("/prefer")):
+        wish.evaluate(move, "max")
+    expect(tab.locator("#headline")).not_to_have_text(chosen, use_inner_text=True)  # it would have moved
+
+
+def test_an_older_report_is_not_shown_over_a_newer_one(visit: Visit) -> None:
+    """The confidential report is asked for while the public one is on its way, and stays when that comes."""
+    tab = visit.tab
+    visit.open("people.csv")
+    visit.search()
+    late = LateAnswer(tab, re.compile(r"/points/\d+/report$"))
+    tab.get_by_role("link", name="Release this point").click()
+    late.wait()
+    tab.locator("#secret").check()
+    title = tab.frame_locator("iframe").locator(".notice, header").first
+    expect(title).to_contain_text("onfidential")
+    late.let_go()
+    hear_pulses(tab)
+    expect(title).to_contain_text("onfidential")
+
+
+def test_an_older_picture_of_runs_is_not_drawn_over_a_newer_one(visit: Visit) -> None:
+    """A run is ticked and unticked before its points are there: no picture comes of it afterwards."""
+    tab = visit.tab
+    visit.open("people.csv")
+    visit.search()
+    tab.get_by_role("link", name="Search", exact=True).click()
+    box = tab.locator("#runs tbody input[type=checkbox]").first
+    late = LateAnswer(tab, re.compile(r"/runs/[^/]+/points$"))
+    box.check()
+    late.wait()
+    box.uncheck()
+    expect(tab.get_by_text("Tick two or more runs")).to_be_visible()
+    late.let_go()
+    expect(tab.get_by_text("Tick two or more runs")).to_be_visible()
+    assert tab.locator(".runs-plot").count() == 0
+    box.check()
+    expect(tab.locator(".runs-plot")).to_be_visible()
+
+
+def test_measuring_does_not_take_the_focus_back(visit: Visit) -> None:
+    """Somebody has gone on to another field when the numbers come: the focus stays there; else the button has it."""
+    tab = visit.tab
+    visit.open("people.csv")
+    late = LateAnswer(tab, "**/table/measure")
+    tab.locator("#measure-now").click()
+    late.wait()
+    tab.get_by_label("Role of sex").focus()
+    late.let_go()
+    expect(tab.locator("#measured table").first).to_be_visible()
+    assert focused(tab, "[aria-label='Role of sex']")
+    tab.locator("#measure-now").click()
+    expect(tab.locator("#measure-now")).to_be_enabled()
+    expect(tab.locator("#measure-now")).to_be_focused()
 
 
 # -- errors of a view that was left ----------------------------------------------------------------------------------

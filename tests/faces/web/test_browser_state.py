@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Route, expect
 from playwright.sync_api import Page as Tab
 
 from tests.twins.page import Page, serving_people
-from tests.twins.window import Delayed, Visit, check_access, count_slowly, hear_pulses, node, wait_until
+from tests.twins.window import PATIENCE, Delayed, Visit, check_access, count_slowly, hear_pulses, node, wait_until
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -423,7 +423,7 @@ def test_a_change_whose_answer_alone_was_lost(visit: Visit) -> None:
         if arrived:
             route.continue_()
         else:
-            arrived.append(route.fetch().status)
+            arrived.append(route.fetch(timeout=PATIENCE).status)
             route.abort()
 
     tab.route("**/job", swallow)

@@ -15,7 +15,7 @@ from playwright.sync_api import Page as Tab
 
 from kpareto.faces.web import comparing
 from tests.twins.page import Page, write_people, write_towns
-from tests.twins.window import Visit, all_findings, focused, node, place_of
+from tests.twins.window import PATIENCE, Visit, all_findings, focused, node, place_of
 
 # One Chromium for all tests of this kind, also where pytest runs in several processes.
 pytestmark = pytest.mark.xdist_group("browser")
@@ -232,7 +232,7 @@ def test_a_large_table_has_pages_and_hides_nothing(browser: Browser, page: Page)
     window.open("people.csv")
 
     def enlarge(route: Route) -> None:
-        answer = route.fetch()
+        answer = route.fetch(timeout=PATIENCE)
         front = answer.json()
         front["values"] = [[1 + place, float(place), *front["values"][0][2:]] for place in range(2061)]
         front["suppressed"] = [0] * 2061

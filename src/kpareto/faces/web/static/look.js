@@ -64,7 +64,7 @@ export function measureCard(page) {
     button.disabled = true;
     const found = await page.attempt(() => api.post("/table/measure", {}), "Measuring …");
     button.disabled = false;
-    button.focus({ preventScroll: true });
+    if (document.activeElement === document.body) button.focus({ preventScroll: true }); // else somebody has gone on
     if (found) replace(place, measured(found));
   } }, "Measure");
   return h("section", { class: "card", "aria-labelledby": "measure-title" }, h("h2", { id: "measure-title" }, "How anonymous is the table as it is?"),
