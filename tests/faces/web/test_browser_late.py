@@ -351,8 +351,11 @@ def test_an_older_report_is_not_shown_over_a_newer_one(visit: Visit) -> None:
     tab.locator("#secret").check()
     title = tab.frame_locator("iframe").locator(".notice, header").first
     expect(title).to_contain_text("onfidential")
+    loaded: list[str] = []
+    tab.on("framenavigated", lambda frame: loaded.append(frame.url))
     late.let_go()
     hear_pulses(tab)
+    assert loaded == []  # nothing is loaded into its place
     expect(title).to_contain_text("onfidential")
 
 
