@@ -13,6 +13,7 @@ from typing import Literal, get_args
 from kpareto.engines.distinct import Distinct
 from kpareto.errors import BadJob, BadTable, did_you_mean, shorten
 from kpareto.tables.schema import Schema
+from kpareto.tables.walking import MOST_WORDS
 
 TooMany = Literal["error", "coarsen", "sample"]
 Coarsen = Literal["needed", "always"]
@@ -29,7 +30,6 @@ LEAST = 1_000_000  # bytes; whoever gives less has mistaken the unit
 ROW, CELL, COUNT, VALUE = 100, 28, 60, 300
 KEPT = 0.6  # the part of that which is still there when the search begins
 UNKNOWN_VALUES = 16  # taken for the values of a sensitive or target column where nobody knows
-MOST_WORDS = 200_000_000  # packed words of 8 bytes that fronts.count_lattice may hold at once
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from kpareto.engines.duckdb.connect import no_room
 from kpareto.engines.duckdb.files import file_digest
 from kpareto.engines.source import Source
 from kpareto.engines.values import Coded, Dictionary, Rolled, Spelled, arrange, arrow_places, numpy_of
-from kpareto.engines.wishes import Missing, Wish, flat_of, load_hierarchies
+from kpareto.engines.wishes import NO_VALUE, Missing, Wish, flat_of, load_hierarchies
 from kpareto.errors import BadTable, Progress, shorten
 from kpareto.tables.coarse import check_first, coarsen_table
 from kpareto.tables.hierarchies import load
@@ -55,7 +55,7 @@ def read(  # noqa: PLR0913 (each is a word of the job file too)
     source: object,
     schema: Schema,
     missing: Missing | None = None,
-    missing_values: Sequence[object] = ("?", ""),
+    missing_values: Sequence[object] = NO_VALUE,
     hierarchies: Mapping[str, object] | Sequence[Hierarchy] | None = None,
     domain: Domain = "observed",
     encoding: str = "utf-8",

@@ -25,10 +25,9 @@ from kpareto.kernels.words import INTS
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.partition import RULES, Suppression
 from kpareto.tables.table import Table
-from kpareto.tables.walking import walk_order
+from kpareto.tables.walking import MOST_WORDS, walk_order
 
 MOST_BITS = 62
-MOST_WORDS = 200_000_000  # packed words of classes that may be held at once, about 1.6 GB
 HALTED = -2  # what a walk answers that another thread has ended
 
 Asked = TypeVar("Asked")
@@ -308,9 +307,7 @@ class Walker:
 def make_rule(table: Table, wanted: Wanted) -> RuleNumbers:
     """The suppression rule and the wanted statistics as the kernels take them."""
     rule = wanted.suppression
-    return RuleNumbers(
-        RULES.index(rule.rule), rule.k or 0, rule.allowed(table.rows), table.rows, wanted.sizes, wanted.risky_below
-    )
+    return RuleNumbers(RULES.index(rule.rule), rule.k or 0, rule.allowed(table.rows), table.rows, wanted.risky_below)
 
 
 def _level_columns(table: Table, order: Sequence[int]) -> LevelColumns:

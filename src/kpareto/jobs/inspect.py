@@ -19,7 +19,7 @@ from kpareto.engines.form import MARKS, Form, release_ending
 from kpareto.engines.questions import PAIRS, choose_pairs, code_rows, rank_unique
 from kpareto.engines.recognise import check_names, open_recognised
 from kpareto.engines.source import View
-from kpareto.engines.wishes import MOST_DROPPED
+from kpareto.engines.wishes import MOST_DROPPED, NO_VALUE
 from kpareto.errors import BadTable
 from kpareto.jobs.checks import say_undecided
 from kpareto.jobs.job import Job, parse_job
@@ -275,7 +275,7 @@ def job_text(profile: Profile, source_name: str, table: str | None = None) -> st
             f"Only {k} {few}{'s' * (k != 1)} of the table can be used, so nothing can be released: nobody "
             f"hides in a class of one {few}. Give a table with more {few}s."
         )
-    marks = sorted({"?", ""}.union(*(each.facts.marks for each in profile.columns)))
+    marks = sorted(set(NO_VALUE).union(*(each.facts.marks for each in profile.columns)))
     together = f"the {len(profile.quasi.columns)} proposed quasi-identifiers together"
     lines = [
         PROPOSED,

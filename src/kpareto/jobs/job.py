@@ -14,7 +14,7 @@ from kpareto.engines.admission import Admission
 from kpareto.engines.form import FORM_KEYS, DataFile, Form
 from kpareto.engines.read import read_drawn
 from kpareto.engines.source import is_file_name
-from kpareto.engines.wishes import Missing, Wish, load_hierarchies
+from kpareto.engines.wishes import NO_VALUE, Missing, Wish, load_hierarchies
 from kpareto.errors import BadJob, BadSchema, Progress, did_you_mean
 from kpareto.fronts.problem import Problem, constrained, problem
 from kpareto.jobs.checks import (
@@ -58,7 +58,7 @@ class Job:
     folder: Path  # relative paths in the job start here
     source: str
     missing: Missing | None = None  # None: drop where that costs few rows, else category
-    missing_values: tuple[str, ...] = ("?", "")
+    missing_values: tuple[str, ...] = NO_VALUE
     person: str | None = None
     domain: Domain | None = None
     preset: str | None = None
@@ -345,7 +345,7 @@ def parse_job(
         missing=cast(Missing, check.one_of(data["missing"], "data.missing", get_args(Missing)))
         if "missing" in data
         else None,
-        missing_values=tuple(check.texts(data.get("missing_values", ["?", ""]), "data.missing_values")),
+        missing_values=tuple(check.texts(data.get("missing_values", list(NO_VALUE)), "data.missing_values")),
         person=check.text(data["person"], "data.person") if "person" in data else None,
         domain=cast(Domain, check.one_of(data["domain"], "data.domain", get_args(Domain)))
         if "domain" in data

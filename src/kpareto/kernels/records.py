@@ -52,7 +52,6 @@ class RuleNumbers(NamedTuple):
     k: int  # below-k: classes smaller than this are suppressed
     allowed: int  # rows that may be suppressed
     rows: int  # of the whole table
-    sizes_wanted: bool  # the statistics of class sizes too, where the rule does not need them itself
     risky_below: int  # smaller classes count as risky
 
 

@@ -19,6 +19,7 @@ from kpareto.engines.form import TextForm
 from kpareto.engines.source import Outgoing, Source
 from kpareto.engines.sql import FORMULA_STARTS, NUMBER
 from kpareto.engines.values import arrow_places, arrow_texts, blank
+from kpareto.engines.wishes import NO_VALUE
 from kpareto.errors import BadJob, BadSchema, did_you_mean, shorten
 from kpareto.releases.choice import Choice
 from kpareto.releases.class_join import STAR, join_classes
@@ -53,7 +54,7 @@ class Handling:
     seed: int = 0
     shown: Mapping[str, Shown] = field(default_factory=dict)
     formulas: Literal["report", "neutralise"] = "report"
-    missing_values: Sequence[object] = ("?", "")
+    missing_values: Sequence[object] = NO_VALUE
     left_out: Sequence[str] = ()  # columns of the source that are not released
     tied: Mapping[str, str] = field(default_factory=dict)  # plain column -> the quasi-identifier whose groups it shows
     declared: Sequence[str] = ()  # plain columns that may tell what others hide: whoever released them knows

@@ -1,8 +1,10 @@
-"""In which order the columns of a lattice are walked."""
+"""In which order the columns of a lattice are walked, and how much may be held on the way."""
 
 from __future__ import annotations
 
 from kpareto.tables.table import Table
+
+MOST_WORDS = 200_000_000  # packed words of classes that may be held at once, about 1.6 GB
 
 
 def walk_order(table: Table) -> list[int]:
