@@ -323,6 +323,24 @@ def test_w14_tells_the_proven_gap_of_a_local_recoding() -> None:
     assert "'local' is a heuristic that looked at 1 recodings: how much better" in said.text
 
 
+@pytest.mark.parametrize("method", ["improve", "recut", "genitor"])
+def test_w14_tells_the_bound_of_a_search_for_one_loss(method: str) -> None:
+    """What the front proves of the least loss is not called unknown; a bound of nothing is."""
+    limits = {"k": 50.0}
+    budget = 2_000 if method == "genitor" else None
+    asked = problem(adult_table(), ["lm"], Suppression("cap-threshold", 0.0), limits)
+    point = run_plan(asked, Plan(method, "cuts", budget, 1)).choose_least()
+    told = point.front.provenance.details
+    assert 0 < told["gap"] < 1
+    said = next(each for each in warnings_for(point, Handling(), limits, None) if each.id == "W14")
+    assert said.numbers["gap"] == pytest.approx(told["gap"], abs=0.001)
+    assert float(str(said.numbers["gap"])) >= told["gap"]  # never rounded down
+    assert said.text.endswith(f"the best possible one of its kind loses at most {said.numbers['gap']:.1%} less.")
+    nothing = replace(point.front, provenance=replace(point.front.provenance, details={**told, "lower_bound": 0.0}))
+    said = next(each for each in warnings_for(nothing[0], Handling(), limits, None) if each.id == "W14")
+    assert said.text.endswith("is unknown.")
+
+
 def test_w14_tells_the_floor_of_an_exact_search_without_time() -> None:
     """It is no heuristic, and what is proven of the point is not called unknown; 110 above 100 are 10 %."""
     front = run_plan(problem(table_of_sizes([2, 2, 3]), ["k", "lm"], 2))

@@ -15,6 +15,7 @@ from kpareto.releases.query import Handling
 from kpareto.releases.risk.tellers import Teller
 from kpareto.releases.warnings import Context, FrontFacts, Number, Remark, SearchFacts, Severity, remarks
 from kpareto.tables.partition import Partition
+from kpareto.tables.spelling import percent
 from kpareto.tables.unique import UniqueRows
 
 DECLARED = " The job declares that this is known."  # ends W17 where it is no danger
@@ -85,7 +86,13 @@ def search_facts(point: Point) -> SearchFacts:
     facts = SearchFacts(told.method, told.complete, told.evaluated, size)
     if point.bound is not None and not math.isinf(point.bound.gap):
         return replace(facts, gap=_round_up(point.bound.gap), proof=f"its loss is {point.bound.sentence()}")
-    if front.floors is None or told.complete:
+    if told.complete:
+        return facts
+    low, gap = (told.details.get(name) for name in ("lower_bound", "gap"))  # of a search for one loss
+    if isinstance(low, float) and isinstance(gap, float) and low > 0 and gap >= 0:  # a bound of nothing proves nothing
+        gap = _round_up(gap)
+        return replace(facts, gap=gap, proof=f"the best possible one of its kind loses at most {percent(gap)} less")
+    if front.floors is None:
         return facts
     numbers = zip(front.names, point.values.values(), front.floors[point.id].tolist(), strict=True)
     gaps = {name: _round_up(value / floor - 1) for name, value, floor in numbers if floor > 0}  # nan is not
