@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import pickle
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -49,6 +50,11 @@ def test_one_case_with_processes(kind: Kind) -> None:
     """Kills, writers, the page and huge jobs: one case each."""
     found = run_case(kind, SEED, 0)
     assert not isinstance(found, Failure) or found.name in KNOWN, f"{found.name}: {found.sentence} {found.repeat}"
+
+
+def test_every_kind_comes_back_from_another_process() -> None:
+    """A run in several processes sends its table back with the kind in it: a function without a name cannot be sent."""
+    assert pickle.loads(pickle.dumps(KINDS)) == KINDS
 
 
 def test_a_case_follows_from_its_number() -> None:

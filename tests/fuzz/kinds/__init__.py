@@ -23,3 +23,14 @@ class Kind:
     asked: bool = False  # runs only when asked for by name
     vary: Callable[[random.Random, Case], Case] | None = None  # another case of what make has made
     together: int = 1  # cases in a row that are made by vary of one and the same; its dear part is done once
+
+    def __reduce__(self) -> tuple[Callable[[str], Kind], tuple[str]]:
+        """By its name: another process has the same kinds, and functions without a name cannot be sent to it."""
+        return find_kind, (self.name,)
+
+
+def find_kind(name: str) -> Kind:
+    """The kind of that name."""
+    from tests.fuzz.registry import KINDS
+
+    return KINDS[name]
