@@ -372,8 +372,8 @@ def test_an_older_picture_of_runs_is_not_drawn_over_a_newer_one(visit: Visit) ->
     box.uncheck()
     expect(tab.get_by_text("Tick two or more runs")).to_be_visible()
     late.let_go()
-    expect(tab.get_by_text("Tick two or more runs")).to_be_visible()
     assert tab.locator(".runs-plot").count() == 0
+    expect(tab.get_by_text("Tick two or more runs")).to_be_visible()
     box.check()
     expect(tab.locator(".runs-plot")).to_be_visible()
 
