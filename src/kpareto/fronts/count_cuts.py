@@ -15,13 +15,14 @@ from functools import cached_property
 
 import numpy as np
 
-from kpareto.fronts.count_lattice import CountedNodes, Wanted, make_rule
+from kpareto.fronts.count_lattice import CountedNodes, Wanted, make_axes, make_rule, reach_room, without_axes
 from kpareto.fronts.hearing import is_heard, pause
 from kpareto.fronts.packed_values import PackedValues, pack_for_cuts
 from kpareto.kernels.cuts import Persons, evaluate_cuts
-from kpareto.kernels.records import KernelQuestions, PartRows, RuleNumbers, RunLosses
+from kpareto.kernels.needed import Axes, ReachRoom
+from kpareto.kernels.records import ClassNumbers, KernelQuestions, PartRows, RuleNumbers, RunLosses
 from kpareto.kernels.runs import RunRows
-from kpareto.kernels.words import BELOW_K, CONSTRAINT, K
+from kpareto.kernels.words import CAP_MAX_K, K
 from kpareto.tables.table import Table
 
 MOST_LEAVES = 2_000  # a column's losses are looked up per run of leaves: leaves squared
@@ -76,10 +77,12 @@ class CutCounter:
     def _count(self, cuts: np.ndarray, threads: int | None) -> CountedNodes:
         workers = max(1, min(threads or os.cpu_count() or 1, len(cuts) // 16))
         lanes = self.histograms.lanes
-        prepared = (self.leaf_at, self.rows, self.losses, lanes, self.questions, self.persons, self.rule)  # once
+        prepared = (self.leaf_at, self.rows, self.losses, lanes)  # once
 
         def run(some: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            return evaluate_cuts(np.ascontiguousarray(some, dtype=np.int32), *prepared)
+            questions, needed = self._asked()
+            genomes = np.ascontiguousarray(some, dtype=np.int32)
+            return evaluate_cuts(genomes, *prepared, questions, needed, self.persons, self.rule)
 
         if workers == 1:  # often a single recoding: nothing to put together
             labels, ints, reals = run(cuts)
@@ -90,30 +93,26 @@ class CutCounter:
             for (own, _, _), first in zip(pieces, np.cumsum([0, *map(len, shares[:-1])]).tolist(), strict=True):
                 own[:, 0] += first
             labels, ints, reals = (np.concatenate(column) for column in zip(*pieces, strict=True))
-        named = self.wanted.suppression.rule
-        thresholds = ints[:, K].copy() if named == "cap-max-k" else labels[:, 1] * (named != "constraint")
-        return CountedNodes(labels[:, 0], thresholds, ints, reals)
+        capped = self.rule.number == CAP_MAX_K
+        return CountedNodes(labels[:, 0], ints[:, K].copy() if capped else labels[:, 1], ints, reals)
 
-    @property
-    def _by_size(self) -> bool:
-        """Whether every limit of a class is one of its size."""
-        return bool((self.histograms.limits.kinds == -1).all())
+    def _asked(self) -> tuple[KernelQuestions | None, tuple[Axes, ClassNumbers, ReachRoom] | None]:
+        """What is asked of the histograms, and of thresholds of their numbers, with room for one thread."""
+        axes, questions = make_axes(self.wanted), self.questions
+        if axes is None or questions is None:
+            return questions, None
+        room = reach_room(axes, len(self.wanted.losses), self.table.distinct, self.rule.allowed)
+        return without_axes(questions, axes), (axes, questions.numbers, room)
 
     @cached_property
     def rule(self) -> RuleNumbers:
-        """The suppression rule as the kernels take it; classes that fail by their size alone are those below a k."""
-        rule = make_rule(self.table, self.wanted)
-        if rule.number != CONSTRAINT or not self._by_size:
-            return rule
-        least = min(self.histograms.limits.bounds[:, 0].max(initial=0.0), self.table.rows + 1.0)
-        return rule._replace(number=BELOW_K, k=math.ceil(least))
+        """The suppression rule as the kernels take it."""
+        return make_rule(self.table, self.wanted)
 
     @cached_property
     def questions(self) -> KernelQuestions | None:
         """What is asked of the histograms; None where nothing is, so that nothing of it is compiled."""
-        nothing = self._by_size and not len(self.histograms.numbers.kinds)
-        histograms = self.histograms
-        return None if nothing else KernelQuestions(histograms.lanes, histograms.numbers, histograms.limits)
+        return self.histograms.questions
 
     @cached_property
     def leaf_at(self) -> np.ndarray:

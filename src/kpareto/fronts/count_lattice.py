@@ -20,14 +20,17 @@ from kpareto.fronts.packed_values import WIDTHS, AskedValues, HistLimit, HistNum
 from kpareto.kernels.bounding import Bounding, BoundRoom
 from kpareto.kernels.classes import raise_last, raise_table, rotate
 from kpareto.kernels.lattice import ClassTables, LevelColumns, LevelLosses, NodeStatistics, WalkRoom, walk
-from kpareto.kernels.records import ClassTable, RuleNumbers
-from kpareto.kernels.words import INTS
+from kpareto.kernels.needed import Axes, ReachRoom
+from kpareto.kernels.records import ClassTable, KernelQuestions, RuleNumbers, SizeSteps
+from kpareto.kernels.words import AS_NEEDED, CAP_MAX_K, INTS
+from kpareto.measures.reading import CLASS_SIZE
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.partition import RULES, Suppression
 from kpareto.tables.table import Table
 from kpareto.tables.walking import MOST_WORDS, walk_order
 
 MOST_BITS = 62
+SLACK = 1e-9  # of a limit on class sizes, which may be no whole number
 HALTED = -2  # what a walk answers that another thread has ended
 
 Asked = TypeVar("Asked")
@@ -54,19 +57,26 @@ class Wanted:
     suppression: Suppression
     losses: tuple[CountedCells, ...] = ()
     numbers: tuple[HistNumber, ...] = ()
-    limits: tuple[HistLimit, ...] = ()  # for the rule constraint
+    limits: tuple[HistLimit, ...] = ()  # that each class must meet, for the rule as-needed
     sizes: bool = False  # classes, largest, squares, uniques, risky rows too
     risky_below: int = 0  # class sizes below this count as risky
+    graded: tuple[tuple[int, ...], ...] = ()  # as-needed: per objective the numbers that thresholds are taken of
 
     @property
     def values(self) -> AskedValues:
         """What is asked of the sensitive and target values of classes."""
-        return AskedValues(self.numbers, self.limits)
+        return AskedValues(self.numbers, tuple(limit for limit in self.limits if limit.kind != CLASS_SIZE))
+
+    @property
+    def least(self) -> int:
+        """The class size that the rule asks for, whatever else it does: that of below-k, or a limit of the job."""
+        sizes = [math.ceil(limit.threshold - SLACK) for limit in self.limits if limit.kind == CLASS_SIZE]
+        return max([self.suppression.k or 0, *sizes])
 
 
 @dataclass(frozen=True, eq=False)
 class CountedNodes:
-    """Statistics of many nodes, one row each; cap-threshold gives a node several rows."""
+    """Statistics of many nodes, one row each; as-needed gives a node several rows."""
 
     nodes: np.ndarray  # (n,) int64, node numbers
     thresholds: np.ndarray  # (n,) int64, classes smaller than this are suppressed
@@ -164,6 +174,7 @@ class Walker:
     def __init__(self, table: Table, wanted: Wanted, bounded: bool = False) -> None:
         self.table, self.wanted, self.order = table, wanted, walk_order(table)
         self.rule = make_rule(table, wanted)
+        self.axes = make_axes(wanted)
         self.columns = _level_columns(table, self.order)
         self.losses = _level_losses(table, wanted.losses, self.order)
         self.values = pack_for_walk(table, wanted.values, bounded)
@@ -249,10 +260,16 @@ class Walker:
         wanted, depths = self.wanted, len(self.order) - task.first_column
         nodes = math.prod((self.columns.heights[task.first_column :] + 1).tolist())
         most = nodes if pruning is None else min(nodes, 4096)
-        most *= 16 if wanted.suppression.rule == "cap-threshold" else 1
+        most *= 16 if self.rule.by_size or self.axes is not None else 1
         # What is None is not compiled.
-        sized = True if wanted.sizes or wanted.suppression.rule not in ("cap-max-k", "cap-threshold") else None
-        lanes = None if self.values.questions is None and pruning is None else self.values.lanes
+        sized = None if not wanted.sizes and (self.rule.number == CAP_MAX_K or self.rule.by_size) else True
+        questions = self.values.questions
+        lanes = None if questions is None and pruning is None else self.values.lanes
+        needed = None
+        if self.axes is not None and questions is not None:
+            room = reach_room(self.axes, len(wanted.losses), task.size, self.rule.allowed)
+            needed = (self.axes, questions.numbers, room)
+            questions = without_axes(questions, self.axes)
         while True:
             out = NodeStatistics(
                 np.zeros((most, 2), dtype=np.int64),
@@ -260,8 +277,8 @@ class Walker:
                 np.zeros((most, len(wanted.numbers)), dtype=np.float64),
             )
             used = walk(
-                self._tables(task, depths), task.levels.copy(), task.first_column, self.columns, self.losses, self.rule,
-                sized, lanes, self.values.questions, pruning, self._room(task, depths, halt), out,
+                self._tables(task, depths), task.levels.copy(), task.first_column, (self.columns, self.losses),
+                self.rule, sized, lanes, questions, needed, pruning, self._room(task, depths, halt), out,
             )  # fmt: skip
             if used == HALTED:
                 return None
@@ -286,17 +303,14 @@ class Walker:
 
     def _room(self, task: WalkTask, depths: int, halt: np.ndarray) -> WalkRoom:
         """Room for walk."""
-        rule, size = self.wanted.suppression.rule, task.size
-        capped = rule in ("cap-max-k", "cap-threshold", "constraint")
-        thresholds = 3 + math.isqrt(2 * self.rule.allowed) if capped else 2
+        size = task.size
         bits = np.full(depths, task.bits, dtype=np.int64)
         return WalkRoom(
             to=np.empty(size, dtype=np.uint64),
             starts=np.empty(int(self.columns.group_counts.max()) + 1, dtype=np.uint64),
-            small=np.empty(self.rule.allowed + 1 if capped else 1, dtype=np.int64),
-            thresholds=np.zeros(thresholds, dtype=np.int64),
-            lost=np.zeros(thresholds, dtype=np.int64),
-            failing=np.zeros(size if rule == "constraint" else 1, dtype=np.bool_),
+            steps=_steps_room(self.rule, len(self.wanted.losses)),
+            base=np.zeros((len(self.wanted.losses), 1), dtype=np.int64),
+            failing=np.zeros(size if self.rule.marked or self.axes is not None else 1, dtype=np.bool_),
             sizes=np.zeros(depths, dtype=np.int64),
             bits=bits,
             halt=halt,
@@ -304,10 +318,66 @@ class Walker:
         )
 
 
+def _steps_room(rule: RuleNumbers, losses: int) -> SizeSteps:
+    """Room for the thresholds of one node: sizes that differ and add up to what is allowed are few."""
+    capped = rule.number in (CAP_MAX_K, AS_NEEDED)
+    thresholds = 3 + math.isqrt(2 * rule.allowed) if capped else 2
+    return SizeSteps(
+        np.zeros(thresholds, dtype=np.int64),
+        np.zeros(thresholds, dtype=np.int64),
+        np.zeros((losses, thresholds), dtype=np.int64),
+        np.empty(rule.allowed + 1 if capped else 1, dtype=np.int64),
+    )
+
+
 def make_rule(table: Table, wanted: Wanted) -> RuleNumbers:
     """The suppression rule and the wanted statistics as the kernels take them."""
     rule = wanted.suppression
-    return RuleNumbers(RULES.index(rule.rule), rule.k or 0, rule.allowed(table.rows), table.rows, wanted.risky_below)
+    marked = bool(wanted.values.limits)
+    allowed = min(rule.allowed(table.rows), table.rows)
+    number = RULES.index(rule.rule)
+    least = min(wanted.least, table.rows + 1)
+    return RuleNumbers(number, least, allowed, table.rows, wanted.risky_below, marked, rule.by_size is True)
+
+
+def make_axes(wanted: Wanted) -> Axes | None:
+    """What thresholds are taken of besides class sizes, as the kernels take it."""
+    if not wanted.graded:
+        return None
+    places = np.array([place for own in wanted.graded for place in own], dtype=np.int64)
+    owners = np.repeat(np.arange(len(wanted.graded)), [len(own) for own in wanted.graded])
+    return Axes(places, owners.astype(np.int64), len(wanted.graded), float(wanted.suppression.step))
+
+
+def without_axes(questions: KernelQuestions, axes: Axes) -> KernelQuestions:
+    """The questions without those that the thresholds answer."""
+    kinds = questions.numbers.kinds.copy()
+    kinds[axes.places] = -1
+    return questions._replace(numbers=questions.numbers._replace(kinds=kinds))
+
+
+def reach_room(axes: Axes, losses: int, classes: int, allowed: int) -> ReachRoom:
+    """Room for the classes that thresholds can suppress, of so many classes at the most."""
+    reach = min(classes, (axes.count + 1) * allowed) + 1
+    thresholds = 4 + math.isqrt(2 * allowed)
+    entries = len(axes.places)
+    return ReachRoom(
+        numbers=np.zeros((entries, classes)),
+        ranks=np.zeros((axes.count, classes)),
+        classes=np.zeros(classes + 1, dtype=np.int64),
+        costs=np.zeros((losses, reach), dtype=np.int64),
+        away=np.zeros(reach, dtype=np.bool_),
+        floors=np.zeros(axes.count),
+        held=np.zeros(classes + 1),
+        held_rows=np.zeros(classes + 1, dtype=np.int64),
+        cutoffs=np.zeros((axes.count, reach + 1)),
+        counts=np.zeros(axes.count, dtype=np.int64),
+        at=np.zeros(axes.count, dtype=np.int64),
+        outside=np.zeros(entries),
+        first=np.zeros(thresholds, dtype=np.int64),
+        worst=np.zeros((entries, thresholds + 1)),
+        reached=np.zeros(axes.count),
+    )
 
 
 def _level_columns(table: Table, order: Sequence[int]) -> LevelColumns:

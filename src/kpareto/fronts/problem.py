@@ -20,11 +20,12 @@ from kpareto.fronts.packed_values import HistLimit
 from kpareto.fronts.readings import Translation, class_limits, translate
 from kpareto.fronts.subtree_bounds import BoundedWalk, can_bound
 from kpareto.kernels.compiling import SOURCES
-from kpareto.measures.measure import Measure, Model, aspect_of, exact, make, meets
+from kpareto.measures.measure import Measure, Model, aspect_of, exact, is_privacy, make, meets
 from kpareto.measures.reading import real_keys
+from kpareto.measures.sizes import is_smallest_class
 from kpareto.tables.fingerprint import fingerprint
 from kpareto.tables.lattice import Lattice, Space
-from kpareto.tables.partition import Partition, Suppression, partition, partitions
+from kpareto.tables.partition import Partition, Suppression, partition, partitions, rank_numbers
 from kpareto.tables.recoding import Recoding
 from kpareto.tables.table import Table
 
@@ -34,8 +35,8 @@ class Problem:
     """What is counted, optimized and limited.
 
     ``limits`` are thresholds on measures: at least for measures that are better higher, else at most. Under the rule
-    constraint they decide which classes are suppressed, so they must be privacy models; under the other rules they
-    only say which recodings count.
+    as-needed those on privacy models decide which classes are suppressed, and thresholds are taken of every privacy
+    model among the objectives; the others, and all under the other rules, only say which recodings count.
     """
 
     table: Table
@@ -56,23 +57,35 @@ class Problem:
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise BadJob(f"The objective {twice!r} is named twice. Name it once.")
-        if self.suppression.rule == "constraint":
-            for measure, _ in self.limits:
-                if not isinstance(measure, Model):
-                    raise BadJob(
-                        f"Under the rule constraint each class must pass every limit, and {measure.name!r} is not a "
-                        "number about a class. Limit it under another rule, or take a privacy model such as k or l."
-                    )
+        object.__setattr__(self, "suppression", self._completed())
+
+    def _completed(self) -> Suppression:
+        """The suppression with what objectives and limits ask of it, where it leaves that open (rule as-needed)."""
+        given = self.suppression
+        if given.rule != "as-needed" or given.by_size is not None:
+            return given
+        fails = given.fails or tuple(model.fails(threshold) for model, threshold in self.class_limits)
+        graded = tuple(m for m in self.objectives if isinstance(m, Model) and not is_smallest_class(m))
+        # A number of all classes together, such as the mean risk, falls as small classes go.
+        by_size = any(is_privacy(m) for m in self.objectives if m not in graded)
+        return replace(given, fails=fails, graded=graded, by_size=by_size)
+
+    @cached_property
+    def class_limits(self) -> tuple[tuple[Model, float], ...]:
+        """The limits by which single classes are judged, under the rule as-needed."""
+        judging = self.suppression.rule == "as-needed"
+        return tuple((m, threshold) for m, threshold in self.limits if judging and isinstance(m, Model))
+
+    @cached_property
+    def whole_limits(self) -> tuple[tuple[Measure, float], ...]:
+        """The limits that a recoding as a whole must meet; the others are met class by class."""
+        judged = [measure for measure, _ in self.class_limits]
+        return tuple((measure, threshold) for measure, threshold in self.limits if measure not in judged)
 
     @cached_property
     def fingerprint(self) -> str:
         """A digest of all that decides the numbers of a recoding: rows, hierarchies, measures, limits, versions."""
         return fingerprint(__version__, np.__version__, SOURCES, self)
-
-    @property
-    def class_wise(self) -> bool:
-        """Whether the limits decide class by class what is suppressed."""
-        return self.suppression.rule == "constraint"
 
     @property
     def better(self) -> np.ndarray:
@@ -81,19 +94,19 @@ class Problem:
 
     @cached_property
     def _watched(self) -> tuple[Measure, ...]:
-        """The objectives, then the limited measures (not needed where classes were judged one by one)."""
-        return (*self.objectives, *(() if self.class_wise else (measure for measure, _ in self.limits)))
+        """The objectives, then the measures that are limited as a whole."""
+        return (*self.objectives, *(measure for measure, _ in self.whole_limits))
 
     @cached_property
     def translation(self) -> Translation | None:
         """How the compiled kernels count this, or None where they cannot."""
         judged: list[HistLimit] = []
-        for measure, threshold in self.limits if self.class_wise else ():
+        for measure, threshold in self.class_limits:
             own = class_limits(self.table, measure, threshold)
             if own is None:
                 return None
             judged += own
-        if self.class_wise and len(self.suppression.fails) != len(self.limits):
+        if len(self.suppression.fails) != len(self.class_limits):
             return None  # a user's own class-wise rule
         return translate(self.table, self._watched, self.suppression, tuple(judged))
 
@@ -110,17 +123,24 @@ class Problem:
         values = np.stack([reading.value(counted) for reading in translation.readings], axis=1).astype(np.float64)
         keys = np.stack([reading.key(counted) for reading in translation.readings], axis=1).astype(np.int64)
         count = len(self.objectives)
+        self._grid(values, keys)
         released = counted.ints[:, 0] < EMPTY
         feasible = released & self._meets(values[:, count:])
         suppressed = counted.ints[:, 1]
-        if self.class_wise:
+        if self.suppression.rule == "as-needed":
             feasible &= suppressed <= self.suppression.allowed(self.table.rows)
         return Numbers(counted.nodes, counted.thresholds, values[:, :count], keys[:, :count], feasible, suppressed)
+
+    def _grid(self, values: np.ndarray, keys: np.ndarray) -> None:
+        """Let numbers on a scale be compared by the grid on which their thresholds lie: keys (n, objectives …) int64."""
+        for place, measure in enumerate(self.objectives):
+            if isinstance(measure, Model) and measure in self.suppression.graded and self.suppression.step > 0:
+                keys[:, place] = real_keys(rank_numbers(measure, values[:, place], self.suppression.step))
 
     def _meets(self, values: np.ndarray) -> np.ndarray:
         """Which rows of limited values (n, limits) meet all limits."""
         met = np.ones(len(values), dtype=np.bool_)
-        for place, (measure, threshold) in enumerate(() if self.class_wise else self.limits):
+        for place, (measure, threshold) in enumerate(self.whole_limits):
             met &= meets(measure.better, values[:, place], threshold)
         return met
 
@@ -138,6 +158,7 @@ class Problem:
             exacts = [exact(measure, p) for _, p in numbered_partitions]
             reals = [v if e is None else float(e) for e, v in zip(exacts, values[:, place].tolist(), strict=True)]
             keys[:, place] = real_keys(np.array(reals, dtype=np.float64), measure.better == "higher")
+        self._grid(values, keys)
         released = np.array([p.feasible and not p.empty for _, p in numbered_partitions], dtype=np.bool_)
         return Numbers(
             np.array([which for which, _ in numbered_partitions], dtype=np.int64),
@@ -218,19 +239,30 @@ class Problem:
             raise TypeError("the kernels do not know these measures")
         return CutCounter(self.table, translation.wanted)
 
-    def partition(self, recoding: Recoding, threshold: int = 0) -> Partition:
-        """The partition behind one row of numbers, with the suppression threshold it was counted with."""
-        if self.suppression.rule == "cap-threshold":
-            return partition(
-                self.table, recoding, Suppression("below-k", k=max(threshold, 1), rows=self.suppression.rows)
-            )
-        return partition(self.table, recoding, self.suppression)
+    def settle(self, threshold: int, values: Mapping[str, float]) -> Suppression:
+        """The suppression behind one row of numbers, given its threshold of k and its objectives by name.
+
+        Under the rule as-needed these are the thresholds: each is met exactly by the worst class that is left.
+        """
+        rule = self.suppression
+        if rule.rule != "as-needed" or rule.by_size is False and not rule.graded:
+            return rule
+        graded = {m.name: values[m.name] for m in self.objectives if m in rule.graded}
+        own = {m.name: limit for m, limit in self.class_limits}
+        thresholds = stricter({**graded, **({"k": float(threshold)} if rule.by_size and threshold > 1 else {})}, own)
+        others = rule.fails if len(rule.fails) != len(self.class_limits) else ()  # a user's own class-wise rules
+        settled = settled_rule(thresholds, rule.limit, rule.rows)
+        return replace(settled, fails=(*settled.fails, *others))
+
+    def partition(self, recoding: Recoding, threshold: int, values: Mapping[str, float]) -> Partition:
+        """The partition behind one row of numbers."""
+        return partition(self.table, recoding, self.settle(threshold, values))
 
 
 def _threshold(partition: Partition) -> int:
     """The class size from which on classes are kept."""
     kept = partition.sizes[~partition.suppressed]
-    return int(kept.min()) if len(kept) and partition.rule in ("below-k", "cap-max-k", "cap-threshold") else 0
+    return int(kept.min()) if len(kept) and partition.rule != "none" else 0
 
 
 def problem(
@@ -239,17 +271,12 @@ def problem(
     suppression: Suppression | float = 0.0,
     limits: Mapping[str, float] | None = None,
 ) -> Problem:
-    """A Problem from words: measures by name, a bare number meaning cap-max-k with that limit.
-
-    Under the rule constraint the class-wise rules are made from the limits.
-    """
+    """A Problem from words: measures by name, a bare number meaning as-needed with that limit."""
     chosen = tuple(make(m) if isinstance(m, str) else m for m in _list_objectives(objectives))
     if not isinstance(limits, Mapping | None):
         raise BadJob(f'limits is {limits!r:.60}. Give a dict such as {{"k": 5}}.')
-    rule = suppression if isinstance(suppression, Suppression) else Suppression("cap-max-k", suppression)
+    rule = suppression if isinstance(suppression, Suppression) else Suppression(limit=suppression)
     pairs = tuple((make(name), _finite(name, threshold)) for name, threshold in (limits or {}).items())
-    if rule.rule == "constraint" and not rule.fails:
-        raise BadJob("The rule constraint needs at least one limit, such as k = 5. Give limits.")
     return Problem(table, chosen, rule, pairs)
 
 
@@ -264,14 +291,30 @@ def _list_objectives(objectives: object) -> Sequence[str | Measure]:
 
 
 def constrained(limits: Mapping[str, float], limit: float = 0.0, rows: str = "drop") -> Suppression:
-    """The suppression rule constraint made of limits on privacy models by name: classes that miss one go."""
+    """The rule as-needed made of limits on privacy models by name: classes that miss one go, under every threshold."""
+    return replace(settled_rule(limits, limit, rows), by_size=None, thresholds=())
+
+
+def settled_rule(thresholds: Mapping[str, float], limit: float = 0.0, rows: str = "drop") -> Suppression:
+    """The rule as-needed with its thresholds: classes that miss one of them are suppressed, and no others."""
     fails = []
-    for name, threshold in limits.items():
+    for name, threshold in thresholds.items():
         model = make(name)
         if not isinstance(model, Model):
             raise BadJob(f"{name!r} is not a number about a class, so it cannot decide which classes are suppressed.")
         fails.append(model.fails(_finite(name, threshold)))
-    return Suppression("constraint", limit, rows="mask" if rows == "mask" else "drop", fails=tuple(fails))
+    shown = "mask" if rows == "mask" else "drop"
+    used = tuple(thresholds.items())
+    return Suppression(limit=limit, rows=shown, fails=tuple(fails), by_size=False, thresholds=used)
+
+
+def stricter(limits: Mapping[str, float], others: Mapping[str, float]) -> dict[str, float]:
+    """Both limits in one; where both name a measure, the one that allows less: no limit makes another weaker."""
+    both = {**others, **limits}
+    for spec in set(limits) & set(others):
+        strict = max if make(spec).better == "higher" else min
+        both[spec] = strict(limits[spec], others[spec])
+    return both
 
 
 def _finite(name: str, threshold: float) -> float:

@@ -36,9 +36,15 @@ def translate(
         if reading is None:
             return None
         readings.append(reading)
+    axes = []
+    for model in suppression.graded:
+        judged = model.judged if isinstance(model, Model) else None
+        if judged is None:
+            return None
+        axes.append(tuple(questions.places(judged.kind, judged.columns(table), judged.parameter)))
     numbers = tuple(HistNumber(*number) for number in questions.numbers)
     losses = tuple(questions.losses)
-    wanted = Wanted(suppression, losses, numbers, limits, questions.sizes, questions.risky_below)
+    wanted = Wanted(suppression, losses, numbers, limits, questions.sizes, questions.risky_below, tuple(axes))
     return Translation(wanted, tuple(readings))
 
 

@@ -21,9 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 from kpareto.kernels.class_sums import all_minorities
-from kpareto.kernels.classes import lane_width, size_thresholds
+from kpareto.kernels.classes import lane_width, size_steps
 from kpareto.kernels.compiling import compiled
 from kpareto.kernels.histograms import class_number, count_bits
+from kpareto.kernels.records import Hiding
 from kpareto.kernels.words import (
     ALPHA,
     BY_CLASS,
@@ -271,9 +272,9 @@ def bound_sizes(table, size, runs, lanes, bounding, room, walk_room, low, sure):
     for term in range(bounding.kinds.shape[0]):
         kind, owner = bounding.kinds[term], bounding.owners[term]
         if k == 0 and (kind == BY_SIZE or kind == BY_SET or kind == BY_CLASS):
-            thresholds = walk_room.thresholds
-            size_thresholds(room.counts, runs, bounding.allowed, thresholds, walk_room.lost, walk_room.small, False)
-            k = thresholds[0]
+            shown = Hiding(1, walk_room.failing, False)
+            last = size_steps(room.counts, room.counts, runs, shown, bounding.allowed, walk_room.steps) - 1
+            k = walk_room.steps.thresholds[last]
             if bounding.up_to_k and k == 1:
                 allowed = 0  # no class is smaller than that
         key = low[owner]

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kpareto.kernels.classes import size_thresholds
+from kpareto.kernels.classes import size_steps
 from kpareto.kernels.compiling import compiled
+from kpareto.kernels.records import Hiding, SizeSteps
 
 
 class LeafColumns(NamedTuple):
@@ -49,9 +50,8 @@ class BranchRoom(NamedTuple):
 
     place: np.ndarray  # (rows + 1,) int64, where each class goes
     counts: np.ndarray  # (rows,) int64, the class sizes of a child
-    thresholds: np.ndarray  # (thresholds,) int64
-    lost: np.ndarray  # (thresholds,) int64
-    small: np.ndarray  # (allowed + 1,) int64
+    steps: SizeSteps
+    none: np.ndarray  # (1,) bool, read by nobody: no class is marked
     bound: np.ndarray  # (objectives,) int64
 
 
@@ -175,9 +175,9 @@ def mark_alive(columns, c, fixed, pairs, size, objectives, sums, front, last, ro
             continue
         start = columns.cut_at[c, j]
         n = merged_sizes(pairs, size, columns.cuts[start : start + columns.leaves[c]], counts)
-        size_thresholds(counts, n, objectives.allowed, room.thresholds, room.lost, room.small, False)
+        last_step = size_steps(counts, counts, n, Hiding(1, room.none, False), objectives.allowed, room.steps) - 1
         counted += 1
-        k = room.thresholds[0]
+        k = room.steps.thresholds[last_step]
         if k < objectives.least_k:
             continue
         for m in range(adds.shape[0]):
@@ -210,9 +210,13 @@ def surviving_nodes(columns, objectives, front, prefix, halt):
     room = BranchRoom(
         np.zeros(rows + 1, dtype=np.int64),
         np.zeros(rows, dtype=np.int64),
-        thresholds,
-        np.zeros_like(thresholds),
-        np.zeros(objectives.allowed + 1, dtype=np.int64),
+        SizeSteps(
+            thresholds,
+            np.zeros_like(thresholds),
+            np.zeros((0, 1), dtype=np.int64),
+            np.zeros(objectives.allowed + 1, dtype=np.int64),
+        ),
+        np.zeros(1, dtype=np.bool_),
         np.zeros(parts.shape[0], dtype=np.int64),
     )
     kept = np.zeros((64, count), dtype=np.int64)

@@ -211,59 +211,66 @@ def rotate_words(table, size, out, to, words, summed):
 
 
 @compiled
-def size_thresholds(counts, size, allowed, thresholds, lost, small, every):
-    """Class sizes that the cap allows as k (rule cap-threshold): fills thresholds and lost, returns how many.
+def is_hidden(classes, hiding, i):
+    """Whether a class is suppressed: too small (one without rows is of the population alone), or marked as failing."""
+    return classes.sizes[i] < hiding.threshold or (hiding.marked and hiding.failing[i])
 
-    With every=False only the largest threshold is kept (cap-max-k). small: (allowed + 1,) int64, room.
+
+@compiled
+def size_steps(sizes, counts, size, hiding, allowed, steps):
+    """Every k' such that classes below it, and those that are hidden anyway, hold at most ``allowed`` rows, rising.
+
+    Fills thresholds and lost of steps, and returns how many: the first suppresses what is hidden anyway, the last is
+    the k of the rule cap-max-k, 2**62 where all rows may go. One alone where even the first takes too many rows.
     """
-    smallest = counts[0]
-    for i in range(1, size):
-        if counts[i] < smallest:
-            smallest = counts[i]
-    if smallest == 0:  # a class of the population alone; asked only then, as one comparison a class is a tenth faster
-        smallest = np.int64(2**62)
+    least, failing, marked = hiding.threshold, hiding.failing, hiding.marked
+    thresholds, lost, small = steps.thresholds, steps.lost, steps.small
+    none = np.int64(2**62)
+    smallest, gone, ones = none, np.int64(0), np.int64(0)
+    if marked:
         for i in range(size):
-            if 0 < counts[i] < smallest:
-                smallest = counts[i]
-    if smallest > allowed:
-        thresholds[0] = smallest
-        lost[0] = 0
+            away = failing[i] or sizes[i] < least
+            gone += counts[i] if away else 0
+            smallest = min(smallest, none if away else sizes[i])
+    elif least <= 1:
+        for i in range(size):
+            smallest = min(smallest, sizes[i] if sizes[i] > 0 else none)
+    else:
+        for i in range(size):
+            gone += counts[i] if sizes[i] < least else 0
+            smallest = min(smallest, none if sizes[i] < least else sizes[i])
+    thresholds[0] = smallest
+    lost[0] = gone
+    if gone > allowed or smallest > allowed - gone:
         return 1
-    if smallest == 1 and not every:
-        ones = 0
+    if smallest == 1:
         for i in range(size):
-            ones += counts[i] == 1
-        if ones > allowed:
-            thresholds[0] = 1
-            lost[0] = 0
+            ones += counts[i] if sizes[i] == 1 and not (marked and failing[i]) else 0
+        if ones > allowed - gone:
             return 1
     for z in range(allowed + 1):
         small[z] = 0
-    above = np.int64(2**62)
+    above = none
     for i in range(size):
-        if counts[i] <= allowed:
-            small[counts[i]] += counts[i]
-        elif counts[i] < above:
-            above = counts[i]
-    total = 0
+        if sizes[i] < least or (marked and failing[i]):
+            continue
+        if sizes[i] > allowed:
+            above = min(above, sizes[i])
+        else:
+            small[sizes[i]] += counts[i]
     n = 0
-    for z in range(1, allowed + 1):
+    for z in range(max(smallest, 1), allowed + 1):
         if small[z] == 0:
             continue
         thresholds[n] = z
-        lost[n] = total
-        total += small[z]
-        if total > allowed:
-            break
+        lost[n] = gone
         n += 1
-    if total <= allowed:
-        thresholds[n] = above
-        lost[n] = total
-    if every:
-        return n + 1
-    thresholds[0] = thresholds[n]
-    lost[0] = lost[n]
-    return 1
+        gone += small[z]
+        if gone > allowed:
+            return n
+    thresholds[n] = above
+    lost[n] = gone
+    return n + 1
 
 
 @compiled

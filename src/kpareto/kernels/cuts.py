@@ -12,13 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from kpareto.kernels.branching import grow_rows
-from kpareto.kernels.classes import size_numbers
+from kpareto.kernels.classes import size_numbers, size_steps
 from kpareto.kernels.compiling import compiled
 from kpareto.kernels.hashing import dense_ids, part_ids
 from kpareto.kernels.histograms import hist_numbers, mark_failing
-from kpareto.kernels.records import Classes, Hiding
+from kpareto.kernels.needed import combine, next_combination, prepare_reach, worst_numbers
+from kpareto.kernels.records import Classes, Hiding, SizeSteps
 from kpareto.kernels.runs import add_words, roll_up_runs, run_classes, run_room, union_cut
-from kpareto.kernels.words import BELOW_K, CAP_MAX_K, CAP_THRESHOLD, CHUNK, CONSTRAINT, INTS, SUPPRESSED
+from kpareto.kernels.words import AS_NEEDED, CAP_MAX_K, CHUNK, INTS, NONE, SUPPRESSED
 
 
 class Persons(NamedTuple):
@@ -46,8 +47,18 @@ class CutRoom(NamedTuple):
     inner_more: np.ndarray  # (inner combinations,) int64
     hidden: np.ndarray  # (2, distinct + 1) int64, number and rows of each suppressed class
     shown: np.ndarray  # (distinct + 1,) int64
-    failing: np.ndarray  # (distinct,) bool, or one place without the rule constraint
+    failing: np.ndarray  # (distinct,) bool, or one place where no class is judged by its values
     values: np.ndarray  # (values,) int64, the histogram of one class
+    base: np.ndarray  # (losses, 1) int64, what the losses grow by for the classes that miss a limit of the job
+    steps: SizeSteps  # the thresholds of k
+
+
+class CutRows(NamedTuple):
+    """The statistics of recodings, one row per threshold; the last rows may be empty."""
+
+    labels: np.ndarray  # (most, 2) int64, place of the genome and threshold
+    ints: np.ndarray  # (most, INTS + losses) int64
+    reals: np.ndarray  # (most, numbers) float64
 
 
 @compiled
@@ -170,69 +181,6 @@ def cut_cells(groups, leaf_at, losses, extra, sums):
 
 
 @compiled
-def cap_threshold(sizes, counts, n, allowed):
-    """The k of the rule cap-max-k: the largest class size such that smaller classes hold at most ``allowed`` rows.
-
-    One more than the largest size when everything may be suppressed.
-    """
-    smallest = sizes[0]
-    ones = np.int64(0)
-    for i in range(n):
-        smallest = min(smallest, sizes[i])
-        ones += counts[i] if sizes[i] == 1 else 0
-    if smallest > allowed or ones > allowed:
-        return smallest
-    small = np.zeros(allowed + 1, dtype=np.int64)  # rows in classes of each size
-    above = np.int64(2**62)
-    largest = np.int64(0)
-    for i in range(n):
-        largest = max(largest, sizes[i])
-        if sizes[i] <= allowed:
-            small[sizes[i]] += counts[i]
-        else:
-            above = min(above, sizes[i])
-    lost = np.int64(0)
-    for size in range(1, allowed + 1):
-        lost += small[size]
-        if lost > allowed:
-            return np.int64(size)
-    return above if above < 2**62 else largest + 1
-
-
-@compiled
-def every_threshold(sizes, counts, n, allowed, small, thresholds):
-    """The class sizes that the cap allows as k (rule cap-threshold), rising; returns how many were filled in.
-
-    The first is the smallest class, where nothing is suppressed; small: (allowed + 1,) int64, room.
-    """
-    smallest = sizes[0]
-    for i in range(1, n):
-        smallest = min(smallest, sizes[i])
-    thresholds[0] = smallest
-    if smallest > allowed:
-        return 1
-    for size in range(allowed + 1):
-        small[size] = 0
-    above = np.int64(2**62)
-    for i in range(n):
-        if sizes[i] <= allowed:
-            small[sizes[i]] += counts[i]
-        else:
-            above = min(above, sizes[i])
-    lost = np.int64(0)
-    filled = 0
-    for size in range(1, allowed + 1):
-        if small[size] > 0:
-            thresholds[filled] = size
-            filled += 1
-            lost += small[size]
-            if lost > allowed:
-                return filled
-    thresholds[filled] = above  # no class is that large where all rows may be suppressed: the empty release
-    return filled + 1
-
-
-@compiled
 def split_classes(classes, hiding, hidden, shown):
     """Move the visible classes to the front; returns how many they are, and the rows in the others.
 
@@ -320,18 +268,108 @@ def take_leads_apart(counts, hist, size, lead_bits, lane_bits):
 
 
 @compiled
-def evaluate_cuts(genomes, leaf_at, rows, losses, lanes, questions, persons, rule):
+def class_losses(rows, leaf_at, extra, first, count, more, j):
+    """Add what losses grow by when a class of ``count`` rows is suppressed to column j of more; first: a row of it."""
+    columns, outer_combos, inner_combos = rows.columns, rows.outer_combos, rows.inner_combos
+    outer_count = outer_combos.shape[0]
+    for b in range(extra.shape[0]):
+        total = np.int64(0)
+        for c in range(outer_count):
+            total += extra[b, leaf_at[columns[c]] + outer_combos[c, rows.outer[first]]]
+        for c in range(inner_combos.shape[0]):
+            total += extra[b, leaf_at[columns[outer_count + c]] + inner_combos[c, rows.inner[first]]]
+        more[b, j] += count * total
+
+
+@compiled
+def needed_rows(g, classes, cutoffs, rows, leaf_at, firsts, rule, questions, needed, room, out, used):
+    """The rows of one recoding where thresholds are taken of numbers too (needed.py); returns them, and how many."""
+    axes, numbered, reach = needed
+    labels, ints, reals, steps = out.labels, out.ints, out.reals, room.steps
+    sizes, counts, size, failing = classes.sizes, classes.counts, classes.size, room.failing
+    least = max(rule.k, 1)
+    missed = Hiding(least, failing, rule.marked)
+    gone = steps.lost[0]
+    losses = room.extra.shape[0]
+    for b in range(losses):
+        room.base[b, 0] = 0
+    if not rule.marked:
+        for i in range(size):
+            failing[i] = False
+    if gone > 0:
+        for i in range(size):
+            if failing[i] or sizes[i] < least:
+                class_losses(rows, leaf_at, room.extra, firsts[i], counts[i], room.base, 0)
+    again = gone <= rule.allowed
+    within, strictest = 0, np.int64(0)
+    if again:
+        within, strictest = prepare_reach(
+            classes, missed, gone, cutoffs, rule, questions.lanes, numbered, axes, room.values, reach, steps
+        )
+        for u in range(within):
+            for b in range(losses):
+                reach.costs[b, u] = 0
+            i = reach.classes[u]
+            class_losses(rows, leaf_at, room.extra, firsts[i], counts[i], reach.costs, u)
+    else:
+        worst_numbers(classes, missed, questions.lanes, numbered, axes, rule.rows, room.values, reach.worst)
+        steps.lost[0] = 0
+        steps.thresholds[0] = least
+        for b in range(losses):
+            steps.more[b, 0] = 0
+    first, n = True, 1
+    while first or again:
+        if again:
+            n = combine(classes, within, rule.allowed - gone, strictest, axes, numbered, reach, steps)
+            for u in range(within):
+                failing[reach.classes[u]] = n > 0 and reach.away[u]
+        for j in range(n):
+            if used == labels.shape[0]:
+                labels, ints, reals = grow_rows(labels, used), grow_rows(ints, used), grow_rows(reals, used)
+            hiding = Hiding(max(steps.thresholds[j], least), failing, True)
+            row = ints[used]
+            labels[used, 0] = g
+            labels[used, 1] = hiding.threshold
+            size_numbers(sizes, counts, size, hiding, rule.risky_below, row)
+            row[SUPPRESSED] = steps.lost[j] + gone
+            for b in range(losses):
+                row[INTS + b] = room.sums[b] + room.base[b, 0] + steps.more[b, j]
+            hist_numbers(
+                classes, hiding, row[SUPPRESSED], questions.lanes, questions.numbers, rule.rows, room.values, reals[used]
+            )
+            for e in range(axes.places.shape[0]):
+                reals[used, axes.places[e]] = reach.worst[e, j]
+            used += 1
+        first = False
+        if again:
+            again = next_combination(reach, axes, n >= 0)
+    return CutRows(labels, ints, reals), used
+
+
+@compiled
+def evaluate_cuts(genomes, leaf_at, rows, losses, lanes, questions, needed, persons, rule):
     """Statistics of many recodings by cuts: labels (m, 2), the place of the genome and the threshold of each row, with
     ints (m, INTS + losses) and reals (m, numbers), as walk gives them.
 
-    genomes: (n, all leaves) int32, cuts. Suppressed rows are dropped. The rule cap-threshold has a row for every
+    genomes: (n, all leaves) int32, cuts. Suppressed rows are dropped. The rule as-needed has a row for every
     threshold, the smallest first; the others have one per genome. questions is None where nothing is asked of values,
-    persons where they are not told apart: what is None is not compiled.
+    needed where thresholds are taken of class sizes alone, else (Axes, ClassNumbers, ReachRoom), persons where they are
+    not told apart: what is None is not compiled.
     """
     n, leaves = genomes.shape
     distinct, words, count = rows.inner.shape[0], rows.words.shape[0], losses.runs.shape[0]
     lead_bits, asked = rows.lead_bits, 0
     runs = run_room(leaf_at, rows, 1 << 18)
+    capped = rule.number == CAP_MAX_K or rule.number == AS_NEEDED
+    # Sizes that differ and add up to no more than what is allowed are few; the last one may pass it.
+    most = 3 + int(math.sqrt(2.0 * rule.allowed)) if capped else 2
+    steps = SizeSteps(
+        np.zeros(most, dtype=np.int64),
+        np.zeros(most, dtype=np.int64),
+        np.zeros((count, most), dtype=np.int64),
+        np.zeros(rule.allowed + 1 if capped else 1, dtype=np.int64),
+    )
+    thresholds = steps.thresholds
     room = CutRoom(
         np.zeros((count, leaves), dtype=np.int64),
         np.zeros(count, dtype=np.int64),
@@ -339,8 +377,10 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, lanes, questions, persons, rul
         np.zeros(rows.inner_combos.shape[1], dtype=np.int64),
         np.zeros((2, distinct + 1), dtype=np.int64),
         np.zeros(distinct + 1, dtype=np.int64),
-        np.zeros(distinct if rule.number == CONSTRAINT else 1, dtype=np.bool_),
+        np.zeros(distinct if rule.marked or needed is not None else 1, dtype=np.bool_),
         np.zeros(max(lanes.totals.shape[0], 1), dtype=np.int64),
+        np.zeros((count, 1), dtype=np.int64),
+        steps,
     )
     counts = sizes = runs.counts
     if persons is not None:
@@ -352,11 +392,7 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, lanes, questions, persons, rul
     hists = np.zeros((1 if lead_bits > 0 else words, distinct), dtype=np.int64)
     sets = np.zeros((0, 1), dtype=np.int64)  # histograms tell the values apart
     union = np.zeros(leaves, dtype=np.int32)
-    several = rule.number == CAP_THRESHOLD
-    # Sizes that differ and add up to no more than what is allowed are few; the last one may pass it.
-    most = 3 + int(math.sqrt(2.0 * rule.allowed)) if several else 1
-    thresholds = np.zeros(most, dtype=np.int64)
-    small = np.zeros(rule.allowed + 1 if several else 1, dtype=np.int64)
+    least = 0 if rule.number == NONE else max(rule.k, 1)
     labels = np.zeros((n, 2), dtype=np.int64)
     ints = np.zeros((n, INTS + count), dtype=np.int64)
     reals = np.zeros((n, asked), dtype=np.float64)
@@ -377,34 +413,41 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, lanes, questions, persons, rul
         if persons is not None:
             stamp = count_persons(runs.members, size, persons, stamp, people, sizes)
         classes = Classes(sizes, counts, sets, hists, size, lanes.bits)
-        cutoffs = 1
-        thresholds[0] = 0
-        if rule.number == BELOW_K:
-            thresholds[0] = rule.k
-        elif rule.number == CAP_MAX_K:
-            thresholds[0] = cap_threshold(sizes, counts, size, rule.allowed)
-        elif several:
-            cutoffs = every_threshold(sizes, counts, size, rule.allowed, small, thresholds)
         if questions is not None:
-            if rule.number == CONSTRAINT:
+            if rule.marked:
                 mark_failing(classes, lanes, questions.limits, rule.rows, room.failing, room.values)
+        cutoffs = 1
+        thresholds[0] = least
+        if capped:
+            missed = Hiding(least, room.failing, rule.marked)
+            cutoffs = size_steps(sizes, counts, size, missed, rule.allowed, steps)
+            if rule.number == CAP_MAX_K:
+                thresholds[0], cutoffs = thresholds[cutoffs - 1], 1
+            elif not rule.by_size:
+                thresholds[0], cutoffs = least, 1
         cut_cells(groups, leaf_at, losses, room.extra, room.sums)
+        if needed is not None:
+            out = CutRows(labels, ints, reals)
+            out, used = needed_rows(
+                g, classes, cutoffs, here, leaf_at, runs.firsts, rule, questions, needed, room, out, used
+            )
+            labels, ints, reals = out.labels, out.ints, out.reals
+            continue
         lost = np.int64(0)
         for t in range(cutoffs):
             if used == labels.shape[0]:
                 labels, ints, reals = grow_rows(labels, used), grow_rows(ints, used), grow_rows(reals, used)
             row = ints[used]
             # What the threshold before has suppressed was moved away: only what this one adds is looked at.
-            hiding = Hiding(thresholds[t], room.failing, rule.number == CONSTRAINT)
+            hiding = Hiding(thresholds[t], room.failing, rule.marked and t == 0)
             classes = Classes(sizes, counts, sets, hists, size, lanes.bits)
             left, more = split_classes(classes, hiding, room.hidden, room.shown)
             lost += more
             if left < size:
                 for b in range(count):
                     room.sums[b] += suppressed_loss(here, leaf_at, room.extra[b], size - left, runs.firsts, room)
-                if several:
-                    for j in range(left):
-                        runs.firsts[j] = runs.firsts[room.shown[j]]
+                for j in range(left if cutoffs > 1 else 0):
+                    runs.firsts[j] = runs.firsts[room.shown[j]]
             size = left
             nothing = Hiding(0, room.failing, False)  # suppressed classes have been moved away
             labels[used, 0] = g

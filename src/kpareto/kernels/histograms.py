@@ -119,39 +119,32 @@ def is_worse(kind, number, limit):
 
 
 @compiled
-def mark_failing(classes, lanes, limits, rows, failing, values):
-    """The rule constraint: failing[i] = 1 where class i misses a limit; returns the rows in failing classes.
+def class_value(classes, lanes, kind, column, parameter, i, rows, values):
+    """One number about class i, from its set or its histogram; values: (values,) int64, room for one histogram."""
+    first, end = lanes.value_at[column], lanes.value_at[column + 1]
+    if kind == DISTINCT and lanes.set_at[column, 1] > 0:
+        return float(set_size(classes.sets, i, lanes.set_at[column], end - first))
+    whole = lanes.totals[first:end]
+    unpack(classes.hists, i, lanes.word_at[lane_width(classes.bits), column], end - first, classes.bits, values)
+    return class_number(kind, values, classes.counts[i], whole, rows, parameter)
 
-    values: (values,) int64, room for one histogram.
+
+@compiled
+def mark_failing(classes, lanes, limits, rows, failing, values):
+    """failing[i] = 1 where class i misses a limit on its values.
+
+    A class without rows is one of the population alone: nothing of it can be shown, so it fails. values: (values,)
+    int64, room for one histogram.
     """
-    sizes, counts, hists = classes.sizes, classes.counts, classes.hists
-    value_at, word_at, totals = lanes.value_at, lanes.word_at[lane_width(classes.bits)], lanes.totals
-    kinds, columns, bounds, set_at = limits.kinds, limits.columns, limits.bounds, lanes.set_at
-    lost = 0
+    kinds, columns, bounds = limits.kinds, limits.columns, limits.bounds
     for i in range(classes.size):
-        bad = counts[i] == 0  # a class of the population alone: nothing of it can be shown
-        if bad:
-            failing[i] = bad
-            continue
+        bad = classes.counts[i] == 0
         for j in range(kinds.shape[0]):
-            kind = kinds[j]
-            column = columns[j]
-            if kind == -1:
-                bad = sizes[i] < bounds[j, 0]
-            elif kind == DISTINCT and set_at[column, 1] > 0:
-                width = value_at[column + 1] - value_at[column]
-                bad = is_worse(kind, float(set_size(classes.sets, i, set_at[column], width)), bounds[j, 0])
-            else:
-                whole = totals[value_at[column] : value_at[column + 1]]
-                unpack(hists, i, word_at[column], whole.shape[0], classes.bits, values)
-                number = class_number(kind, values, counts[i], whole, rows, bounds[j, 1])
-                bad = is_worse(kind, number, bounds[j, 0])
             if bad:
                 break
+            number = class_value(classes, lanes, kinds[j], columns[j], bounds[j, 1], i, rows, values)
+            bad = is_worse(kinds[j], number, bounds[j, 0])
         failing[i] = bad
-        if bad:
-            lost += counts[i]
-    return lost
 
 
 @compiled
@@ -279,6 +272,8 @@ def hist_numbers(classes, hiding, lost, lanes, numbers, rows, values, out):
     kinds, columns, parameters, stops = numbers.kinds, numbers.columns, numbers.parameters, numbers.stops
     for j in range(kinds.shape[0]):
         kind = kinds[j]
+        if kind < 0:  # known from the thresholds of the rule as-needed
+            continue
         column = columns[j]
         whole = totals[value_at[column] : value_at[column + 1]]
         first = word_at[column]

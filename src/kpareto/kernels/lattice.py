@@ -20,12 +20,13 @@ from kpareto.kernels.classes import (
     rotate,
     show_words,
     size_numbers,
-    size_thresholds,
+    size_steps,
 )
 from kpareto.kernels.compiling import compiled
 from kpareto.kernels.histograms import hist_numbers, mark_failing
-from kpareto.kernels.records import Classes, ClassTable, Hiding
-from kpareto.kernels.words import BELOW_K, CAP_MAX_K, CAP_THRESHOLD, CLASSES, CONSTRAINT, INTS, SUPPRESSED, K
+from kpareto.kernels.needed import combine, next_combination, prepare_reach, worst_numbers
+from kpareto.kernels.records import Classes, ClassTable, Hiding, SizeSteps
+from kpareto.kernels.words import AS_NEEDED, BELOW_K, CAP_MAX_K, CLASSES, INTS, NONE, SUPPRESSED, K
 
 
 class ClassTables(NamedTuple):
@@ -65,10 +66,9 @@ class WalkRoom(NamedTuple):
 
     to: np.ndarray  # (classes,) uint64, where each class goes
     starts: np.ndarray  # (most groups + 1,) uint64, where each group goes
-    small: np.ndarray  # (allowed + 1,) int64, rows in classes of each size
-    thresholds: np.ndarray  # (thresholds,) int64, those of the node being counted
-    lost: np.ndarray  # (thresholds,) int64, rows suppressed under each
-    failing: np.ndarray  # (classes,) bool, or one place without the rule constraint
+    steps: SizeSteps  # the thresholds of the node being counted
+    base: np.ndarray  # (losses, 1) int64, what the losses grow by for the classes that miss a limit of the job
+    failing: np.ndarray  # (classes,) bool, or one place where no class is judged by its values
     sizes: np.ndarray  # (depths,) int64, classes at each depth
     bits: np.ndarray  # (depths,) int64, lanes of the histograms at each depth; the first is told
     halt: np.ndarray  # (1,) int64, another thread writes 1 to end the walk
@@ -84,23 +84,60 @@ class NodeStatistics(NamedTuple):
 
 
 @compiled
-def walk(tables, levels, first_column, columns, losses, rule, sized, lanes, questions, pruning, room, out):
+def lose_class(key, rows, levels, columns, losses, more, j):
+    """Add what losses grow by when a class is suppressed to column j of more: (losses, …) int64."""
+    at, cells, cell_lost, shifts, bits = losses.at, losses.cells, losses.lost, columns.shifts, columns.bits
+    for c in range(levels.shape[0]):
+        place = at[c, levels[c]] + ((key >> shifts[c]) & ((np.int64(1) << bits[c]) - 1))
+        for b in range(cells.shape[0]):
+            more[b, j] += rows * (cell_lost[b, c] - cells[b, place])
+
+
+@compiled
+def lose_steps(keys, classes, hiding, levels, columns, losses, n, steps):
+    """What the losses grow by under each of n thresholds of k, into steps.more."""
+    sizes, counts, failing, marked = classes.sizes, classes.counts, hiding.failing, hiding.marked
+    thresholds, more = steps.thresholds, steps.more
+    for b in range(more.shape[0]):
+        for j in range(n):
+            more[b, j] = 0
+    if more.shape[0] == 0 or steps.lost[n - 1] == 0:
+        return
+    last = thresholds[n - 1]
+    for i in range(classes.size):
+        away = marked and failing[i]
+        if away or sizes[i] < last:
+            j = 0
+            while not away and thresholds[j] <= sizes[i]:
+                j += 1
+            lose_class(keys[i], counts[i], levels, columns, losses, more, j)
+    for b in range(more.shape[0]):
+        for j in range(1, n):
+            more[b, j] += more[b, j - 1]
+
+
+@compiled
+def walk(tables, levels, first_column, by_level, rule, sized, lanes, questions, needed, pruning, room, out):
     """Visit every node below a prefix of levels; fills out, and returns how many rows of it.
 
     levels: (columns,) int64, fixed for the columns before first_column; the walk visits all levels of the others. The
     table at depth 0 is that of the prefix, keys in rising order, with first_column at level 0 in the lowest field.
-    sized is None where no statistics of class sizes are wanted, questions is a KernelQuestions, or None where nothing
-    is asked of values (lanes may be None then): what is None is not compiled. pruning is None or (Bounding, BoundRoom):
-    then subtrees and nodes that are beaten are left out. -1 says that out is too short, -2 that the walk was halted.
+    by_level: (LevelColumns, LevelLosses). sized is None where no statistics of class sizes are wanted, questions is a
+    KernelQuestions, or None where nothing is asked of values (lanes may be None then): what is None is not compiled.
+    needed is None or (Axes, ClassNumbers, ReachRoom): then thresholds are taken of these numbers too. pruning is None
+    or (Bounding, BoundRoom): then subtrees and nodes that are beaten are left out. -1 says that out is too short, -2
+    that the walk was halted.
     """
+    columns, losses = by_level
     keys, counts, sets, hists, ends = tables.keys, tables.counts, tables.sets, tables.hists, tables.ends
-    heights, bits, shifts, strides = columns.heights, columns.bits, columns.shifts, columns.strides
+    heights, bits, strides = columns.heights, columns.bits, columns.strides
     group_counts, merge_at, merges = columns.group_counts, columns.merge_at, columns.merges
-    at, cells, sums, cell_lost = losses.at, losses.cells, losses.sums, losses.lost
+    sums = losses.sums
     sizes, to, starts, halt, lane_bits = room.sizes, room.to, room.starts, room.halt, room.bits
-    thresholds, lost, failing = room.thresholds, room.lost, room.failing
+    steps, failing, base = room.steps, room.failing, room.base
+    thresholds, lost, more = steps.thresholds, steps.lost, steps.more
     labels, ints, reals = out.labels, out.ints, out.reals
-    marked = rule.number == CONSTRAINT
+    least = 0 if rule.number == NONE else max(rule.k, 1)
     innermost = keys.shape[0] - 1
     total_bits = np.int64(0)
     for a in range(heights.shape[0]):
@@ -162,74 +199,112 @@ def walk(tables, levels, first_column, columns, losses, rule, sized, lanes, ques
         if not beaten:
             # Count this node: the thresholds that its rule allows, and a row of statistics for each.
             size, key, rows = sizes[depth], keys[depth], counts[depth]
+            classes = Classes(rows, rows, sets[depth], hists[depth], size, lane_bits[depth])
             if questions is not None:
-                counted = depth
                 if levels[first_column + depth] > 0:  # running sums
-                    counted = depth + 1
                     words = lanes.word_at[lane_width(lane_bits[depth]), -1]
                     summed = ClassTable(key, rows, sets[depth], hists[depth], ends[depth])
-                    show_words(summed, size, words, hists[counted])
-                classes = Classes(rows, rows, sets[depth], hists[counted], size, lane_bits[depth])
+                    show_words(summed, size, words, hists[depth + 1])
+                    classes = Classes(rows, rows, sets[depth], hists[depth + 1], size, lane_bits[depth])
+                if rule.marked:
+                    mark_failing(classes, lanes, questions.limits, rule.rows, failing, room.values)
+            missed = Hiding(least, failing, rule.marked)
             n = 1
+            thresholds[0] = least
             lost[0] = 0
-            thresholds[0] = 0
-            if rule.number == BELOW_K:
-                thresholds[0] = rule.k
+            if rule.number == CAP_MAX_K or rule.number == AS_NEEDED:
+                n = size_steps(rows, rows, size, missed, rule.allowed, steps)
+                if rule.number == CAP_MAX_K:
+                    thresholds[0], lost[0], n = thresholds[n - 1], lost[n - 1], 1
+                elif not rule.by_size:
+                    thresholds[0], n = least, 1
+            elif rule.number == BELOW_K:
                 for i in range(size):
-                    lost[0] += rows[i] if rows[i] < rule.k else 0
-            elif rule.number == CAP_MAX_K or rule.number == CAP_THRESHOLD:
-                every = rule.number == CAP_THRESHOLD
-                n = size_thresholds(rows, size, rule.allowed, thresholds, lost, room.small, every)
-            if questions is not None:
-                if marked:
-                    lost[0] = mark_failing(classes, lanes, questions.limits, rule.rows, failing, room.values)
-            if used + n > labels.shape[0]:
-                return np.int64(-1)
+                    lost[0] += rows[i] if rows[i] < least else 0
+            marked, again, gone = rule.marked, False, lost[0]
+            if needed is not None:
+                axes, numbered, reach = needed
+                again = gone <= rule.allowed
+                if not again:
+                    worst_numbers(classes, missed, lanes, numbered, axes, rule.rows, room.values, reach.worst)
+                else:
+                    within, strictest = prepare_reach(
+                        classes, missed, gone, n, rule, lanes, numbered, axes, room.values, reach, steps
+                    )
+                    if not marked:
+                        for i in range(size):
+                            failing[i] = False
+                    marked = True
+                    for b in range(base.shape[0]):
+                        base[b, 0] = 0
+                        for u in range(within):
+                            reach.costs[b, u] = 0
+                    for u in range(within):
+                        i = reach.classes[u]
+                        lose_class(key[i], rows[i], levels, columns, losses, reach.costs, u)
+                    if gone > 0:
+                        for i in range(size):
+                            if failing[i] or rows[i] < least:
+                                lose_class(key[i], rows[i], levels, columns, losses, base, 0)
+            if not again:
+                lose_steps(key, classes, missed, levels, columns, losses, n, steps)
             number = 0
             for c in range(levels.shape[0]):
                 number += levels[c] * strides[c]
-            for j in range(n):
-                row = ints[used]
-                labels[used, 0] = number
-                labels[used, 1] = thresholds[j]
-                hiding = Hiding(thresholds[j], failing, marked)
-                if sized is not None:
-                    size_numbers(rows, rows, size, hiding, rule.risky_below, row)
-                else:
-                    row[K] = thresholds[j]
-                    row[CLASSES] = -1
-                row[SUPPRESSED] = lost[j]
-                # Cell losses: sums by level, and what the cells of suppressed classes lose more.
-                for b in range(cells.shape[0]):
-                    total = 0
-                    for c in range(levels.shape[0]):
-                        total += sums[b, c, levels[c]]
-                    row[INTS + b] = total
-                if lost[j] > 0 and cells.shape[0] > 0:
-                    for i in range(size):
-                        if (marked and failing[i]) or rows[i] < thresholds[j]:
-                            for c in range(levels.shape[0]):
-                                group = (key[i] >> shifts[c]) & ((np.int64(1) << bits[c]) - 1)
-                                place = at[c, levels[c]] + group
-                                for b in range(cells.shape[0]):
-                                    row[INTS + b] += rows[i] * (cell_lost[b, c] - cells[b, place])
-                if pruning is not None:
-                    low, sure = bounds.low[depth + 1], bounds.sure[depth + 1]
-                    for m in range(low.shape[0]):
-                        low[m], sure[m] = bounds.low[depth, m], bounds.sure[depth, m]
-                    node_keys(row, reals[used], bounding, rule.rows, False, low, sure)
-                    bounds.seen[0] += j == 0
-                    if is_beaten(low, sure, bounding, bounds):
-                        continue
-                if questions is not None:
-                    hist_numbers(
-                        classes, hiding, lost[j], lanes, questions.numbers, rule.rows, room.values, reals[used]
-                    )
-                if pruning is not None:
-                    node_keys(row, reals[used], bounding, rule.rows, True, low, sure)
-                    if is_beaten(low, sure, bounding, bounds):
-                        continue
-                used += 1
+            first = True
+            while first or again:
+                if needed is not None:
+                    if again:  # one combination of thresholds after the other
+                        n = combine(classes, within, rule.allowed - gone, strictest, axes, numbered, reach, steps)
+                        for u in range(within):
+                            failing[reach.classes[u]] = n > 0 and reach.away[u]
+                        for j in range(n):
+                            lost[j] += gone
+                            thresholds[j] = max(thresholds[j], least)
+                            for b in range(base.shape[0]):
+                                more[b, j] += base[b, 0]
+                if used + n > labels.shape[0]:
+                    return np.int64(-1)
+                for j in range(n):
+                    row = ints[used]
+                    labels[used, 0] = number
+                    labels[used, 1] = thresholds[j]
+                    hiding = Hiding(thresholds[j], failing, marked)
+                    if sized is not None:
+                        size_numbers(rows, rows, size, hiding, rule.risky_below, row)
+                    else:
+                        row[K] = thresholds[j]
+                        row[CLASSES] = -1
+                    row[SUPPRESSED] = lost[j]
+                    for b in range(sums.shape[0]):
+                        total = more[b, j]
+                        for c in range(levels.shape[0]):
+                            total += sums[b, c, levels[c]]
+                        row[INTS + b] = total
+                    if pruning is not None:
+                        low, sure = bounds.low[depth + 1], bounds.sure[depth + 1]
+                        for m in range(low.shape[0]):
+                            low[m], sure[m] = bounds.low[depth, m], bounds.sure[depth, m]
+                        node_keys(row, reals[used], bounding, rule.rows, False, low, sure)
+                        bounds.seen[0] += first and j == 0
+                        if is_beaten(low, sure, bounding, bounds):
+                            continue
+                    if questions is not None:
+                        hist_numbers(
+                            classes, hiding, lost[j], lanes, questions.numbers, rule.rows, room.values, reals[used]
+                        )
+                        if needed is not None:
+                            for e in range(axes.places.shape[0]):
+                                reals[used, axes.places[e]] = reach.worst[e, j]
+                    if pruning is not None:
+                        node_keys(row, reals[used], bounding, rule.rows, True, low, sure)
+                        if is_beaten(low, sure, bounding, bounds):
+                            continue
+                    used += 1
+                first = False
+                if needed is not None:
+                    if again:
+                        again = next_combination(reach, axes, n >= 0)
         # Up: the deepest column that can still rise does, by one level; at the innermost depth that is the next node.
         while depth >= 0 and levels[first_column + depth] == heights[first_column + depth]:
             depth -= 1

@@ -49,10 +49,21 @@ class RuleNumbers(NamedTuple):
     """How rows are suppressed, and which statistics are counted."""
 
     number: int  # NONE, BELOW_K, …
-    k: int  # below-k: classes smaller than this are suppressed
+    k: int  # below-k and as-needed: classes smaller than this are suppressed, whatever else is
     allowed: int  # rows that may be suppressed
     rows: int  # of the whole table
     risky_below: int  # smaller classes count as risky
+    marked: bool  # as-needed: classes are judged by limits on their values too
+    by_size: bool  # as-needed: every class size is a threshold of k
+
+
+class SizeSteps(NamedTuple):
+    """The thresholds of k that a recoding has, and what each costs: filled in (classes.size_steps)."""
+
+    thresholds: np.ndarray  # (thresholds,) int64, classes smaller than this are suppressed
+    lost: np.ndarray  # (thresholds,) int64, rows suppressed
+    more: np.ndarray  # (losses, thresholds) int64, what the losses grow by
+    small: np.ndarray  # (allowed + 1,) int64, room: rows in classes of each size
 
 
 class Lanes(NamedTuple):
@@ -78,9 +89,9 @@ class ClassNumbers(NamedTuple):
 
 
 class ClassLimits(NamedTuple):
-    """Limits each class must meet under the rule constraint, one place each."""
+    """Limits on its values that each class must meet under the rule as-needed, one place each."""
 
-    kinds: np.ndarray  # (limits,) int64, -1 for the size of the class
+    kinds: np.ndarray  # (limits,) int64, DISTINCT, ENTROPY, …
     columns: np.ndarray  # (limits,) int64, which sensitive or target column
     bounds: np.ndarray  # (limits, 2) float64, the limit and the parameter of the number
 

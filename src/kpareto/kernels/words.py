@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # Suppression rules (readings.md#suppression), in the order of partition.RULES.
-NONE, BELOW_K, CAP_MAX_K, CAP_THRESHOLD, CONSTRAINT = range(5)
+NONE, BELOW_K, CAP_MAX_K, AS_NEEDED = range(4)
 
 # Whole-number statistics of a node: the first columns of ``ints``; one column per cell loss follows.
 K, SUPPRESSED, CLASSES, LARGEST, SQUARES, UNIQUES, RISKY = range(7)

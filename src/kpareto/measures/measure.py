@@ -122,7 +122,7 @@ class Model:
         return float(values.min() if self.better == "higher" else values.max())
 
     def fails(self, threshold: float) -> Callable[[Partition], np.ndarray]:
-        """A class-wise rule for the suppression rule constraint: which classes are worse than the threshold."""
+        """A class-wise rule for the suppression rule as-needed: which classes are worse than the threshold."""
         return lambda partition: ~meets(self.better, self.by_class(partition), threshold)
 
 
@@ -136,11 +136,9 @@ def meets(better: Better, values: np.ndarray | float, limit: float) -> np.ndarra
     return np.asarray(reached >= limit - slack if better == "higher" else reached <= limit + slack)
 
 
-def trends(
-    none: Trend, below_k: Trend = "either", cap_max_k: Trend = "either", constraint: Trend = "either"
-) -> dict[Rule, Trend]:
-    """A trend per suppression rule; cap-threshold compares unequal thresholds, so it never promises anything."""
-    return dict(zip(RULES, (none, below_k, cap_max_k, "either", constraint), strict=True))
+def trends(none: Trend, below_k: Trend = "either", cap_max_k: Trend = "either") -> dict[Rule, Trend]:
+    """A trend per suppression rule; as-needed compares unequal thresholds, so it never promises anything."""
+    return dict(zip(RULES, (none, below_k, cap_max_k, "either"), strict=True))
 
 
 def exact(measure: Measure, partition: Partition) -> Fraction | None:

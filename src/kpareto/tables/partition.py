@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -13,33 +14,58 @@ from kpareto.tables.boxes import LabelBoxes
 from kpareto.tables.recoding import Recoding
 from kpareto.tables.table import Counts, Table, distinct_rows, merge_counts
 
-Rule = Literal["none", "below-k", "cap-max-k", "cap-threshold", "constraint"]
-RULES: tuple[Rule, ...] = ("none", "below-k", "cap-max-k", "cap-threshold", "constraint")
+Rule = Literal["none", "below-k", "cap-max-k", "as-needed"]
+RULES: tuple[Rule, ...] = ("none", "below-k", "cap-max-k", "as-needed")
+# Names of earlier versions, in jobs and stored recodings; each was a part of what as-needed is.
+EARLIER: dict[str, Rule] = {"cap-threshold": "as-needed", "constraint": "as-needed"}
 UNLIMITED = 1 - 1e-12  # a share, which is below 1: as many rows may be suppressed as the classes ask for
+STEP = 0.01  # of the grid on which thresholds of t, alpha and other numbers on a scale lie
 # A class-wise privacy rule: the partition without suppression -> which classes fail, (classes,) bool.
 Fails = Callable[["Partition"], np.ndarray]
 
 
+class Graded(Protocol):
+    """A privacy model that has a number for each class (``measures.Model``)."""
+
+    @property
+    def better(self) -> Literal["lower", "higher"]:
+        """Which direction is better."""
+
+    @property
+    def by_class(self) -> Callable[[Partition], np.ndarray]:
+        """Partition -> (classes,) float64."""
+
+
 @dataclass(frozen=True)
 class Suppression:
-    """Which classes are suppressed, how many rows that may cost, and what becomes of those rows."""
+    """Which classes are suppressed, how many rows that may cost, and what becomes of those rows.
 
-    rule: Rule = "cap-max-k"
+    Under the rule as-needed a recoding has one partition for every combination of thresholds that the limit on rows
+    admits: the classes that fail, those below k', and those worse than a threshold of each graded model are suppressed,
+    and no other. A ``Problem`` fills in what its objectives and limits ask for where nothing is said here.
+    """
+
+    rule: Rule = "as-needed"
     limit: float = 0.0  # a float is a share of the rows, from 0 to below 1; an int is a number of rows
     k: int | None = None  # for below-k
     rows: Literal["drop", "mask"] = "drop"
-    fails: tuple[Fails, ...] = ()  # for constraint: a class that fails any of them is suppressed
+    fails: tuple[Fails, ...] = ()  # as-needed: a class that fails any of them is suppressed under every threshold
+    by_size: bool | None = None  # as-needed: whether thresholds of k are taken; None: as the objectives say, or yes
+    graded: tuple[Graded, ...] = ()  # as-needed: what thresholds are taken of besides
+    step: float = STEP  # of the grid on which those lie; 0: every value that a class has
+    thresholds: tuple[tuple[str, float], ...] = ()  # as-needed, settled: by which measure and number classes fail
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "rule", EARLIER.get(self.rule, self.rule))
         if self.rule not in RULES:
             raise BadJob(f"Suppression rule {self.rule!r} is not known. Take one of: {', '.join(RULES)}.")
         object.__setattr__(self, "limit", read_limit(self.limit))
         if self.rule == "below-k" and (self.k is None or self.k < 1):
             raise BadJob(f"The rule below-k needs k of at least 1, and k is {self.k!r}.")
-        if self.rule == "constraint" and not self.fails:
-            raise BadJob("The rule constraint needs at least one limit, such as k = 5. Give limits.")
         if self.rows not in ("drop", "mask"):
             raise BadJob(f"Suppressed rows can be dropped or masked, not {self.rows!r}. Write 'drop' or 'mask'.")
+        if isinstance(self.step, bool) or not 0 <= self.step <= 1:
+            raise BadJob(f"The step of thresholds is {self.step!r}. Give a number from 0 (every value) to 1, such as {STEP}.")
 
     def allowed(self, rows: int) -> int:
         """The most rows that may be suppressed (η in the papers)."""
@@ -167,7 +193,7 @@ def thresholds(sizes: np.ndarray, rows: np.ndarray, allowed: int) -> list[int]:
 
 
 def partitions(table: Table, recoding: Recoding, suppression: Suppression) -> Iterator[Partition]:
-    """The partitions a suppression rule makes of a recoding: one, or several for cap-threshold."""
+    """The partitions a suppression rule makes of a recoding: one, or several for as-needed, the least strict first."""
     whole = classes(table, recoding)
     allowed = suppression.allowed(table.rows)
     rule = suppression.rule
@@ -177,11 +203,6 @@ def partitions(table: Table, recoding: Recoding, suppression: Suppression) -> It
         yield replace(whole, rule=rule)
     elif rule == "below-k":
         yield suppress(whole, whole.sizes < (suppression.k or 1), suppression, feasible=True)
-    elif rule == "constraint":
-        failing = np.zeros(len(whole.rows), dtype=np.bool_)
-        for fails in suppression.fails:
-            failing |= fails(whole)
-        yield suppress(whole, failing, suppression, feasible=int(whole.rows[failing].sum()) <= allowed)
     elif rule == "cap-max-k":
         if table.rows <= allowed:  # everything may be suppressed: k is infinite, the release empty
             yield suppress(whole, np.ones(len(whole.rows), dtype=np.bool_), suppression, feasible=True)
@@ -189,17 +210,57 @@ def partitions(table: Table, recoding: Recoding, suppression: Suppression) -> It
             k = thresholds(whole.sizes, whole.rows, allowed)[-1]
             yield suppress(whole, whole.sizes < k, suppression, feasible=True)
     else:
-        for k in thresholds(whole.sizes, whole.rows, allowed):
-            yield suppress(whole, whole.sizes < k, suppression, feasible=True)
-        if table.rows <= allowed:
-            yield suppress(whole, np.ones(len(whole.rows), dtype=np.bool_), suppression, feasible=True)
+        yield from _as_needed(whole, suppression, allowed)
+
+
+def _as_needed(whole: Partition, suppression: Suppression, allowed: int) -> Iterator[Partition]:
+    """One partition for every combination of thresholds that costs no more rows than are allowed.
+
+    Thresholds that no visible class meets exactly are left out: stricter ones suppress the same classes.
+    """
+    failing = fail_any(whole, suppression.fails)
+    if int(whole.rows[failing].sum()) > allowed:
+        yield suppress(whole, failing, suppression, feasible=False)
+        return
+    ranks = [rank_numbers(each, each.by_class(whole), suppression.step) for each in suppression.graded]
+    cutoffs = [np.unique(rank[~failing])[::-1].tolist() for rank in ranks]
+    for combination in itertools.product(*cutoffs):
+        away = failing.copy()
+        for rank, cutoff in zip(ranks, combination, strict=True):
+            away |= rank > cutoff
+        sizes = np.unique(whole.sizes[~away]).tolist() if suppression.by_size is not False else [0]
+        for size in sizes:
+            hidden = away | (whole.sizes < size)
+            if int(whole.rows[hidden].sum()) > allowed:
+                break
+            if all(cutoff == rank[~hidden].max(initial=-np.inf) for rank, cutoff in zip(ranks, combination, strict=True)):
+                yield suppress(whole, hidden, suppression, feasible=True)
+    if whole.table.rows <= allowed and (suppression.by_size is not False or ranks):
+        yield suppress(whole, np.ones(len(whole.rows), dtype=np.bool_), suppression, feasible=True)
+
+
+def fail_any(whole: Partition, fails: tuple[Fails, ...]) -> np.ndarray:
+    """Which classes fail at least one rule: (classes,) bool."""
+    failing = np.zeros(len(whole.rows), dtype=np.bool_)
+    for each in fails:
+        failing |= each(whole)
+    return failing
+
+
+def rank_numbers(model: Graded, numbers: np.ndarray, step: float) -> np.ndarray:
+    """Numbers of classes as steps of the grid, rounded to the safe side: higher is worse, a hair of slack.
+
+    The kernels have a twin of it, ``kernels.needed.rank_number``.
+    """
+    worse = -numbers if model.better == "higher" else np.asarray(numbers, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isfinite(worse), np.ceil(worse / step - 1e-9), worse) if step > 0 else worse
 
 
 def _suppress_local(whole: Partition, suppression: Suppression, allowed: int) -> Partition:
     """The partition of boxes: what the recoding leaves out goes, and where classes are judged, those that fail."""
     failing = whole.suppressed.copy()
-    for fails in suppression.fails if suppression.rule == "constraint" else ():
-        failing |= fails(whole) & whole.visible
+    failing |= fail_any(whole, suppression.fails) & whole.visible
     if suppression.rule == "none" or not failing.any():
         return replace(whole, rule=suppression.rule)
     plain = replace(whole, suppressed=np.zeros_like(failing), visible=np.ones_like(failing))
@@ -208,11 +269,10 @@ def _suppress_local(whole: Partition, suppression: Suppression, allowed: int) ->
 
 
 def partition(table: Table, recoding: Recoding, suppression: Suppression | None = None) -> Partition:
-    """The one partition of a recoding (for cap-threshold: the one with the largest k)."""
+    """The one partition of a recoding (for as-needed: the one that suppresses least)."""
     if suppression is None:
         return classes(table, recoding)
-    *_, last = partitions(table, recoding, suppression)
-    return last
+    return next(partitions(table, recoding, suppression))
 
 
 def suppress(whole: Partition, failing: np.ndarray, suppression: Suppression, feasible: bool) -> Partition:
@@ -221,15 +281,18 @@ def suppress(whole: Partition, failing: np.ndarray, suppression: Suppression, fe
     if suppression.rows == "drop" or not failing.any():
         return dropped
     masked = _mask(whole, failing, feasible, suppression.rule)
-    # The masked rows are a class that everybody can see: it must be as large as the others
-    # (readings.md#masked-rows), and under the rule constraint it must pass the same limits.
+    # The masked rows are a class that everybody can see: it must be as large as the others (readings.md#masked-rows),
+    # and under the rule as-needed it must pass what the others pass.
     size = int(masked.sizes[-1])
     least = int(whole.sizes[~failing].min()) if (~failing).any() else size + 1
     if suppression.rule == "below-k":
         least = suppression.k or 1
-    passes = size >= least if suppression.rule != "constraint" else True
-    if suppression.rule == "constraint":
-        passes = not any(bool(fails(masked)[-1]) for fails in suppression.fails)
+    passes = size >= least or suppression.by_size is False
+    if suppression.rule == "as-needed":
+        passes &= not any(bool(fails(masked)[-1]) for fails in suppression.fails)
+        for each in suppression.graded:
+            ranks = rank_numbers(each, each.by_class(masked), suppression.step)
+            passes &= bool(ranks[-1] <= ranks[:-1].max(initial=-np.inf))
     if passes:
         return masked
     return replace(
