@@ -40,7 +40,7 @@ def test_every_measure_passes(spec: str) -> None:
 # What someone might believe: (measure, rule, trend), each of them false.
 LIES: list[tuple[str, Rule, Trend]] = [
     ("k", "below-k", "rises"),
-    ("k", "constraint", "rises"),
+    ("k", "as-needed", "rises"),
     ("risk-mean", "cap-max-k", "falls"),
     ("suppressed", "cap-max-k", "falls"),
     ("classes", "below-k", "falls"),
@@ -157,7 +157,7 @@ def test_bad_models_are_caught() -> None:
         ({"better": "more"}, "better is 'more', not 'lower' or 'higher'"),
         ({"unit": ""}, "say in unit what the number counts"),
         ({"trend": {"none": "rises"}}, "trend is not rises, falls or either for below-k, cap-max-k"),
-        ({"trend": {**trends("either"), "cap-threshold": "rises"}}, "its trend must be 'either'"),
+        ({"trend": {**trends("either"), "as-needed": "rises"}}, "its trend must be 'either'"),
     ],
 )
 def test_bad_descriptions_are_caught(change: dict[str, object], complaint: str) -> None:

@@ -56,8 +56,8 @@ def check_description(measure: Measure) -> None:
     missing = [rule for rule in RULES if measure.trend.get(rule) not in ("rises", "falls", "either")]
     _demand(not missing, f"{name}: trend is not rises, falls or either for {', '.join(missing)}.")
     _demand(
-        measure.trend["cap-threshold"] == "either",
-        f"{name}: cap-threshold makes several partitions of one recoding, so its trend must be 'either'.",
+        measure.trend["as-needed"] == "either",
+        f"{name}: as-needed makes several partitions of one recoding, so its trend must be 'either'.",
     )
 
 
@@ -292,6 +292,5 @@ def random_suppressions(rng: np.random.Generator, table: Table) -> dict[Rule, Su
         "none": Suppression("none"),
         "below-k": Suppression("below-k", k=int(rng.integers(1, 6)), rows="drop" if style == "drop" else "mask"),
         "cap-max-k": Suppression("cap-max-k", limit, rows="drop" if style == "drop" else "mask"),
-        "cap-threshold": Suppression("cap-threshold", limit, rows="drop" if style == "drop" else "mask"),
-        "constraint": Suppression("constraint", limit, rows="drop" if style == "drop" else "mask", fails=tuple(fails)),
+        "as-needed": Suppression("as-needed", limit, rows="drop" if style == "drop" else "mask", fails=tuple(fails)),
     }

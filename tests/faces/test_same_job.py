@@ -43,7 +43,7 @@ role = "sensitive"
 """
 ONE_LOSS = """
 [suppression]
-rule = "constraint"
+rule = "as-needed"
 limit = 0.05
 [search]
 method = "METHOD"

@@ -18,7 +18,7 @@ from kpareto.tables.recoding import Recoding
 from tests.fronts.test_count_lattice import LOSSES, drawn_suppression, expected_reals, hist_numbers
 from tests.twins.strategies import Case, cases, recodings
 
-RULES_BY_CUTS: list[Rule] = ["none", "below-k", "cap-max-k", "cap-threshold", "constraint"]
+RULES_BY_CUTS: list[Rule] = ["none", "below-k", "cap-max-k", "as-needed", "as-needed"]
 
 
 def _side_by_side(recoding: Recoding) -> np.ndarray:
@@ -61,7 +61,7 @@ def test_parts_and_threads_and_company_change_nothing(case: Case, data: st.DataO
     """Columns in one part or the other, one thread or two, rows rolled up for many or not: the same numbers."""
     suppression, limits = drawn_suppression(data, case.table, RULES_BY_CUTS)
     few = data.draw(st.booleans())  # the target alone has room for the rows beside it
-    numbers = hist_numbers(case.table)[-1:] if few and suppression.rule != "constraint" else hist_numbers(case.table)
+    numbers = hist_numbers(case.table)[-1:] if few and suppression.rule != "as-needed" else hist_numbers(case.table)
     wanted = Wanted(suppression, LOSSES, numbers, limits, sizes=True, risky_below=3)
     cuts = np.stack([_side_by_side(data.draw(recodings(case.table))) for _ in range(3)])
     first = CutCounter(case.table, wanted).count(cuts, threads=1)

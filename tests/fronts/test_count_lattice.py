@@ -39,7 +39,7 @@ from kpareto.tables.walking import walk_order
 from tests.twins.strategies import Case, cases
 
 LOSSES = (glm(), nwp(), precision_loss(), entropy())
-RULES_BY_ROLLUP: list[Rule] = ["none", "below-k", "cap-max-k", "cap-threshold", "constraint"]
+RULES_BY_ROLLUP: list[Rule] = ["none", "below-k", "cap-max-k", "as-needed", "as-needed"]
 
 
 def hist_numbers(table: Table) -> tuple[HistNumber, ...]:
@@ -85,7 +85,7 @@ def check(table: Table, suppression: Suppression, counted: CountedNodes) -> None
     for number in range(lattice.size):
         levels = lattice.levels(np.array([number]))[0].tolist()
         for partition in partitions(table, node(table.hierarchies, levels), suppression):
-            if partition.empty and suppression.rule in ("cap-max-k", "cap-threshold"):
+            if partition.empty and suppression.rule in ("cap-max-k", "as-needed"):
                 continue
             assert counted.nodes[at] == number
             ints = counted.ints[at]
@@ -114,7 +114,7 @@ def drawn_suppression(
     limit = data.draw(st.integers(0, table.rows - 1))
     if rule == "below-k":
         return Suppression(rule, limit, k=data.draw(st.integers(1, 5))), ()
-    if rule == "constraint":
+    if rule == "as-needed":
         sensitive = table.sensitive[0]
         size, values, most = data.draw(
             st.tuples(st.integers(1, 4), st.integers(1, 3), st.sampled_from([0.5, 2 / 3, 1]))

@@ -24,7 +24,7 @@ COMPILED = (
     "precision-loss", "entropy", "dcn", "average-class-size", "cm", "cm-rows", "necd", "s-k", "s-l",
 )  # fmt: skip
 SLOW = ("reg-variance", "reg-deviation", "t(reference=release)", "bias(by=q0)")
-EVERY_RULE: tuple[Rule, ...] = ("none", "below-k", "cap-max-k", "cap-threshold", "constraint")
+EVERY_RULE: tuple[Rule, ...] = ("none", "below-k", "cap-max-k", "as-needed", "as-needed")
 
 
 @st.composite
@@ -33,7 +33,7 @@ def problems(draw: st.DrawFn, table: Table, names: tuple[str, ...] = COMPILED, m
     objectives = draw(st.lists(st.sampled_from(names), min_size=1, max_size=most, unique=True))
     rule = draw(st.sampled_from(EVERY_RULE))
     limit = draw(st.sampled_from([0.0, 0.2, 0.5, 1, 3]))
-    if rule == "constraint":
+    if rule == "as-needed":
         limits = {"k": draw(st.integers(1, 4)), "l": draw(st.integers(1, 2)), "t": draw(st.sampled_from([0.4, 1.0]))}
         return problem(table, objectives, constrained(limits, limit), limits)
     k = draw(st.integers(1, 4)) if rule == "below-k" else None
@@ -163,7 +163,7 @@ def test_bad_problems_are_sentences(tiny: Table) -> None:
     with pytest.raises(BadJob, match="not a number about a class"):
         constrained({"lm": 0.3})
     with pytest.raises(BadJob, match="needs at least one limit"):
-        problem(tiny, ["k"], Suppression("constraint", 0.1, fails=()))
+        problem(tiny, ["k"], Suppression("as-needed", 0.1, fails=()))
     with pytest.raises(BadJob, match="Give a finite number"):
         problem(tiny, ["k"], 0.0, {"k": float("inf")})
     with pytest.raises(BadJob, match="Give a list of measures"):

@@ -155,9 +155,9 @@ def test_suppression_rules_by_hand() -> None:
     assert lost(Rule("below-k", k=3)) == [5]
     assert lost(Rule("cap-max-k", 0)) == [0]
     assert lost(Rule("cap-max-k", 0.2)) == [1]
-    assert lost(Rule("cap-threshold", 1)) == [0, 1]
-    assert lost(Rule("constraint", 3, limits={"l": 2})) == [3]
-    assert not oracle.parted(sheet, cut, Rule("constraint", 2, limits={"l": 2}))[0].feasible
+    assert lost(Rule("as-needed", 1)) == [0, 1]
+    assert lost(Rule("as-needed", 3, limits={"l": 2})) == [3]
+    assert not oracle.parted(sheet, cut, Rule("as-needed", 2, limits={"l": 2}))[0].feasible
     masked = oracle.parted(sheet, cut, Rule("below-k", k=1, mask=True))[0]
     assert len(masked.classes) == 3
     assert [c.seen for c in oracle.parted(sheet, cut, Rule("below-k", k=2, mask=True))[0].classes] == [

@@ -145,7 +145,7 @@ def test_no_suppression_is_written_in_one_way() -> None:
 
 def test_rules_take_their_limits(folder: Path) -> None:
     """The rules constraint and below-k are made from [limits]."""
-    text = JOB.replace('rule = "cap-max-k"', 'rule = "constraint"').replace("k = 2", "k = 3\nl = 2")
+    text = JOB.replace('rule = "cap-max-k"', 'rule = "as-needed"').replace("k = 2", "k = 3\nl = 2")
     made = parse_job(text, folder).problem()
     assert made.class_wise
     assert made.translation is not None

@@ -37,7 +37,7 @@ hierarchy = {intervals = [5, 10], from = 20}
 [columns.town]
 role = "quasi-identifier"
 [suppression]
-rule = "constraint"
+rule = "as-needed"
 limit = 0.2
 [limits]
 k-map = 12

@@ -141,7 +141,7 @@ def test_rows_are_counted_in_the_table_and_not_in_its_sample(
     (tmp_path / "job.toml").write_text(
         '[data]\nsource = "big.csv"\nmemory = "1.2 MB"\ntoo_many = "sample"\nsample = 300\n'
         f'{quasi}[columns.ill]\nrole = "sensitive"\n[search]\nobjectives = ["alpha", "lm"]\n'
-        '[suppression]\nrule = "cap-threshold"\n'
+        '[suppression]\nrule = "as-needed"\n'
         '[limits]\nk = 5\nalpha = 0.7\n[release]\ntarget = "out.csv"\nchoose = "alpha=1.0"\n'
     )
     job = load_job(tmp_path / "job.toml")

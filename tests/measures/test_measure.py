@@ -34,7 +34,7 @@ def test_every_name_makes_a_measure(name: str) -> None:
     assert measure.unit
     assert set(measure.trend) == set(RULES)
     assert set(measure.trend.values()) <= {"rises", "falls", "either"}
-    assert measure.trend["cap-threshold"] == "either"
+    assert measure.trend["as-needed"] == "either"
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_a_users_model_judges_classes_in_the_kernels(case: Case, limit: float) -
     known = make("alpha(column=s0)")
     assert isinstance(known, Model)
     own = replace(known, name="most-common", parameters=None, judged=ClassNumber(ALPHA, column="s0"))
-    rule = Suppression("constraint", 0.5, fails=(own.fails(limit),))
+    rule = Suppression("as-needed", 0.5, fails=(own.fails(limit),))
     judged = Problem(case.table, (make("lm"),), rule, ((own, limit),))
     assert judged.translation is not None
     lattice = Lattice(case.table.hierarchies)

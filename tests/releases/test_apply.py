@@ -123,7 +123,7 @@ def test_new_rows_are_warned_of_like_any_release() -> None:
 def test_the_certificate_of_new_rows_names_no_limit_on_suppression() -> None:
     """Whatever misses a limit is suppressed there; a number would claim that somebody had set one."""
     suppression = apply(stored_ages(), numbers(20, 59)).release.certificate.public["suppression"]  # type: ignore[arg-type]
-    assert (suppression["rule"], suppression["limit"]) == ("constraint", None)
+    assert (suppression["rule"], suppression["limit"]) == ("as-needed", None)
     rows = people()
     told = release(replace(chosen(rows), suppression=Suppression("cap-max-k", 0.01)), rows).certificate.public
     assert told["suppression"]["limit"] == 0.01

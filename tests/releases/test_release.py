@@ -177,7 +177,7 @@ def test_suppressed_rows_are_masked_where_that_is_safe(tmp_path: Path) -> None:
     rows = people()
     table = read(rows, Schema(("age", "sex"), identifier=("name",)), hierarchies=hierarchies())
     recoding = node(table.hierarchies, (1, 0))
-    lost = Suppression("constraint", 0.9, rows="mask", fails=(lambda p: p.groups[:, 0] == 0,))
+    lost = Suppression("as-needed", 0.9, rows="mask", fails=(lambda p: p.groups[:, 0] == 0,))
     found = release(Choice(table, recoding, lost, {"k": 15}), rows, tmp_path / "out.csv")
     assert Counter((row["age"], row["sex"]) for row in cells(tmp_path / "out.csv"))[("*", "*")] == 30
     assert found.certificate.public["suppression"]["masked"] == 30
@@ -239,7 +239,7 @@ def test_the_file_as_written_is_counted_before_it_is_moved(tmp_path: Path, monke
 def test_too_many_suppressed_rows_refuse() -> None:
     """A recoding that is not feasible under its own rule is not released."""
     rows = people()
-    lost = Suppression("constraint", 0.1, fails=(lambda p: p.groups[:, 0] == 0,))
+    lost = Suppression("as-needed", 0.1, fails=(lambda p: p.groups[:, 0] == 0,))
     with pytest.raises(Unsafe, match="30 of 120 rows would have to be suppressed, and at most 12 may be"):
         release(replace(chosen(rows), suppression=lost), rows)
 
@@ -249,10 +249,10 @@ def test_a_point_of_a_front_is_a_choice() -> None:
     rows = people()
     choice = chosen(rows)
     point = SimpleNamespace(
-        table=choice.table, recoding=choice.recoding, suppression=Suppression("cap-threshold", 0.5), threshold=10
+        table=choice.table, recoding=choice.recoding, suppression=Suppression("as-needed", 0.5), threshold=10
     )
     found = release(point, rows, limits={"k": 10})
-    assert (found.partition.rule, found.rows) == ("constraint", 120)
+    assert (found.partition.rule, found.rows) == ("as-needed", 120)
     with pytest.raises(BadJob, match="A choice needs a table and a recoding; int has no table"):
         release(7, rows)
 
@@ -292,7 +292,7 @@ def test_a_chosen_point_of_a_real_front_is_released(tmp_path: Path) -> None:
     """From a table over its exact front to a verified file; every point verifies with its own k."""
     rows = people()
     table = read(rows, SCHEMA, hierarchies=hierarchies())
-    problem = Problem(table, (make("k"), make("glm")), Suppression("cap-threshold", 0.5))
+    problem = Problem(table, (make("k"), make("glm")), Suppression("as-needed", 0.5))
     front = run_plan(problem)
     for point in front:
         found = release(point, rows, tmp_path / "out.csv", limits={"k": point.values["k"]})

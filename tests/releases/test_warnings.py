@@ -328,7 +328,7 @@ def test_w14_tells_the_bound_of_a_search_for_one_loss(method: str) -> None:
     """What the front proves of the least loss is not called unknown; a bound of nothing is."""
     limits = {"k": 50.0}
     budget = 2_000 if method == "genitor" else None
-    asked = problem(adult_table(), ["lm"], Suppression("cap-threshold", 0.0), limits)
+    asked = problem(adult_table(), ["lm"], Suppression("as-needed", 0.0), limits)
     point = run_plan(asked, Plan(method, "cuts", budget, 1)).choose_least()
     told = point.front.provenance.details
     assert 0 < told["gap"] < 1

@@ -28,7 +28,7 @@ def floored_problems(draw: st.DrawFn, table: Table) -> Problem:
     )
     rule = draw(st.sampled_from([rule for rule in RULES if rule != "below-k"]))
     limit = draw(st.sampled_from([0, 1, 0.3]))
-    if rule == "constraint":
+    if rule == "as-needed":
         return problem(table, objectives, constrained({"k": 2}, limit), {"k": 2})
     return problem(table, objectives, Suppression(rule, limit))
 

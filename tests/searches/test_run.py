@@ -200,7 +200,7 @@ def test_a_fingerprint_knows_all_that_decides_a_search() -> None:
 
 def test_every_threshold_of_what_a_search_met_is_on_its_front(made: Problem) -> None:
     """Under cap-threshold a search walks as under cap-max-k, and no threshold of a node it met is left aside."""
-    several = problem(made.table, ["k", "glm"], Suppression("cap-threshold", 0.01))
+    several = problem(made.table, ["k", "glm"], Suppression("as-needed", 0.01))
     space = Lattice(made.table.hierarchies)
     one, all_of_them = run(made, space, Wander(), seed=3), run(several, space, Wander(), seed=3)
     assert one.provenance.evaluated == all_of_them.provenance.evaluated
@@ -213,7 +213,7 @@ def test_every_threshold_of_what_a_search_met_is_on_its_front(made: Problem) -> 
 
 def test_a_search_of_every_threshold_goes_on_from_its_checkpoint(made: Problem, tmp_path: Path) -> None:
     """Stopped and resumed it ends with the bits of a run that was never stopped."""
-    several = problem(made.table, ["k", "glm"], Suppression("cap-threshold", 0.01))
+    several = problem(made.table, ["k", "glm"], Suppression("as-needed", 0.01))
     space = Lattice(made.table.hierarchies)
 
     def stop(done: int, _: int) -> None:
@@ -234,7 +234,7 @@ OF_ONE_LOSS = ("genitor", "genitor-iyengar", "genitor-lunacek", "recut")
 @pytest.mark.parametrize("method", [name for name in METHODS if name not in ("exact", *OF_ONE_LOSS, "local")])
 def test_every_search_takes_every_threshold(made: Problem, method: str) -> None:
     """No search refuses the rule that users get by default."""
-    several = problem(made.table, ["k", "glm"], Suppression("cap-threshold", 0.01), {"k": 5})
+    several = problem(made.table, ["k", "glm"], Suppression("as-needed", 0.01), {"k": 5})
     front = run_plan(several, Plan(method, METHODS[method][0], 300))
     assert len(front)
     assert min(point.values["k"] for point in front) >= 5
@@ -243,7 +243,7 @@ def test_every_search_takes_every_threshold(made: Problem, method: str) -> None:
 @pytest.mark.parametrize("method", ["genitor", "recut", "improve"])
 def test_one_loss_under_a_k_suppresses_as_constraint_does(made: Problem, method: str) -> None:
     """Of the thresholds of a recoding the least that meets k loses least: the compiled searches find the same."""
-    rules = (Suppression("cap-threshold", 0.01), constrained({"k": 5}, 0.01))
+    rules = (Suppression("as-needed", 0.01), constrained({"k": 5}, 0.01))
     fronts = [run_plan(problem(made.table, ["glm"], rule, {"k": 5}), Plan(method, "cuts", 300)) for rule in rules]
     assert fronts[0].numbers.values.tolist() == fronts[1].numbers.values.tolist()
     assert fronts[0].genomes.tolist() == fronts[1].genomes.tolist()
@@ -294,7 +294,7 @@ def test_ctrl_c_at_the_border_of_compiled_code_is_ctrl_c(made: Problem, monkeypa
 
 def test_dominated_rows_of_further_thresholds_are_dropped(made: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where they become many they are thinned out, now and then and not at every addition; the front stays the same."""
-    task = problem(made.table, ["k", "glm"], Suppression("cap-threshold", 0.2))
+    task = problem(made.table, ["k", "glm"], Suppression("as-needed", 0.2))
     space = Lattice(made.table.hierarchies)
     nodes = space.levels(np.arange(space.size))
 

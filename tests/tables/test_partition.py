@@ -84,10 +84,10 @@ def test_o14_cap_max_k(limit: int, k: int | None, lost: int) -> None:
 def test_cap_threshold_offers_every_affordable_k() -> None:
     """The rule cap-threshold yields one partition per threshold, the last of them that of cap-max-k."""
     table = table_of_sizes([1, 1, 1, 2, 2, 5, 7])
-    made = list(partitions(table, bottom(table.hierarchies), Suppression("cap-threshold", 7)))
+    made = list(partitions(table, bottom(table.hierarchies), Suppression("as-needed", 7)))
     assert [int(p.sizes[p.visible].min()) for p in made] == [1, 2, 5]
     assert [p.suppressed_rows for p in made] == [0, 3, 7]
-    every = list(partitions(table, bottom(table.hierarchies), Suppression("cap-threshold", 19)))
+    every = list(partitions(table, bottom(table.hierarchies), Suppression("as-needed", 19)))
     assert [p.suppressed_rows for p in every] == [0, 3, 7, 12, 19]
     assert every[-1].empty
     assert thresholds(np.array([1, 2, 5]), np.array([1, 2, 5]), 0) == [1]
@@ -133,10 +133,10 @@ def test_masked_rows_are_compared_by_persons() -> None:
 def test_constraint_is_infeasible_above_the_limit() -> None:
     """The rule constraint suppresses every failing class and says whether the limit is kept."""
     table = table_of_sizes([1, 2, 5])
-    made = partition(table, bottom(table.hierarchies), Suppression("constraint", 2, fails=(SmallerThan(3),)))
+    made = partition(table, bottom(table.hierarchies), Suppression("as-needed", 2, fails=(SmallerThan(3),)))
     assert made.suppressed_rows == 3
     assert not made.feasible
-    assert partition(table, bottom(table.hierarchies), Suppression("constraint", 3, fails=(SmallerThan(3),))).feasible
+    assert partition(table, bottom(table.hierarchies), Suppression("as-needed", 3, fails=(SmallerThan(3),))).feasible
 
 
 def test_without_a_suppression_nothing_is_suppressed() -> None:
@@ -172,7 +172,7 @@ def test_a_limit_is_a_share_or_a_number_of_rows(limit: float, rows: int, allowed
         ({"limit": 2.5}, "is 2.5, which could mean rows or percent. For rows write 2 or 3, without a point; for 2.5"),
         ({"rule": "below-k"}, "The rule below-k needs k of at least 1, and k is None."),
         ({"rule": "below-k", "k": 0}, "needs k of at least 1, and k is 0."),
-        ({"rule": "constraint"}, "needs at least one limit, such as k = 5"),
+        ({"rule": "as-needed"}, "needs at least one limit, such as k = 5"),
         ({"rows": "star"}, "can be dropped or masked, not 'star'"),
     ],
 )
@@ -185,4 +185,4 @@ def test_bad_suppressions_are_explained(told: dict[str, object], message: str) -
 
 def test_the_rules_are_the_five_of_the_readings() -> None:
     """No rule appears or disappears unnoticed."""
-    assert RULES == ("none", "below-k", "cap-max-k", "cap-threshold", "constraint")
+    assert RULES == ("none", "below-k", "cap-max-k", "as-needed", "as-needed")

@@ -127,7 +127,7 @@ def releases(
         gone = [row for _, rows in whole if failing(rows) for row in rows]
         dropped = [Group(key, rows, kept=False, seen=False) for key, rows in whole if failing(rows)]
         if style == "mask" and gone:
-            if rule == "constraint":
+            if rule == "as-needed":
                 safe = not bad(gone)
             elif rule == "below-k":
                 safe = size(gone) >= (k or 1)
@@ -142,7 +142,7 @@ def releases(
         return [made(lambda rows: False)]
     if rule == "below-k":
         return [made(lambda rows: size(rows) < (k or 1))]
-    if rule == "constraint":
+    if rule == "as-needed":
         return [made(bad, sum(len(rows) for _, rows in whole if bad(rows)) <= allowed)]
     # every k' such that the classes below k' hold at most `allowed` rows; attained ones only
     attained = sorted({size(rows) for _, rows in whole})
@@ -150,7 +150,7 @@ def releases(
     possible = [made(lambda rows, z=z: size(rows) < z) for z in attained if cost[z] <= allowed]  # type: ignore[misc]
     if count <= allowed:
         possible.append(made(lambda rows: True))
-    return possible if rule == "cap-threshold" else possible[-1:]
+    return possible if rule == "as-needed" else possible[-1:]
 
 
 # --- privacy by class size ---------------------------------------------------------------------------------------------

@@ -239,7 +239,7 @@ def suppressions(draw: st.DrawFn, rules: Sequence[Rule] = RULES, rows: str | Non
     limit = draw(st.one_of(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9]), st.integers(1, 16)))
     style = draw(st.sampled_from(["drop", "mask"])) if rows is None else rows
     fails: tuple[Fails, ...] = ()
-    if rule == "constraint":
+    if rule == "as-needed":
         fails = (SmallerThan(draw(st.integers(1, 5))), FewerValuesThan(draw(st.integers(1, 3))))
     k = draw(st.integers(1, 6)) if rule == "below-k" else None
     return Suppression(rule, limit, k, "mask" if style == "mask" else "drop", fails)

@@ -6,7 +6,6 @@ leaves that none of them separates are one.
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -358,25 +358,25 @@ def without_axes(questions: KernelQuestions, axes: Axes) -> KernelQuestions:
 
 def reach_room(axes: Axes, losses: int, classes: int, allowed: int) -> ReachRoom:
     """Room for the classes that thresholds can suppress, of so many classes at the most."""
-    reach = min(classes, (axes.count + 1) * allowed) + 1
+    reach = min(classes, (axes.objectives + 1) * allowed) + 1
     thresholds = 4 + math.isqrt(2 * allowed)
     entries = len(axes.places)
     return ReachRoom(
         numbers=np.zeros((entries, classes)),
-        ranks=np.zeros((axes.count, classes)),
+        ranks=np.zeros((axes.objectives, classes)),
         classes=np.zeros(classes + 1, dtype=np.int64),
         costs=np.zeros((losses, reach), dtype=np.int64),
         away=np.zeros(reach, dtype=np.bool_),
-        floors=np.zeros(axes.count),
+        floors=np.zeros(axes.objectives),
         held=np.zeros(classes + 1),
         held_rows=np.zeros(classes + 1, dtype=np.int64),
-        cutoffs=np.zeros((axes.count, reach + 1)),
-        counts=np.zeros(axes.count, dtype=np.int64),
-        at=np.zeros(axes.count, dtype=np.int64),
+        cutoffs=np.zeros((axes.objectives, reach + 1)),
+        counts=np.zeros(axes.objectives, dtype=np.int64),
+        at=np.zeros(axes.objectives, dtype=np.int64),
         outside=np.zeros(entries),
         first=np.zeros(thresholds, dtype=np.int64),
         worst=np.zeros((entries, thresholds + 1)),
-        reached=np.zeros(axes.count),
+        reached=np.zeros(axes.objectives),
     )
 
 

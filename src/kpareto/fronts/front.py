@@ -68,8 +68,8 @@ class Point:
 
     @property
     def suppression(self) -> Suppression:
-        """The rule by which classes are suppressed."""
-        return self.front.problem.suppression
+        """The rule by which classes are suppressed, with the thresholds of this point."""
+        return self.front.problem.settle(self.threshold, self.values)
 
     @property
     def limits(self) -> dict[str, float]:
@@ -91,7 +91,7 @@ class Point:
     @cached_property
     def partition(self) -> Partition:
         """The equivalence classes, and which are suppressed."""
-        return self.front.problem.partition(self.recoding, self.threshold)
+        return self.front.problem.partition(self.recoding, self.threshold, self.values)
 
     def measure(self, measure: Measure) -> float:
         """Any other number about this point."""
@@ -118,8 +118,10 @@ class Point:
             data["at_least"] = {name: floor for name, floor in floors if floor == floor}
         data["suppressed"] = self.partition.suppressed_rows
         data["classes"] = self.partition.classes
-        if self.front.problem.suppression.rule in ("cap-threshold", "below-k", "cap-max-k"):
+        if self.front.problem.suppression.rule != "none":
             data["threshold"] = self.threshold
+        if thresholds := dict(self.suppression.thresholds):
+            data["thresholds"] = {name: without_point(value, EXACT) for name, value in thresholds.items()}
         return data
 
 
@@ -385,6 +387,7 @@ class Front:
                 "rule": self.problem.suppression.rule,
                 "limit": self.problem.suppression.limit,
                 "rows": self.problem.suppression.rows,
+                **({"step": self.problem.suppression.step} if self.problem.suppression.graded else {}),
             },
             "limits": {measure.name: threshold for measure, threshold in self.problem.limits},
             "objectives": [{"name": m.name, "better": m.better, "unit": m.unit} for m in self.problem.objectives],

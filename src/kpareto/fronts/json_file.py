@@ -194,29 +194,18 @@ def _provenance(search: Mapping[str, Any]) -> Provenance:
 def _numbers(problem: Problem, space: Space, genomes: np.ndarray, points: list[Mapping[str, Any]]) -> Numbers:
     """One row of numbers per point, in the order of the file."""
     counted = problem.evaluate(space, genomes)
-    rows: dict[int, list[int]] = {}
-    for row, place in enumerate(counted.which.tolist()):
-        rows.setdefault(int(place), []).append(row)
     chosen = []
-    for place, point in enumerate(points):
-        own = rows.get(place, [])
-        if len(own) > 1:  # cap-threshold counts a recoding once per threshold
-            own = [row for row in own if int(counted.thresholds[row]) == point.get("threshold")]
-        if not own or not _same(problem, counted, own[0], point):
+    for place, (point, rows) in enumerate(zip(points, counted.rows_of(len(points)), strict=True)):
+        told = [float(point["values"].get(measure.name, "nan")) for measure in problem.objectives]
+        threshold = int(point.get("threshold", counted.thresholds[rows[0]] if len(rows) else 0))
+        row = counted.find(rows, threshold, told, CLOSE)
+        if row is None or int(point.get("suppressed", counted.suppressed[row])) != int(counted.suppressed[row]):
             raise BadInput(
                 f"Point {place} of the front has other numbers on this table. The front belongs to another table, "
                 "job or version: run it again."
             )
-        chosen.append(own[0])
+        chosen.append(row)
     numbers = counted.take(np.array(chosen, dtype=np.int64))
     return Numbers(
         np.arange(len(points)), numbers.thresholds, numbers.values, numbers.keys, numbers.feasible, numbers.suppressed
     )
-
-
-def _same(problem: Problem, counted: Numbers, row: int, point: Mapping[str, Any]) -> bool:
-    for measure, value in zip(problem.objectives, counted.values[row].tolist(), strict=True):
-        told = float(point["values"].get(measure.name, "nan"))
-        if told != value and not abs(told - value) <= CLOSE * max(1.0, abs(value)):
-            return False
-    return int(point.get("suppressed", counted.suppressed[row])) == int(counted.suppressed[row])

@@ -12,10 +12,10 @@ EMPTY = 2**62  # the k of a release without rows
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Numbers about many recodings, one row each; cap-threshold gives a recoding several rows."""
+    """Numbers about many recodings, one row each; as-needed gives a recoding several rows."""
 
     which: np.ndarray  # (n,) int64, node number, or place among the genomes given
-    thresholds: np.ndarray  # (n,) int64, classes smaller than this are suppressed (0 under none and constraint)
+    thresholds: np.ndarray  # (n,) int64, classes smaller than this are suppressed (0 under none)
     values: np.ndarray  # (n, objectives) float64, each in its own unit
     keys: np.ndarray  # (n, objectives) int64, lower is better, compared exactly
     feasible: np.ndarray  # (n,) bool, limits met and something is released
@@ -31,6 +31,20 @@ class Numbers:
             self.feasible[chosen],
             self.suppressed[chosen],
         )
+
+    def rows_of(self, recodings: int) -> list[np.ndarray]:
+        """The rows of each recoding, where ``which`` is its place."""
+        order = np.argsort(self.which, kind="stable")
+        return np.split(order, np.searchsorted(self.which[order], np.arange(1, recodings)))
+
+    def find(self, rows: np.ndarray, threshold: int, values: Sequence[float], close: float) -> int | None:
+        """The one of some rows that has a threshold and, up to rounding, these values; None where there is none."""
+        told = np.array(values, dtype=np.float64)
+        for row in rows.tolist():
+            same = (self.values[row] == told) | (abs(self.values[row] - told) <= close * np.maximum(1.0, abs(told)))
+            if self.thresholds[row] == threshold and same.all():
+                return int(row)
+        return None
 
 
 def join(parts: Sequence[Numbers], objectives: int) -> Numbers:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -71,6 +72,11 @@ class Problem:
         return replace(given, fails=fails, graded=graded, by_size=by_size)
 
     @cached_property
+    def graded(self) -> tuple[Model, ...]:
+        """The objectives besides k that thresholds are taken of, under the rule as-needed."""
+        return tuple(m for m in self.objectives if isinstance(m, Model) and m in self.suppression.graded)
+
+    @cached_property
     def class_limits(self) -> tuple[tuple[Model, float], ...]:
         """The limits by which single classes are judged, under the rule as-needed."""
         judging = self.suppression.rule == "as-needed"
@@ -132,9 +138,9 @@ class Problem:
         return Numbers(counted.nodes, counted.thresholds, values[:, :count], keys[:, :count], feasible, suppressed)
 
     def _grid(self, values: np.ndarray, keys: np.ndarray) -> None:
-        """Let numbers on a scale be compared by the grid on which their thresholds lie: keys (n, objectives …) int64."""
+        """Let graded numbers be compared on the grid on which their thresholds lie; keys: (n, objectives …) int64."""
         for place, measure in enumerate(self.objectives):
-            if isinstance(measure, Model) and measure in self.suppression.graded and self.suppression.step > 0:
+            if isinstance(measure, Model) and measure in self.graded and self.suppression.step > 0:
                 keys[:, place] = real_keys(rank_numbers(measure, values[:, place], self.suppression.step))
 
     def _meets(self, values: np.ndarray) -> np.ndarray:
@@ -245,18 +251,27 @@ class Problem:
         Under the rule as-needed these are the thresholds: each is met exactly by the worst class that is left.
         """
         rule = self.suppression
-        if rule.rule != "as-needed" or rule.by_size is False and not rule.graded:
+        if rule.rule != "as-needed" or (rule.by_size is False and not rule.graded):
             return rule
-        graded = {m.name: values[m.name] for m in self.objectives if m in rule.graded}
+        graded = {m.name: self._on_grid(m, values[m.name]) for m in self.graded}
         own = {m.name: limit for m, limit in self.class_limits}
         thresholds = stricter({**graded, **({"k": float(threshold)} if rule.by_size and threshold > 1 else {})}, own)
         others = rule.fails if len(rule.fails) != len(self.class_limits) else ()  # a user's own class-wise rules
         settled = settled_rule(thresholds, rule.limit, rule.rows)
         return replace(settled, fails=(*settled.fails, *others))
 
-    def partition(self, recoding: Recoding, threshold: int, values: Mapping[str, float]) -> Partition:
-        """The partition behind one row of numbers."""
-        return partition(self.table, recoding, self.settle(threshold, values))
+    def _on_grid(self, model: Model, value: float) -> float:
+        """A number as the threshold that it meets: nobody asks for t = 0.183742."""
+        step = self.suppression.step
+        if step == 0 or not math.isfinite(value):
+            return value
+        rank = float(rank_numbers(model, np.array([value]), step)[0])
+        return round(rank * step * (-1 if model.better == "higher" else 1), 12)
+
+    def partition(self, recoding: Recoding, threshold: int = 0, values: Mapping[str, float] | None = None) -> Partition:
+        """The partition behind one row of numbers; without its values the one that suppresses least."""
+        rule = self.suppression if values is None else self.settle(threshold, values)
+        return partition(self.table, recoding, rule)
 
 
 def _threshold(partition: Partition) -> int:
@@ -303,7 +318,7 @@ def settled_rule(thresholds: Mapping[str, float], limit: float = 0.0, rows: str 
         if not isinstance(model, Model):
             raise BadJob(f"{name!r} is not a number about a class, so it cannot decide which classes are suppressed.")
         fails.append(model.fails(_finite(name, threshold)))
-    shown = "mask" if rows == "mask" else "drop"
+    shown: Literal["drop", "mask"] = "mask" if rows == "mask" else "drop"
     used = tuple(thresholds.items())
     return Suppression(limit=limit, rows=shown, fails=tuple(fails), by_size=False, thresholds=used)
 

@@ -4,8 +4,8 @@ Where which bound holds (the proofs are at the top of ``kernels/bounding.py``):
 
 * cell losses, CM and DCN: under every suppression rule, because a suppressed row never loses less than a row that is
   kept;
-* k and distinct l: under all rules that allow so many suppressed rows and no more (none, cap-max-k, cap-threshold,
-  constraint). below-k may suppress any number, so a refinement may lose its worst classes and look better;
+* k and distinct l: under all rules that allow so many suppressed rows and no more (none, cap-max-k, as-needed under
+  every threshold). below-k may suppress any number, so a refinement may lose its worst classes and look better;
 * t by equal or ordered distances, and alpha: the same, as a row that goes moves the number of a class of s rows by at
   most 1 / s; the other numbers of classes where nothing is suppressed.
 """
@@ -38,7 +38,7 @@ from kpareto.kernels.words import (
     T_ORDERED,
 )
 from kpareto.measures.measure import Better
-from kpareto.measures.reading import CLASS_SIZE, BoundTerm
+from kpareto.measures.reading import BoundTerm
 
 if TYPE_CHECKING:
     from kpareto.fronts.problem import Problem
@@ -100,13 +100,13 @@ class Bounds:
             raise TypeError("ask can_bound first")
         for owner, reading in enumerate(translation.readings[:objectives]):
             self.terms += [self._term(term, owner) for term in reading.bounds]
-        for place, (measure, threshold) in enumerate(() if problem.class_wise else problem.limits):
+        for place, (measure, threshold) in enumerate(problem.whole_limits):
             for term in translation.readings[objectives + place].bounds:
                 if term.kind in (BY_SIZE, BY_SET, BY_CLASS) and _holds(problem, term):
                     own = self._term(term, len(most))
                     self.terms.append(own)
                     most.append(_limit_key(own, measure.better, threshold))
-        for own, key in self._class_limits(len(most)) if problem.class_wise else ():
+        for own, key in self._class_limits(len(most)):
             self.terms.append(own)
             most.append(key)
         self.most = np.array(most, dtype=np.int64)
@@ -124,14 +124,15 @@ class Bounds:
         """Limits that classes are judged by: rows in classes that miss one must fit into what may be suppressed."""
         limits = self.walker.values.limits
         terms: list[tuple[_Term, int]] = []
+        if self.walker.wanted.limits and self.walker.rule.k > 1:
+            terms.append((_Term(BY_SIZE, first), -self.walker.rule.k))
         for kind, column, (threshold, parameter) in zip(
             limits.kinds.tolist(), limits.columns.tolist(), limits.bounds.tolist(), strict=True
         ):
-            by = BY_SIZE if kind == CLASS_SIZE else BY_SET if kind == DISTINCT else BY_CLASS
-            better: Better = "higher" if kind in (CLASS_SIZE, DISTINCT, ENTROPY) else "lower"
-            if by == BY_CLASS and (kind == DELTA or (kind not in GENTLE and allowed_rows(self.problem) > 0)):
+            better: Better = "higher" if kind in (DISTINCT, ENTROPY) else "lower"
+            if kind != DISTINCT and (kind == DELTA or (kind not in GENTLE and allowed_rows(self.problem) > 0)):
                 continue
-            own = _Term(by, first + len(terms), column, -1, kind, parameter)
+            own = _Term(BY_SET if kind == DISTINCT else BY_CLASS, first + len(terms), column, -1, kind, parameter)
             terms.append((own, _limit_key(own, better, threshold)))
         return terms
 

@@ -18,7 +18,7 @@ from kpareto.engines.read import read
 from kpareto.engines.wishes import Missing
 from kpareto.errors import BadHierarchy, BadJob, Unsafe, did_you_mean
 from kpareto.fronts.bound import ProvenGap
-from kpareto.fronts.problem import constrained, problem
+from kpareto.fronts.problem import problem, settled_rule
 from kpareto.jobs.default_hierarchies import complete_hierarchies
 from kpareto.measures.cells import glm, lm
 from kpareto.measures.sensitive import distinct_l
@@ -34,7 +34,7 @@ from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.hierarchies import load
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.lattice import Lattice
-from kpareto.tables.partition import Partition, Suppression
+from kpareto.tables.partition import Partition, Suppression, partition
 from kpareto.tables.recoding import node, top
 from kpareto.tables.schema import Schema, as_names
 from kpareto.tables.table import Table
@@ -194,9 +194,9 @@ def _table(data: object, schema: Schema, hierarchies: Mapping[str, object], miss
 
 
 def wishes(k: int, l: int | None, suppression_limit: float) -> tuple[Suppression, dict[str, float]]:
-    """The suppression rule constraint for k and l, and the limits it is made of."""
+    """The suppression for k and l, and the limits it is made of: classes that miss one go, and no others."""
     limits = {"k": float(k)} | ({} if l is None else {"l": float(l)})
-    return constrained(limits, float(suppression_limit)), limits
+    return settled_rule(limits, float(suppression_limit)), limits
 
 
 def optimum(table: Table, suppression: Suppression, limits: Mapping[str, float]) -> tuple[int, ...]:
@@ -204,7 +204,7 @@ def optimum(table: Table, suppression: Suppression, limits: Mapping[str, float])
     lm_problem = problem(table, ["lm"], suppression, limits)
     best = exact_front(lm_problem, "one")
     if len(best) == 0:
-        lost = lm_problem.partition(top(table.hierarchies)).suppressed_rows
+        lost = partition(table, top(table.hierarchies), suppression).suppressed_rows
         raise Unsafe(
             f"No recoding meets the limits: with everything generalized {lost:,} of {table.rows:,} rows would still "
             f"have to be suppressed, and {suppression.allowed(table.rows):,} may be. Give a smaller k or l, a larger "

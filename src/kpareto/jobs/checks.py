@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from kpareto.engines import is_address
 from kpareto.errors import BadJob, did_you_mean, shorten
-from kpareto.measures.measure import Model, make
 from kpareto.releases.labels import SHOWN
 from kpareto.releases.query import WAYS
-from kpareto.tables.partition import Rule
+from kpareto.tables.partition import EARLIER, RULES, STEP, Rule
 
 MOST_ROWS = 10**15  # a limit beyond this is a slip, and does not fit the counters
 
@@ -113,20 +112,30 @@ def say_undecided(names: Sequence[str]) -> tuple[str, ...]:
     return (said,) if names else ()
 
 
-def default_rule(limits: Collection[str]) -> Rule:
-    """The rule of a job that names none: no row is suppressed that the choice does not need.
+def default_rule(method: str = "exact") -> Rule:
+    """The rule of a job that names none: rows as each threshold needs them; POkA and PBG-EA take their papers'."""
+    return "cap-max-k" if method in ("poka", "poka-literal", "pbg-ea") else "as-needed"
 
-    Every class size within the limit is a choice of its own; where k and other privacy models are limited, the classes
-    that miss a limit are suppressed and no others. The papers' rule cap-max-k suppresses as much as it may.
-    """
-    several = "k" in limits and len(limits) > 1
-    return "constraint" if several and all(isinstance(make(spec), Model) for spec in limits) else "cap-threshold"
+
+def read_rule(check: Check, suppression: Mapping[str, Any], method: str) -> Rule:
+    """The rule of a job; names of earlier versions stand for what they became."""
+    told = suppression.get("rule", default_rule(method))
+    if isinstance(told, str) and told in EARLIER:
+        return EARLIER[told]
+    return cast(Rule, check.one_of(told, "suppression.rule", RULES))
 
 
 def check_suppression(check: Check, suppression: Mapping[str, Any]) -> None:
     """Raise where a limit is given to a rule that knows none."""
     rule, limit = suppression.get("rule"), suppression.get("limit", 0)
     number = check.number(limit, "suppression.limit")
+    if not 0 <= check.number(suppression.get("step", STEP), "suppression.step") <= 1:
+        raise BadJob(
+            f"{check.name}: suppression.step is {suppression['step']!r}. Give a number from 0 (every value is a "
+            f"threshold) to 1, such as {STEP}."
+        )
+    if "step" in suppression and (rule or "as-needed") not in ("as-needed", *EARLIER):
+        raise check.unused_key("suppression.step", f"the rule {rule} has no thresholds. Take it out.")
     if number > MOST_ROWS:
         raise BadJob(f"{check.name}: suppression.limit is {limit!r}. Give a share from 0 to 1, or a number of rows.")
     if rule == "none" and number > 0:
@@ -137,7 +146,7 @@ def check_suppression(check: Check, suppression: Mapping[str, Any]) -> None:
         raise check.unused_key(
             "suppression.limit",
             "the rule below-k suppresses every class below k, however many rows that are. Take it out, or take the "
-            "rule constraint, which keeps within a limit.",
+            "rule as-needed, which keeps within a limit.",
         )
 
 

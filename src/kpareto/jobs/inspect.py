@@ -21,7 +21,7 @@ from kpareto.engines.recognise import check_names, open_recognised
 from kpareto.engines.source import View
 from kpareto.engines.wishes import MOST_DROPPED, NO_VALUE
 from kpareto.errors import BadTable
-from kpareto.jobs.checks import say_undecided
+from kpareto.jobs.checks import default_rule, say_undecided
 from kpareto.jobs.job import Job, parse_job
 from kpareto.jobs.known_proposals import propose_known
 from kpareto.jobs.search_proposals import SearchTask, propose_search
@@ -31,10 +31,7 @@ from kpareto.tables.unique import UniqueRows
 
 K = 5
 LEAST = 2  # rows that a class needs to hide anybody
-WHY_RULE = {
-    "constraint": "classes that miss a limit are suppressed, and no others",
-    "cap-threshold": "no row is suppressed that the chosen k does not need",
-}
+WHY_RULE = "at every k just the rows that it needs: classes that are smaller, or that miss another limit"
 LIKELY = 0.8  # a sensitive value with a larger share makes a limit on it dear
 
 PROPOSED = "# A proposal, made by looking at names and counts. Read it before you run it: only you know what others"
@@ -295,8 +292,7 @@ def job_text(profile: Profile, source_name: str, table: str | None = None) -> st
     for each in profile.columns:
         lines += _column_lines(each)
     diversity = _diversity_lines(profile)
-    rule = "constraint" if any(not line.startswith("#") for line in diversity) else "cap-threshold"
-    lines += ["", "[suppression]", f"rule = {toml_value(rule)}  # {WHY_RULE[rule]}"]
+    lines += ["", "[suppression]", f"rule = {toml_value(default_rule())}  # {WHY_RULE}"]
     lines += ["limit = 0.01  # at most this share of the rows is suppressed"]
     lines += ["", *_search_lines(profile), "", "[limits]", f"k = {k}", *diversity]
     stem = PurePath(source_name).name.split(".")[0] or "table"

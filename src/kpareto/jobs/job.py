@@ -16,15 +16,15 @@ from kpareto.engines.read import read_drawn
 from kpareto.engines.source import is_file_name
 from kpareto.engines.wishes import NO_VALUE, Missing, Wish, load_hierarchies
 from kpareto.errors import BadJob, BadSchema, Progress, did_you_mean
-from kpareto.fronts.problem import Problem, constrained, problem
+from kpareto.fronts.problem import Problem, problem
 from kpareto.jobs.checks import (
     Check,
     check_columns,
     check_data,
     check_release,
     check_suppression,
-    default_rule,
     preset_quasi,
+    read_rule,
     say_undecided,
 )
 from kpareto.jobs.forms import TEXT_KEYS, read_form, read_text_form
@@ -34,7 +34,7 @@ from kpareto.searches.names import METHODS, MODELS, SEED, check_method, read_opt
 from kpareto.strict import FileKind, is_missing, parse_toml, read_text, read_value
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.lattice import Kind
-from kpareto.tables.partition import RULES, Rule, Suppression, read_limit
+from kpareto.tables.partition import STEP, Rule, Suppression, read_limit
 from kpareto.tables.schema import DECIDE, ROLES, Schema
 from kpareto.tables.table import Domain, Table
 
@@ -65,7 +65,8 @@ class Job:
     form: Form = field(default_factory=Form)  # of its file
     table_name: str | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
-    rule: Rule = "cap-threshold"
+    rule: Rule = "as-needed"
+    step: float = STEP  # of the thresholds of numbers on a scale, such as t
     limit: float = 0.0
     rows: str = "drop"
     method: str = "exact"
@@ -227,16 +228,12 @@ class Job:
 
     def suppression(self) -> Suppression:
         """The suppression rule."""
-        if self.rule == "constraint":
-            if not self.limits:
-                raise BadJob("The rule constraint needs at least one limit. Add [limits] with k = 5, say.")
-            return constrained(self.limits, self.limit, self.rows)
         k = None
         if self.rule == "below-k":
             if "k" not in self.limits:
                 raise BadJob("The rule below-k needs a k. Add [limits] with k = 5, say.")
             k = int(self.limits["k"])  # a whole number: jobs.limits refuses others
-        return Suppression(self.rule, self.limit, k, "mask" if self.rows == "mask" else "drop")
+        return Suppression(self.rule, self.limit, k, "mask" if self.rows == "mask" else "drop", step=self.step)
 
     def problem(self, table: Table | None = None, progress: Progress | None = None) -> Problem:
         """The table, objectives, limits and suppression rule."""
@@ -330,7 +327,7 @@ def parse_job(
     if "source" not in data:
         raise BadJob(f'{name} has no data.source. Add [data] with source = "people.csv".')
     check_data(check, data)
-    suppression = check.part(raw, "suppression", ("rule", "limit", "rows"))
+    suppression = check.part(raw, "suppression", ("rule", "limit", "rows", "step"))
     check_suppression(check, suppression)
     search = _search(check, raw)
     limits = {key: check.number(value, f"limits.{key}") for key, value in check.table(raw, "limits").items()}
@@ -354,7 +351,8 @@ def parse_job(
         form=read_form(check, data, "data", folder),
         table_name=check.text(data["table"], "data.table") if "table" in data else None,
         columns=columns,
-        rule=cast(Rule, check.one_of(suppression.get("rule", default_rule(limits)), "suppression.rule", RULES)),
+        rule=read_rule(check, suppression, search["method"]),
+        step=check.number(suppression.get("step", STEP), "suppression.step"),
         # 0 and 0.0 both mean none, and a page that has only one kind of number must end with the same front.
         limit=read_limit(suppression.get("limit", 0.0), f"{name}: suppression.limit") or 0.0,
         rows=check.one_of(suppression.get("rows", "drop"), "suppression.rows", ("drop", "mask")),

@@ -17,12 +17,13 @@ from kpareto.engines.source import is_file_name
 from kpareto.errors import BadJob, Progress, Unsafe
 from kpareto.fronts.choose import choose_point, read_wish
 from kpareto.fronts.front import Front, Point
+from kpareto.fronts.problem import stricter
 from kpareto.jobs.forms import TEXT_KEYS
 from kpareto.jobs.job import Job
 from kpareto.jobs.search import search_job
 from kpareto.measures.measure import Measure, Model, aspect_of, make, meets
 from kpareto.releases.applied import on_all_rows
-from kpareto.releases.choice import Choice, as_choice, stricter
+from kpareto.releases.choice import Choice, as_choice
 from kpareto.releases.papers import paper_files, papers_of, refuse_others_papers, refuse_overwriting
 from kpareto.releases.query import Handling
 from kpareto.releases.release import Release, release

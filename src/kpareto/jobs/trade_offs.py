@@ -33,8 +33,8 @@ def front(  # noqa: PLR0913 (what a job says, as keywords)
 
     A column that nobody has given a hierarchy gets one by its values, and ``front.problem.table.remarks`` says which;
     ``{"age": {"flat": True}}`` given to ``read`` keeps it as a whole. ``suppression`` is a rule, or a bare number: the
-    share (below 1) or number of rows that may be suppressed, each recoding with every number of rows up to that (the
-    rule cap-threshold). Other methods walk larger spaces without a proof, by settings (``options``) such as a job has
+    share (below 1) or number of rows that may be suppressed, at every threshold just those that it needs (the rule
+    as-needed). Other methods walk larger spaces without a proof, by settings (``options``) such as a job has
     them; ``run`` lets them have a budget, progress and a checkpoint. Instead of a table, a Job says all of it, such as
     ``inspect(frame).job``.
     """
@@ -46,6 +46,5 @@ def front(  # noqa: PLR0913 (what a job says, as keywords)
             "kpareto.Schema(…)), or take kpareto.inspect(source).job."
         )
     bound = complete_hierarchies(table if hierarchies is None else table.bind(hierarchies))
-    rule = suppression if isinstance(suppression, Suppression) else Suppression("cap-threshold", suppression)
-    problem = make_problem(bound, objectives, rule, limits)
+    problem = make_problem(bound, objectives, suppression, limits)
     return run_plan(problem, Plan(method, METHODS.get(method, ("lattice",))[0], seed=seed, options=options or {}))

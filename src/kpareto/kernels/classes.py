@@ -259,7 +259,7 @@ def size_steps(sizes, counts, size, hiding, allowed, steps):
         else:
             small[sizes[i]] += counts[i]
     n = 0
-    for z in range(max(smallest, 1), allowed + 1):
+    for z in range(smallest, allowed + 1):
         if small[z] == 0:
             continue
         thresholds[n] = z

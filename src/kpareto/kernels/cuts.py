@@ -334,9 +334,8 @@ def needed_rows(g, classes, cutoffs, rows, leaf_at, firsts, rule, questions, nee
             row[SUPPRESSED] = steps.lost[j] + gone
             for b in range(losses):
                 row[INTS + b] = room.sums[b] + room.base[b, 0] + steps.more[b, j]
-            hist_numbers(
-                classes, hiding, row[SUPPRESSED], questions.lanes, questions.numbers, rule.rows, room.values, reals[used]
-            )
+            lost, lanes = row[SUPPRESSED], questions.lanes
+            hist_numbers(classes, hiding, lost, lanes, questions.numbers, rule.rows, room.values, reals[used])
             for e in range(axes.places.shape[0]):
                 reals[used, axes.places[e]] = reach.worst[e, j]
             used += 1

@@ -4,8 +4,8 @@ A candidate suppresses the classes that miss a limit of the job, those smaller t
 than a threshold of any further privacy objective; no other. Few classes can be suppressed by any threshold at all,
 because rows may go only up to what is allowed: these are *within reach*, and only they are sorted and looked at again.
 
-Numbers are compared by *ranks*, of which the higher is the worse one: the number of steps of a grid, rounded to the safe
-side, so that nobody is shown a trade-off between t = 0.1837 and t = 0.1838. Two thresholds that suppress the same
+Numbers are compared by *ranks*, of which the higher is the worse one: the number of steps of a grid, rounded to the
+safe side, so that nobody is shown a trade-off between t = 0.1837 and t = 0.1838. Two thresholds that suppress the same
 classes are one candidate, that of the stricter one.
 """
 
@@ -27,7 +27,7 @@ class Axes(NamedTuple):
 
     places: np.ndarray  # (entries,) int64, which of the numbers that are asked for
     owners: np.ndarray  # (entries,) int64, the objective it belongs to; one of several columns has an entry for each
-    count: int  # objectives
+    objectives: int
     step: float  # of the grid; 0: every value is a threshold
 
 
@@ -56,7 +56,7 @@ def rank_number(kind, number, step):
     """The rank of a number on the grid; higher is worse. A hair of slack, so that 0.18 is not 0.19."""
     worse = -number if kind == DISTINCT or kind == ENTROPY or kind == BEHIND else number
     if step > 0.0:
-        return math.ceil(worse / step - 1e-9) if math.isfinite(worse) else worse
+        return math.ceil(worse / step - 1e-10) if math.isfinite(worse) else worse
     return worse
 
 
@@ -88,7 +88,7 @@ def number_classes(classes, hiding, allowed, lanes, numbers, axes, rows, values,
     are not counted.
     """
     floors = reach.floors
-    for a in range(axes.count):
+    for a in range(axes.objectives):
         floors[a] = -math.inf
         for i in range(classes.size):
             reach.ranks[a, i] = -math.inf
@@ -180,7 +180,7 @@ def find_reach(classes, hiding, strictest, axes, numbers, reach):
         if is_hidden(classes, hiding, i):
             continue
         within = sizes[i] < strictest
-        for a in range(axes.count):
+        for a in range(axes.objectives):
             within = within or ranks[a, i] > floors[a]
         if within:
             places[n] = i
@@ -190,14 +190,14 @@ def find_reach(classes, hiding, strictest, axes, numbers, reach):
                 kind = numbers.kinds[axes.places[e]]
                 reach.outside[e] = worse_of(kind, reach.outside[e], reach.numbers[e, i])
     sort_by(places, n, sizes)
-    for a in range(axes.count):
-        reach.counts[a] = list_cutoffs(places, n, ranks[a], floors[a], reach.held, reach.cutoffs[a])
+    for a in range(axes.objectives):
+        reach.counts[a] = list_cutoffs(places, n, ranks[a], floors[a], reach.cutoffs[a])
         reach.at[a] = 0
     return n
 
 
 @compiled
-def list_cutoffs(places, n, ranks, floor, held, cutoffs):
+def list_cutoffs(places, n, ranks, floor, cutoffs):
     """The ranks above the floor that classes within reach have, falling, then the floor; returns how many."""
     filled = 0
     for u in range(n):
@@ -240,7 +240,7 @@ def next_combination(reach, axes, fits):
 
     Where the last one suppressed too many rows (not ``fits``), stricter thresholds of the last objective do too.
     """
-    a = axes.count - 1
+    a = axes.objectives - 1
     if not fits:
         reach.at[a] = 0
         a -= 1
@@ -257,8 +257,9 @@ def next_combination(reach, axes, fits):
 def combine(classes, n, allowed, strictest, axes, numbers, reach, steps):
     """The thresholds of k under one combination of the others, with all that each costs; returns how many.
 
-    n: classes within reach; strictest: the largest threshold of k, or 0 where k is no objective. -1 where the other thresholds alone suppress more rows than are allowed. Where a threshold
-    is not met exactly by a visible class, a stricter one suppresses the same classes, and the candidate is left out.
+    n: classes within reach; strictest: the largest threshold of k, or 0 where k is no objective. -1 where the other
+    thresholds alone suppress more rows than are allowed. Where a threshold is not met exactly by a visible class, a
+    stricter one suppresses the same classes, and the candidate is left out.
     """
     sizes, counts = classes.sizes, classes.counts
     places, away, costs = reach.classes, reach.away, reach.costs
@@ -268,7 +269,7 @@ def combine(classes, n, allowed, strictest, axes, numbers, reach, steps):
     for u in range(n):
         i = places[u]
         away[u] = False
-        for a in range(axes.count):
+        for a in range(axes.objectives):
             if reach.ranks[a, i] > reach.cutoffs[a, reach.at[a]]:
                 away[u] = True
         gone += counts[i] if away[u] else 0
@@ -312,7 +313,7 @@ def keep_exact(n, count, axes, numbers, reach, steps):
     thresholds, lost, more, worst = steps.thresholds, steps.lost, steps.more, reach.worst
     places, away, at, reached = reach.classes, reach.away, reach.at, reach.reached
     entries = axes.places.shape[0]
-    for a in range(axes.count):
+    for a in range(axes.objectives):
         reached[a] = -math.inf
     for e in range(entries):
         worst[e, count] = reach.outside[e]
@@ -325,12 +326,12 @@ def keep_exact(n, count, axes, numbers, reach, steps):
             if away[u]:
                 continue
             i = places[u]
-            for a in range(axes.count):
+            for a in range(axes.objectives):
                 reached[a] = max(reached[a], reach.ranks[a, i])
             for e in range(entries):
                 worst[e, j] = worse_of(numbers.kinds[axes.places[e]], worst[e, j], reach.numbers[e, i])
         exact = True
-        for a in range(axes.count):
+        for a in range(axes.objectives):
             cutoff = reach.cutoffs[a, at[a]]
             exact = exact and (cutoff == reach.floors[a] or reached[a] == cutoff)
         if not exact:
@@ -358,14 +359,14 @@ def prepare_reach(classes, missed, gone, sizes, rule, lanes, numbers, axes, valu
     allowed = rule.allowed - gone
     strictest = steps.thresholds[sizes - 1] if rule.by_size else np.int64(0)
     number_classes(classes, missed, allowed, lanes, numbers, axes, rule.rows, values, reach)
-    for a in range(axes.count):
+    for a in range(axes.objectives):
         reach.floors[a] = strictest_rank(classes, missed, allowed, reach.ranks[a], reach.floors[a], reach)
     return find_reach(classes, missed, strictest, axes, numbers, reach), strictest
 
 
 @compiled
 def worst_numbers(classes, hiding, lanes, numbers, axes, rows, values, worst):
-    """The worst visible class by each number of the axes, into the first column of worst, where nothing is to choose."""
+    """The worst visible class by each number of the axes, into the first column of worst."""
     for e in range(axes.places.shape[0]):
         place = axes.places[e]
         kind, column, parameter = numbers.kinds[place], numbers.columns[place], numbers.parameters[place]

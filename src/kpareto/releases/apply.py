@@ -20,6 +20,7 @@ from kpareto.engines.read import read
 from kpareto.engines.source import ending_of
 from kpareto.engines.wishes import Missing
 from kpareto.errors import BadHierarchy, BadInput, BadJob, BadTable, Unsafe, shorten
+from kpareto.fronts.problem import settled_rule, stricter
 from kpareto.measures import make
 from kpareto.measures.measure import Model
 from kpareto.releases.choice import Choice, Stored, StoredClasses, read_stored
@@ -83,7 +84,7 @@ def apply(  # noqa: PLR0913 (keywords, each a choice of its own)
 ) -> Applied:
     """Recode new rows by a stored recoding, and write them as ``release`` does.
 
-    Classes that do not meet the stored limits (or, without limits, the k of the fitting table) are suppressed.
+    Classes that do not meet the stored limits and thresholds (without any, the k of the fitting table) are suppressed.
     A value that the hierarchy does not know is an error; with ``nearest`` a number goes to the nearest leaf, with
     ``star`` the cell becomes ``*``. ``earlier`` are releases of earlier rows by the same recoding.
     A column that the fitting table did not have is an error; ``new_columns`` may ``drop`` or ``keep`` it.
@@ -183,7 +184,8 @@ def fit_choice(
     hierarchies, cuts, labels, codes = [], [], list(stored.recoding.labels), np.empty_like(raw.codes)
     placed: dict[str, dict[str, int]] = {}
     ruled: dict[str, dict[str, int]] = {}  # values that the rule of the hierarchy has a group for
-    limits = dict(stored.limits) or {"k": max(int(stored.fit["k"]), 1)}
+    thresholds = dict(stored.suppression.thresholds)
+    limits = stricter(stored.limits, thresholds) or {"k": max(int(stored.fit["k"]), 1)}
     stars: dict[str, int] = {}
     moved: dict[str, np.ndarray] = {}
     for column, hierarchy in enumerate(stored.recoding.hierarchies):
@@ -265,12 +267,8 @@ def place_in_classes(stored: StoredClasses, table: Table) -> LabelBoxes:
 
 def _suppression(stored: Stored, limits: Mapping[str, float]) -> Suppression:
     """Every class that fails a limit goes, whatever that costs; the cost is reported, and an alarm if too high."""
-    fails = []
-    for spec, limit in limits.items():
-        model = make(spec)
-        if isinstance(model, Model):
-            fails.append(model.fails(limit))
-    return Suppression("constraint", UNLIMITED, rows=stored.suppression.rows, fails=tuple(fails))
+    judged = {spec: limit for spec, limit in limits.items() if isinstance(make(spec), Model)}
+    return settled_rule(judged, UNLIMITED, stored.suppression.rows)
 
 
 def _bound(raw: Table, codes: np.ndarray, hierarchies: tuple[Hierarchy, ...], stored: Stored) -> Table:

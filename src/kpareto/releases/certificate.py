@@ -101,6 +101,7 @@ def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts
         "recoding": {name: {**_level(choice, name), "labels": seen[name]} for name in quasi},
         "suppression": {
             "rule": choice.suppression.rule,
+            **({"thresholds": dict(choice.suppression.thresholds)} if choice.suppression.thresholds else {}),
             "limit": None if choice.suppression.limit == UNLIMITED else choice.suppression.limit,
             "rows": "mask" if masked else "drop",
             "masked": masked,

@@ -16,15 +16,14 @@ from kpareto._version import __version__
 from kpareto.atomic import write_whole
 from kpareto.errors import BadInput, BadJob
 from kpareto.fronts.bound import ProvenGap
-from kpareto.measures import make
+from kpareto.fronts.problem import settled_rule, stricter
 from kpareto.measures.cells import cell_loss
-from kpareto.measures.measure import Model
 from kpareto.measures.population import refuse_local
 from kpareto.releases.shapes import RECODING, STORED
 from kpareto.strict import anything, check_shape, read_json
 from kpareto.tables.coarse import declare, declared_recoding
 from kpareto.tables.hierarchy import Hierarchy, make_tree, runs_of
-from kpareto.tables.partition import Partition, Rule, Suppression, partition
+from kpareto.tables.partition import Partition, Suppression, partition
 from kpareto.tables.questions import Question, questions_data, questions_from
 from kpareto.tables.recoding import Recoding
 from kpareto.tables.schema import Schema
@@ -100,8 +99,8 @@ class Origin:
 def as_choice(point: object, limits: Mapping[str, float] | None = None) -> Choice:
     """A Choice from one, or from a point of a front: anything with a table, a recoding and a suppression.
 
-    A point with a ``threshold`` of its own (rule cap-threshold) suppresses the classes below that, or where it was
-    found on a sample those below the limit on k.
+    A point of the rule as-needed has thresholds of its own. One that was found on a sample says nothing about the size
+    of classes of all rows: there a limit takes its place.
     """
     choice = point
     if not isinstance(choice, Choice):
@@ -109,14 +108,9 @@ def as_choice(point: object, limits: Mapping[str, float] | None = None) -> Choic
         if missing:
             raise BadJob(f"A choice needs a table and a recoding; {type(point).__name__} has no {missing[0]}.")
         suppression = cast(Suppression | None, getattr(point, "suppression", None)) or Suppression("none")
-        threshold = getattr(point, "threshold", None)
-        if suppression.rule == "cap-threshold" and threshold:
-            below = make("k")
-            table = cast(Table, point.table)  # type: ignore[attr-defined]
-            # A threshold of a sample says nothing about the size of classes of all rows; the limit on k does.
-            floor = (limits or {}).get("k", threshold) if table.sample is not None else threshold
-            fails = (below.fails(float(floor)),) if isinstance(below, Model) else ()
-            suppression = Suppression("constraint", suppression.limit, rows=suppression.rows, fails=fails)
+        if suppression.thresholds and cast(Table, point.table).sample is not None:  # type: ignore[attr-defined]
+            asked = {name: (limits or {}).get(name, value) for name, value in suppression.thresholds}
+            suppression = settled_rule(asked, suppression.limit, suppression.rows)
         own = cast(Mapping[str, float], getattr(point, "limits", None) or {})
         choice = Choice(cast(Table, point.table), cast(Recoding, point.recoding), suppression, own)  # type: ignore[attr-defined]
         choice = replace(choice, bound=cast(ProvenGap | None, getattr(point, "bound", None)))
@@ -125,15 +119,6 @@ def as_choice(point: object, limits: Mapping[str, float] | None = None) -> Choic
     if limits is None:
         return choice
     return replace(choice, limits=stricter(replace(choice, limits=limits).limits, choice.limits))
-
-
-def stricter(limits: Mapping[str, float], others: Mapping[str, float]) -> dict[str, float]:
-    """Both limits in one; where both name a measure, the one that allows less: no limit makes another weaker."""
-    both = {**others, **limits}
-    for spec in set(limits) & set(others):
-        strict = max if make(spec).better == "higher" else min
-        both[spec] = strict(limits[spec], others[spec])
-    return both
 
 
 def canonical(data: object) -> str:
@@ -236,7 +221,7 @@ class Stored:
 
     schema: Schema
     recoding: Recoding
-    suppression: Suppression  # rule, limit, k and rows; class-wise limits are in ``limits``
+    suppression: Suppression  # rule, limit, k, rows and thresholds, not the functions made of these
     limits: Mapping[str, float]
     domain: Domain
     observed: tuple[np.ndarray, ...]  # per column (leaves,) bool: the leaves of the fitting table, for its bounds L, U
@@ -275,6 +260,7 @@ class Stored:
                 "limit": self.suppression.limit,
                 "k": self.suppression.k,
                 "rows": self.suppression.rows,
+                "thresholds": dict(self.suppression.thresholds),
             },
             "limits": dict(self.limits),
             "domain": self.domain,
@@ -384,8 +370,6 @@ def _read_stored(data: Mapping[str, Any]) -> Stored:
             raise ValueError("a cut is not that of its level")
     recoding = Recoding(hierarchies, cuts, None if None in levels else tuple(levels))
     told = data["suppression"]
-    # What the rule constraint suppresses is said by the limits, which are kept by name.
-    rule: Rule = "none" if told["rule"] == "constraint" else told["rule"]
     observed = []
     for hierarchy, column in zip(hierarchies, columns, strict=True):
         mask = np.zeros(len(hierarchy.leaves), dtype=np.bool_)
@@ -394,7 +378,14 @@ def _read_stored(data: Mapping[str, Any]) -> Stored:
     return Stored(
         schema,
         recoding,
-        Suppression(rule, _stored_limit(told["limit"]), told["k"], told["rows"]),
+        Suppression(
+            told["rule"],
+            _stored_limit(told["limit"]),
+            told["k"],
+            told["rows"],
+            by_size=False,
+            thresholds=tuple(told.get("thresholds", {}).items()),
+        ),
         data["limits"],
         data["domain"],
         tuple(observed),

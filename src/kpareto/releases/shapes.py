@@ -18,7 +18,7 @@ from kpareto.strict import (
     whole,
     word,
 )
-from kpareto.tables.partition import RULES
+from kpareto.tables.partition import EARLIER, RULES
 
 RECODING = FileKind("The recoding", "Take the file as it was written with its release, or write it again.")
 _LEAF = whole(0, 2**31 - 2)
@@ -85,7 +85,8 @@ STORED: Shape = record(
             )
         ),
         "suppression": record(
-            {"rule": word(*RULES), "limit": number(0), "k": maybe(whole()), "rows": word("drop", "mask")}
+            {"rule": word(*RULES, *EARLIER), "limit": number(0), "k": maybe(whole()), "rows": word("drop", "mask")},
+            {"thresholds": map_of(number())},
         ),
         "limits": map_of(number()),
         "domain": word("observed", "declared"),

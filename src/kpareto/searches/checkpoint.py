@@ -90,16 +90,10 @@ def check_points(front: Front, path: Path) -> None:
     if len(front) == 0:
         return
     counted = front.problem.evaluate(front.space, front.genomes)
-    rows: dict[int, list[int]] = {}
-    for row, place in enumerate(counted.which.tolist()):
-        rows.setdefault(int(place), []).append(row)
     told = front.numbers
-    for place in range(len(front)):
-        own = rows.get(place, [])
-        if len(own) > 1:  # cap-threshold counts a recoding once per threshold
-            own = [row for row in own if counted.thresholds[row] == told.thresholds[place]]
-        same = own and np.allclose(counted.values[own[0]], told.values[place], rtol=CLOSE, atol=CLOSE)
-        if not same or not counted.feasible[own[0]] or counted.suppressed[own[0]] != told.suppressed[place]:
+    for place, rows in enumerate(counted.rows_of(len(front))):
+        row = counted.find(rows, int(told.thresholds[place]), told.values[place].tolist(), CLOSE)
+        if row is None or not counted.feasible[row] or counted.suppressed[row] != told.suppressed[place]:
             raise CHECKPOINT.bad(path.name, f"has numbers that are not those of its recodings (point {place})")
 
 

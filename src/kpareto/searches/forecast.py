@@ -99,7 +99,7 @@ def _sample_walks(problem: Problem, lattice: Lattice, *, pruned: bool, threads: 
     walk = problem.walk_bounded() if pruned else None
     walker = walk.walker if walk is not None else make_walker(problem)
     looking, pruning = 0.0, None
-    if walk is not None and problem.suppression.rule != "cap-threshold":
+    if walk is not None:
         began = time.process_time()
         guides = reach_good_nodes(problem, lattice, sample=64, limit=TimeLimit(PATIENCE))
         looking = time.process_time() - began

@@ -29,7 +29,7 @@ MOST_FURTHER = 50_000  # rows of further thresholds kept before the dominated on
 
 
 def leading_rows(numbers: Numbers, genomes: int) -> np.ndarray:
-    """The row of each genome that a search is sent, where the rule cap-threshold has several: (genomes,) int64.
+    """The row of each genome that a search is sent, where the rule as-needed has several: (genomes,) int64.
 
     Of those that meet the limits the best one where there is one objective, else the one with the largest threshold,
     which is the row of the rule cap-max-k; of none that does, the last.
@@ -45,7 +45,7 @@ def leading_rows(numbers: Numbers, genomes: int) -> np.ndarray:
 class Memo:
     """Numbers of genomes already evaluated, each once; the archive is made of it at the end.
 
-    Under the rule cap-threshold a genome has one row that the search is sent, and further ones that the archive is
+    Under the rule as-needed a genome has one row that the search is sent, and further ones that the archive is
     made of too.
     """
 

@@ -21,7 +21,6 @@ from kpareto.searches.local.strict import strict
 from kpareto.searches.local.sweep import CurvePoint, sweep
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.cuts import Cuts, make_cuts, make_order
-from kpareto.tables.partition import Suppression
 from kpareto.tables.table import Table
 
 KS = (2, 3, 5, 10, 25, 50, 100)
@@ -182,19 +181,10 @@ class _Wish:
 
 
 def _lattice(wish: _Wish, clock: _Clock) -> ModelCurve:
-    """The exact front of k and LM, read off at each k; with further limits one exact search per k."""
+    """The exact front of k and LM, read off at each k."""
     began, table = _working(), wish.asked.table
-    fronts: list[tuple[tuple[int, ...], Front]] = []
-    if not wish.limits:
-        rule = Suppression("cap-threshold", wish.allowed) if wish.allowed else Suppression("none")
-        fronts.append((wish.ks, clock.run(problem(table, ["k", "lm"], rule))))
-    for k in wish.ks if wish.limits else ():
-        limits = {"k": float(k), **wish.limits}
-        rule = constrained(limits, wish.allowed)
-        fronts.append(((k,), clock.run(problem(table, ["lm"], rule, limits))))
-    points = [point for ks, front in fronts for point in _read_off(front, ks)]
-    proven = all(front.provenance.complete for _, front in fronts)
-    return ModelCurve("lattice", tuple(points), proven, _working() - began)
+    front = clock.run(problem(table, ["k", "lm"], wish.allowed, wish.limits))
+    return ModelCurve("lattice", tuple(_read_off(front, wish.ks)), front.provenance.complete, _working() - began)
 
 
 def _read_off(front: Front, ks: Sequence[int]) -> list[ModelPoint]:

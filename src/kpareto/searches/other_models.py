@@ -22,7 +22,6 @@ from kpareto.searches.lattice.mondrian import relaxed
 from kpareto.searches.local.problem import LocalWish, check_wish
 from kpareto.tables.cuts import make_cuts
 from kpareto.tables.lattice import Kind, Lattice
-from kpareto.tables.partition import Suppression
 from kpareto.tables.table import Table
 
 NODES = 100_000  # of a lattice that is counted for one sentence
@@ -122,7 +121,7 @@ def _best_node(table: Table, k: int, share: float) -> Point | None:
     is what every front begins with.
     """
     if Lattice(table.hierarchies).size * table.distinct <= COUNTED:
-        front = exact_front(problem(table, ["k", "lm"], Suppression("cap-threshold", share)), "one")
+        front = exact_front(problem(table, ["k", "lm"], share), "one")
         return front.choose(k=k) if len(front.meeting({"k": k})) else None
     limits = {"k": float(k)}
     front = exact_front(problem(table, ["lm"], constrained(limits, share), limits), "one")

@@ -185,7 +185,7 @@ def run(
 ) -> Front:
     """Let a search propose and count what it proposes, until it is done or the budget of evaluations is spent.
 
-    Under the rule cap-threshold, where a recoding has several rows, the search is sent one of them (see
+    Under the rule as-needed, where a recoding has several rows, the search is sent one of them (see
     ``leading_rows``), and the front is made of all.
     """
     return drive(Proposals(problem, space, search, budget, seed), report, checkpoint)

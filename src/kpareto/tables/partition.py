@@ -65,7 +65,9 @@ class Suppression:
         if self.rows not in ("drop", "mask"):
             raise BadJob(f"Suppressed rows can be dropped or masked, not {self.rows!r}. Write 'drop' or 'mask'.")
         if isinstance(self.step, bool) or not 0 <= self.step <= 1:
-            raise BadJob(f"The step of thresholds is {self.step!r}. Give a number from 0 (every value) to 1, such as {STEP}.")
+            raise BadJob(
+                f"The step of thresholds is {self.step!r}. Give a number from 0 (every value) to 1, such as {STEP}."
+            )
 
     def allowed(self, rows: int) -> int:
         """The most rows that may be suppressed (η in the papers)."""
@@ -233,7 +235,8 @@ def _as_needed(whole: Partition, suppression: Suppression, allowed: int) -> Iter
             hidden = away | (whole.sizes < size)
             if int(whole.rows[hidden].sum()) > allowed:
                 break
-            if all(cutoff == rank[~hidden].max(initial=-np.inf) for rank, cutoff in zip(ranks, combination, strict=True)):
+            worst = tuple(float(rank[~hidden].max(initial=-np.inf)) for rank in ranks)
+            if worst == combination:
                 yield suppress(whole, hidden, suppression, feasible=True)
     if whole.table.rows <= allowed and (suppression.by_size is not False or ranks):
         yield suppress(whole, np.ones(len(whole.rows), dtype=np.bool_), suppression, feasible=True)
@@ -252,9 +255,9 @@ def rank_numbers(model: Graded, numbers: np.ndarray, step: float) -> np.ndarray:
 
     The kernels have a twin of it, ``kernels.needed.rank_number``.
     """
-    worse = -numbers if model.better == "higher" else np.asarray(numbers, dtype=np.float64)
+    worse = np.asarray(-numbers if model.better == "higher" else numbers, dtype=np.float64)
     with np.errstate(invalid="ignore"):
-        return np.where(np.isfinite(worse), np.ceil(worse / step - 1e-9), worse) if step > 0 else worse
+        return np.where(np.isfinite(worse), np.ceil(worse / step - 1e-10), worse) if step > 0 else worse
 
 
 def _suppress_local(whole: Partition, suppression: Suppression, allowed: int) -> Partition:

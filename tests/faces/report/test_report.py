@@ -233,7 +233,7 @@ def test_a_report_on_a_local_recoding() -> None:
     """Labels that differ from class to class: drawn in bands in which none overlap, and counted one by one."""
     rows = town()
     front = run_plan(
-        problem(rows, ("k", "lm"), Suppression("cap-threshold", 0.02)), Plan("local", "local", None, 1, {})
+        problem(rows, ("k", "lm"), Suppression("as-needed", 0.02)), Plan("local", "local", None, 1, {})
     )
     for point in (front[0], front[len(front) - 1]):
         partition = point.partition
@@ -875,7 +875,7 @@ def test_the_form_knows_the_rows_as_written(folder: Path, given: str, said: str)
 # -- fronts read back --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", ["cap-max-k", "cap-threshold"])
+@pytest.mark.parametrize("rule", ["cap-max-k", "as-needed"])
 def test_a_front_read_back_is_the_same(rule: Any, tmp_path: Path) -> None:
     """Recodings, numbers, order and provenance survive the JSON."""
     question = problem(town(), ("k", "glm"), Suppression(rule, 0.2))

@@ -30,7 +30,7 @@ JOB = '[data]\nsource = "x.csv"\n[columns.a]\nrole = "quasi-identifier"\n'
         ),
         ("[search]\nseconds = -5\n", "The time that the search may take is -5"),
         (
-            '[suppression]\nrule = "cap-threshold"\nlimit = -1\n',
+            '[suppression]\nrule = "as-needed"\nlimit = -1\n',
             "The limit on suppressed rows is -1. Give a share of the rows such as 0.01 (below 1), or a whole number of rows",
         ),
     ],
@@ -45,7 +45,7 @@ def test_no_word_of_a_job_file(part: str, sentence: str) -> None:
 def test_a_rule_without_a_limit_names_the_step() -> None:
     """Where to fill it in."""
     with pytest.raises(KparetoError) as caught:
-        parse_job(JOB + '[suppression]\nrule = "constraint"\n', Path(), "the job").suppression()
+        parse_job(JOB + '[suppression]\nrule = "as-needed"\n', Path(), "the job").suppression()
     assert for_page(str(caught.value)).endswith("Fill in a limit on the Search step, such as k at least 5.")
 
 

@@ -365,7 +365,7 @@ def test_a_search_is_stopped_inside_a_step(tmp_path: Path, method: str) -> None:
 
 def test_counting_in_pieces_gives_the_same_numbers() -> None:
     """Whether somebody waits changes nothing about what is counted."""
-    for rule in ("cap-threshold", "cap-max-k"):
+    for rule in ("as-needed", "cap-max-k"):
         from kpareto.tables.partition import Suppression
 
         job = problem(adult_table(), ["k", "glm"], Suppression(rule, 0.01))

@@ -34,7 +34,7 @@ def make_way(chance: random.Random) -> Case:
         "k",
         chance.choice(["lm", "glm", "nwp", *([] if not of_role(case, "sensitive") else ["alpha", "t"])]),
     ]
-    case["rule"]["name"] = chance.choice(["cap-max-k", "cap-max-k", "constraint", "none", "below-k"])
+    case["rule"]["name"] = chance.choice(["cap-max-k", "cap-max-k", "as-needed", "none", "below-k"])
     case["limits"] = {"k": chance.choice([2, 3]), **{s: v for s, v in case["limits"].items() if s != "k"}}
     case["space"] = chance.choice(["lattice", "lattice", "cuts", "order"])
     case["choose"] = chance.choice(
@@ -163,7 +163,7 @@ VALUES = [
     '"id=nan"', '"id=99"', '"id=-1"', '"k=-5"', '"k=nan"', '"prefer: k=3"', '"prefer: x=1"', '"k=2, lm=0"', '"knee"', '"k>3"',
     "{quantiles = 0}", "{quantile_cells = []}", "{intervals = []}", "{intervals = [0]}", "{intervals = [-1]}", "{intervals = [5], from = nan}",
     "{prefix = [0]}", "{mask = [99]}", "{dates = true}", "{bounds = [[]]}", "{edges = [1]}", "{order = []}", '{file = "nope"}', '"."',
-    '"below-k"', '"constraint"', '"cap-threshold"', '"order"', '"cuts"', '"genitor"', '"sample"', '"error"', '"mask"', '"token"', "'a\\b.csv'",
+    '"below-k"', '"as-needed"', '"as-needed"', '"order"', '"cuts"', '"genitor"', '"sample"', '"error"', '"mask"', '"token"', "'a\\b.csv'",
 ]  # fmt: skip
 BASE = """[data]
 source = "people.csv"

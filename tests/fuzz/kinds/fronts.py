@@ -216,7 +216,7 @@ def make_search(chance: random.Random) -> Case:
         case["objectives"] = [chance.choice(["lm", "nwp", "glm"])]
         case["rule"] |= {"name": "below-k", "mask": False}
         case["limits"] = {"k": chance.choice([2, 3, 5])}
-    if case["rule"]["name"] == "cap-threshold" and method != "exact":
+    if case["rule"]["name"] == "as-needed" and method != "exact":
         case["rule"]["name"] = "cap-max-k"
     if method == "poka":
         case["objectives"] = ["k", chance.choice(["lm", "glm", "dcn"])]

@@ -402,7 +402,7 @@ def make_anonymize(chance: random.Random) -> Case:
     case["limits"] = {"k": chance.choice([1, 2, 3])} | (
         {"l": 2} if of_role(case, SENSITIVE) and chance.random() < 0.4 else {}
     )
-    case["rule"] = {"name": "constraint", "limit": chance.choice([0, 0.1, 0.3]), "mask": False}
+    case["rule"] = {"name": "as-needed", "limit": chance.choice([0, 0.1, 0.3]), "mask": False}
     case["objectives"] = ["lm"]
     return case
 

@@ -33,7 +33,7 @@ def parted(sheet: Sheet, recoding: tuple[Step, ...], rule: Rule, levels: Levels 
         return [whole]
     if rule.name == "below-k":
         return [_suppressed(whole, lambda c: c.size < rule.k, rule, True)]
-    if rule.name == "constraint":
+    if rule.name == "as-needed":
         failing = {c.key for c in whole.classes if fails(whole, c, rule.limits)}
         rows = sum(len(c.rows) for c in whole.classes if c.key in failing)
         return [_suppressed(whole, lambda c: c.key in failing, rule, rows <= allowed)]
@@ -57,7 +57,7 @@ def _suppressed(whole: Parted, failing: Callable[[Class], bool], rule: Rule, fea
         least = min((c.size for c in kept), default=stars.size + 1)
         if rule.name == "below-k":
             least = rule.k
-        fine = not fails(masked, stars, rule.limits) if rule.name == "constraint" else stars.size >= least
+        fine = not fails(masked, stars, rule.limits) if rule.name == "as-needed" else stars.size >= least
         if fine:
             return masked
     return replace(whole, classes=dropped, feasible=feasible)
@@ -91,7 +91,7 @@ def candidates(sheet: Sheet, objectives: Sequence[str], rule: Rule, limits: Mapp
         for p in parted(sheet, recoding, rule, levels):
             if not p.seen or not p.feasible:
                 continue
-            if rule.name != "constraint" and not all(meets(s, number(p, s), limit) for s, limit in limits.items()):
+            if rule.name != "as-needed" and not all(meets(s, number(p, s), limit) for s, limit in limits.items()):
                 continue
             found.append(Candidate(p, tuple(number(p, spec) for spec in objectives)))
     return found

@@ -38,7 +38,7 @@ def bounded_problems(draw: st.DrawFn, table: Table) -> Problem:
     objectives = draw(st.lists(st.sampled_from(names), min_size=1, max_size=4, unique=True))
     some: list[dict[str, float]] = [{}, {"k": 2}, {"l": 2, "lm": 0.9}, {"k": 2, "t": 0.6}]
     limits: dict[str, float] = draw(st.sampled_from(some))
-    if rule == "constraint":
+    if rule == "as-needed":
         limits = limits if "lm" not in limits and limits else {"k": 2, "l": 2, "t": 0.7}
         return problem(table, objectives, constrained(limits, limit), limits)
     return problem(table, objectives, Suppression(rule, limit, 2 if rule == "below-k" else None), limits)

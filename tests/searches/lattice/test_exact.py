@@ -28,7 +28,7 @@ from tests.fronts.test_problem import by_partitions, problems
 from tests.twins.strategies import Case, cases
 
 GOLDEN = Path(__file__).parents[2] / "golden"
-CAPS: tuple[Rule, ...] = ("cap-max-k", "cap-threshold")
+CAPS: tuple[Rule, ...] = ("cap-max-k", "as-needed")
 NAMES = {"k": "k", "glm": "GLM", "l": "ell", "dcn": "DCN", "cm-rows": "CM"}
 
 
@@ -62,7 +62,7 @@ def test_exact_is_brute_force(case: Case, data: st.DataObject) -> None:
     front = exact_front(made, threads=1)
     assert front.provenance.complete
     mine, wanted = found(front), brute_force(made)
-    if made.suppression.rule in ("none", "constraint", "cap-max-k", "below-k"):
+    if made.suppression.rule in ("none", "as-needed", "cap-max-k", "below-k"):
         mine, wanted = [(n, 0) for n, _ in mine], [(n, 0) for n, _ in wanted]
     assert mine == wanted
 
@@ -148,7 +148,7 @@ def test_golden_fronts_of_adult(preset: str, file: str, key: str, objectives: li
 def test_more_thresholds_make_a_better_front() -> None:
     """cap-threshold enlarges the k–GLM front of Adult from 31 to 41 points (readings.md#thresholds)."""
     table = adult_table("default", domain="declared")
-    front = exact_front(problem(table, ["k", "glm"], Suppression("cap-threshold", 301)))
+    front = exact_front(problem(table, ["k", "glm"], Suppression("as-needed", 301)))
     assert front.vectors == 41
 
 
@@ -158,7 +158,7 @@ def test_raising_the_cap_never_worsens_a_point(case: Case, data: st.DataObject) 
     """Under the rules that users get, every point of a front is met or beaten on the front with a larger cap."""
     caps = sorted(data.draw(st.lists(st.integers(0, 8), min_size=2, max_size=2)))
     limits: dict[str, int] = data.draw(st.sampled_from([{}, {"k": 2}, {"k": 2, "l": 2}]))
-    rules = [Suppression("cap-threshold", cap) if "l" not in limits else constrained(limits, cap) for cap in caps]
+    rules = [Suppression("as-needed", cap) if "l" not in limits else constrained(limits, cap) for cap in caps]
     low, high = (exact_front(problem(case.table, ["k", "glm"], rule, limits), threads=1) for rule in rules)
     for keys in low.numbers.keys:
         assert (high.numbers.keys <= keys).all(axis=1).any()
@@ -169,7 +169,7 @@ def test_raising_the_cap_never_worsens_a_point(case: Case, data: st.DataObject) 
 def test_no_row_is_suppressed_that_the_limits_do_not_force(case: Case, data: st.DataObject) -> None:
     """The choice of a k hides the classes below it at its recoding, and no other class."""
     wanted = data.draw(st.integers(1, 4))
-    front = exact_front(problem(case.table, ["k", "glm"], Suppression("cap-threshold", 0.5)), threads=1)
+    front = exact_front(problem(case.table, ["k", "glm"], Suppression("as-needed", 0.5)), threads=1)
     if len(front.meeting({"k": wanted})) == 0:
         return
     point = front.choose(k=wanted)

@@ -39,7 +39,7 @@ def fronts(quick: bool) -> list[Line]:
     whole, half = adult_table("replication"), adult_table("replication", target="salary-class")
     if quick:
         whole, half = low(whole), low(half)
-    every = Suppression("cap-threshold", 0.01)
+    every = Suppression("as-needed", 0.01)
     return [
         _front(whole, ["k", "glm"], cap, "front of k, GLM", "" if quick else "front-k-glm", repeats),
         _front(whole, ["k", "l", "t", "glm"], cap, "front of k, l, t, GLM", "", repeats),

@@ -14,6 +14,7 @@ from kpareto.faces.papers.lattices import CAP, CountedLattice, adult_counted
 from kpareto.fronts.problem import problem
 from kpareto.tables.adult import adult_hierarchies
 from kpareto.tables.hierarchy import Hierarchy, from_levels
+from kpareto.tables.partition import Suppression
 
 WIDTHS: dict[str, tuple[int, ...]] = {  # of age groups, level by level, in years from 0 on
     "doubling from 5": (5, 10, 20, 40, 80),
@@ -85,4 +86,4 @@ def member_counted(member: Member, objectives: tuple[str, ...]) -> CountedLattic
     plain = adult_counted("default", objectives).problem
     changed = {name: h for name, h in member.hierarchies().items() if name in plain.table.schema.quasi}
     table = plain.table.bind(changed, domain="declared")
-    return CountedLattice(problem(table, objectives, CAP))
+    return CountedLattice(problem(table, objectives, Suppression("cap-max-k", CAP)))

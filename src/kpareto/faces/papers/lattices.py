@@ -15,6 +15,7 @@ from kpareto.searches.lattice.poka import Poka, Reported
 from kpareto.tables.adult import adult_table
 from kpareto.tables.hierarchy import from_levels
 from kpareto.tables.lattice import Lattice
+from kpareto.tables.partition import Suppression
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table, make_table
 
@@ -94,7 +95,9 @@ def _judge(counted: CountedLattice, search: Poka) -> Told:
 def adult_counted(preset: str, objectives: tuple[str, ...]) -> CountedLattice:
     """Adult as PO and PB have it: losses of declared leaves, salary out of the quasi-identifiers for cm."""
     target = "salary-class" if any(name.startswith("cm") for name in objectives) else None
-    return CountedLattice(problem(adult_table(preset, target=target, domain="declared"), objectives, CAP))
+    return CountedLattice(
+        problem(adult_table(preset, target=target, domain="declared"), objectives, Suppression("cap-max-k", CAP))
+    )
 
 
 def tiny_table(rows: list[tuple[str, str]], first: list[list[str]], secrets: list[str] | None = None) -> Table:

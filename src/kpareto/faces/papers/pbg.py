@@ -14,9 +14,10 @@ from kpareto.faces.papers.lattices import CAP, CountedLattice, adult_counted, ti
 from kpareto.faces.papers.page import Page, PageLine, PaperFinding, PaperResult, Say, Sheet, Statement, claims, together
 from kpareto.faces.papers.tolerances import near_as
 from kpareto.fronts.dominance import non_dominated
-from kpareto.fronts.problem import constrained, problem
+from kpareto.fronts.problem import problem, settled_rule
 from kpareto.searches.exact_front import exact_front
 from kpareto.searches.lattice.boxes import BoxArchive, Grid
+from kpareto.tables.partition import Suppression
 
 IDS = (*(f"PB-r{n}{c}" for n in range(1, 5) for c in "abc"), "PB-r5", *(f"PB-r{n}{c}" for n in range(6, 9) for c in "ab"),
        "PB-r9a", "PB-r9b", "PB-r9c", *(f"PB-r10{c}" for c in "abcd"))  # fmt: skip
@@ -286,7 +287,7 @@ def _fill(grid: Grid, points: np.ndarray) -> BoxArchive:
 def _small_errors(counted: dict[str, CountedLattice], one: dict[str, Runs], most: int | None) -> list[PaperFinding]:
     pairs = [[f"x{i}", f"p{i // 2}", "*"] for i in range(10)]
     few = [(f"x{i}", "0") for i, rows in enumerate((5, 1, 5, 1)) for _ in range(rows)]
-    alone = CountedLattice(problem(tiny_table(few, pairs), ("k", "glm"), 2))
+    alone = CountedLattice(problem(tiny_table(few, pairs), ("k", "glm"), Suppression("cap-max-k", 2)))
     bottom_best = tuple(alone.numbers.keys[0].tolist()) in alone.vectors
     equal, mixed = (float(CountedLattice(problem(tiny_table([("0", "0")] * 10, FLAT, secrets), ("s-l",), 0.0)).numbers.values[0, 0])
                     for secrets in (["a"] * 10, [str(i) for i in range(10)]))  # fmt: skip
@@ -321,7 +322,7 @@ def _low_l(counted: CountedLattice, most: int | None) -> tuple[int, int]:
     All of them, or ``most`` drawn at random; and how many were asked.
     """
     nodes = np.flatnonzero(counted.numbers.values[:, 1] == 1)
-    other = problem(counted.problem.table, ("k", "l", "glm"), constrained({"l": 2}, CAP), {"l": 2})
+    other = problem(counted.problem.table, ("k", "l", "glm"), settled_rule({"l": 2}, CAP), {"l": 2})
     if most is None:
         return int(CountedLattice(other).numbers.feasible[nodes].sum()), len(nodes)
     nodes = np.random.default_rng(1).choice(nodes, most, replace=False)

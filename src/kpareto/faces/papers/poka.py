@@ -194,7 +194,7 @@ def _sizes(paper: Page) -> None:
     rows = []
     with paper.timed("lattices of 2 to 8 columns", detail="7 lattices"):
         for columns in range(2, 9):
-            small = CountedLattice(problem(project(table, range(columns)), ("k", "dcn"), CAP))
+            small = CountedLattice(problem(project(table, range(columns)), ("k", "dcn"), Suppression("cap-max-k", CAP)))
             told = poka(small, literal(average_depth(small.lattice)))
             rows.append((columns, small.lattice.size, told.evaluated, told.share, f"{told.hits} of {told.optima}"))
     shares = [row[3] for row in rows]
@@ -325,7 +325,7 @@ def _lemma_errors(counted: dict[str, CountedLattice]) -> list[PaperFinding]:
         if loss == "glm":
             ties, edges = float((each.numbers.keys[high, 0] == each.numbers.keys[low, 0]).mean()), len(low)
     rows = [("5", "0")] * 3 + [("5", "1")] * 2 + [("3", "1"), ("0", "1"), ("3", "0")]
-    eight = CountedLattice(problem(tiny_table(rows, HALVING), ("k", "glm"), 5))
+    eight = CountedLattice(problem(tiny_table(rows, HALVING), ("k", "glm"), Suppression("cap-max-k", 5)))
     printed, past = (poka(eight, Poka(1, repairs, start=(0, 1))) for repairs in (NONE, HEIGHT))
     kept = all(poka(each, literal(3)).hits == poka(each, Poka(3, HEIGHT)).hits for each in counted.values())
     deep, below = (poka(counted["glm"], Poka(None, r)) for r in (NONE, BELOW))
@@ -392,7 +392,7 @@ def _beyond(paper: Page, counted: dict[str, CountedLattice], swept: dict[int, To
     with paper.timed("repaired POkA", detail="3 runs"):
         whole = {loss: poka(each, repair_poka()) for loss, each in counted.items()}
     table = counted["glm"].problem.table
-    many = exact_front(problem(table, ("k", "glm"), Suppression("cap-threshold", CAP)))
+    many = exact_front(problem(table, ("k", "glm"), Suppression("as-needed", CAP)))
     told = swept[3]
     sizes = ", ".join(f"{LOSSES[loss]} {len(each.best)}" for loss, each in counted.items())
     paper.beyond += [
@@ -409,7 +409,7 @@ def _beyond(paper: Page, counted: dict[str, CountedLattice], swept: dict[int, To
         + ", ".join(f"{t.hits} of {t.optima} ({LOSSES[loss]}, {t.share:.0%} of the nodes)" for loss, t in whole.items())
         + ".",
         (
-            f"Letting each node suppress less than it may (rule cap-threshold) adds trade-offs no paper looks at: "
+            f"Letting each node suppress less than it may (rule as-needed) adds trade-offs no paper looks at: "
             f"{many.vectors} instead of {exact.vectors}."
         ),
     ]

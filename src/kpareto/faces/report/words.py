@@ -37,8 +37,7 @@ RULES: Mapping[str, str] = {
     "none": "No row is suppressed.",
     "below-k": "Every class with fewer than k is suppressed.",
     "cap-max-k": "The smallest classes are suppressed as long as the limit allows, which gives each recoding its k.",
-    "cap-threshold": "Every class size from which on classes are kept is a choice of its own, within the limit.",
-    "constraint": "Every class that misses a limit is suppressed.",
+    "as-needed": "Every class that misses a limit or the chosen thresholds is suppressed, and no other.",
 }
 ATTACKERS: Mapping[str, str] = {
     "prosecutor": "knows that a certain person is in the table",

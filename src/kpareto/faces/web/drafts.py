@@ -45,7 +45,7 @@ def adult_draft(profile: Profile) -> Draft:
     }
     draft["search"] = {"method": "exact", "space": "lattice", "objectives": ["k", "glm"], "seed": 1}
     draft["limits"] = {}
-    draft["suppression"] = {"rule": default_rule(()), "limit": 0.01}
+    draft["suppression"] = {"rule": default_rule(), "limit": 0.01}
     draft["release"] = {"choose": "k=5", "target": "adult-anon.csv"}
     return draft
 

@@ -282,8 +282,8 @@ class Score:
 def score_of(problem: Problem, space: Cuts) -> Score | None:
     """The score of a problem that the compiled searches can take, or None.
 
-    One loss they know, and k as the only limit: under the rule below-k, under constraint or cap-threshold (of one
-    recoding's thresholds the least that meets k loses least, which is what constraint suppresses), or under none.
+    One loss they know, and k as the only limit: under the rule below-k, under as-needed (with k as a limit only the
+    classes below that are suppressed), or under none.
     """
     if len(problem.objectives) != 1 or problem.table.persons is not None or problem.suppression.rows != "drop":
         return None
@@ -293,7 +293,7 @@ def score_of(problem: Problem, space: Cuts) -> Score | None:
     wanted = problem.suppression.k or 1
     if rule == "below-k" and all(name == "k" and limit <= wanted for name, limit in limits.items()):
         k = wanted  # whatever is not suppressed meets the limit, which a job with this rule always has
-    elif rule in ("none", "constraint", "cap-threshold") and set(limits) == {"k"}:
+    elif rule in ("none", "as-needed") and set(limits) == {"k"}:
         k, cap = max(1, math.ceil(limits["k"])), 0 if rule == "none" else problem.suppression.limit
     else:
         return None

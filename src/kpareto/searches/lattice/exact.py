@@ -5,7 +5,7 @@ the roll-up leaves out what is beaten. With the objectives k and losses that add
 up: a branch and bound works on *partial nodes*, which fix the levels of some columns and leave the others at the top:
 
 * k never grows when a recoding is refined (rules none and cap-max-k), so no node that refines a partial node has more,
-  whichever of its thresholds is taken (cap-threshold: the largest is that of cap-max-k);
+  whichever of its thresholds is taken (as-needed: all smaller classes are suppressed, so none is above cap-max-k's);
 * a loss is at least the loss without suppression of the columns fixed so far.
 
 A partial node whose k and loss are beaten by a known point takes all its refinements with it; the others are refined
@@ -152,19 +152,14 @@ def _whole(
 
 
 def can_prune(problem: Problem) -> bool:
-    """Whether every objective has a bound: k (or its risk) and exact cell losses, under none or a cap.
+    """Whether every objective has a bound: k (or its risk) and exact cell losses, under a limit on suppressed rows.
 
-    Under constraint with a limit on k a node is admissible only if its classes below that k fit into the suppression
-    limit, so its k under cap-max-k is at least the limit, and at least the k of what is released.
     The bounds are whole numbers as the kernels count them, so what they are compared with must be counted there too.
     """
     rule = problem.suppression.rule
     return (
         problem.is_compiled
-        and (
-            rule in ("none", "cap-max-k", "cap-threshold")
-            or (rule == "constraint" and any(m.name == "k" for m, _ in problem.limits))
-        )
+        and rule != "below-k"
         and problem.table.persons is None
         and all(
             is_smallest_class(m) or (isinstance(m, CellLoss) and m.is_exact(problem.table)) for m in problem.objectives

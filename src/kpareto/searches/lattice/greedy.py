@@ -77,7 +77,7 @@ class Samarati:
     name: str = "samarati"
     promise: str = (
         "It promises the least height (sum of levels) at which a node meets the limits, if generalizing a node that "
-        "meets them never breaks them: true for k with none or cap-max-k suppression and for constraint with k alone, "
+        "meets them never breaks them: true for k, but under as-needed not together with other limits, and "
         "not for the other models. It does not promise the least loss: a higher node can cost less."
     )
 

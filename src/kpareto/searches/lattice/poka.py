@@ -286,8 +286,9 @@ def check_problem(problem: Problem) -> None:
     names = [measure.name for measure in problem.objectives]
     if len(names) != 2 or names[0] != "k" or problem.objectives[1].better != "lower":
         raise BadJob(f"POkA trades k against one loss, and the objectives are {', '.join(names)}. Take k and glm.")
-    if problem.suppression.rule not in ("none", "cap-max-k", "cap-threshold"):
+    if problem.suppression.rule == "below-k" or problem.class_limits:
+        told = "below-k" if not problem.class_limits else "as-needed with limits on classes"
         raise BadJob(
-            f"POkA needs a suppression under which k rises with generalization, and the rule is "
-            f"{problem.suppression.rule!r}. Take none, cap-max-k or cap-threshold."
+            f"POkA needs a suppression under which k rises with generalization, and the rule is {told}. "
+            'Take cap-max-k, as its paper does: rule = "cap-max-k" under [suppression].'
         )

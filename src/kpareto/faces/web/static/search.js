@@ -11,8 +11,7 @@ const RULES = {
   none: "none: nothing is suppressed",
   "below-k": "below k: classes under the limit go",
   "cap-max-k": "cap: suppress up to the limit, highest k (the papers' rule)",
-  "cap-threshold": "cap: no row that the chosen k does not need",
-  constraint: "classes that miss a limit go",
+  "as-needed": "as needed: at every k just the classes that are smaller or miss another limit",
 };
 const METHODS = {
   exact: "exact: every whole-level recoding, proven complete",
@@ -91,7 +90,7 @@ function settings(page, send) {
         Object.keys(draft.limits).filter((name) => !["k", "l", "t", "k-map", "journalist-risk"].includes(name)).map((name) => limit(name, `limit on ${name.replace(/\(column=(.+)\)$/, " of $1")}`, "any")),
         about.includes("k-map") ? limit("k-map", "k-map at least", 1) : null, about.includes("journalist-risk") ? limit("journalist-risk", "journalist-risk at most", 0.01) : null)),
       h("fieldset", {}, h("legend", {}, "Suppression"), h("div", { class: "row" },
-        select("Rule", page.about.rules.map((name) => [name, RULES[name] || name]), draft.suppression.rule || "cap-threshold", (value) => {
+        select("Rule", page.about.rules.map((name) => [name, RULES[name] || name]), draft.suppression.rule || "as-needed", (value) => {
           draft.suppression.rule = value;
           if (unlimited.includes(value)) delete draft.suppression.limit;
           send();
