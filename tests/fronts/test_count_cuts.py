@@ -18,7 +18,7 @@ from kpareto.tables.recoding import Recoding
 from tests.fronts.test_count_lattice import LOSSES, drawn_suppression, expected_reals, hist_numbers
 from tests.twins.strategies import Case, cases, recodings
 
-RULES_BY_CUTS: list[Rule] = ["none", "below-k", "cap-max-k", "as-needed", "as-needed"]
+RULES_BY_CUTS: list[Rule] = ["none", "below-k", "cap-max-k", "as-needed"]
 
 
 def _side_by_side(recoding: Recoding) -> np.ndarray:

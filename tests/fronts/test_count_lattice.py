@@ -39,7 +39,7 @@ from kpareto.tables.walking import walk_order
 from tests.twins.strategies import Case, cases
 
 LOSSES = (glm(), nwp(), precision_loss(), entropy())
-RULES_BY_ROLLUP: list[Rule] = ["none", "below-k", "cap-max-k", "as-needed", "as-needed"]
+RULES_BY_ROLLUP: list[Rule] = ["none", "below-k", "cap-max-k", "as-needed"]
 
 
 def hist_numbers(table: Table) -> tuple[HistNumber, ...]:

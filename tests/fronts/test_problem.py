@@ -24,7 +24,7 @@ COMPILED = (
     "precision-loss", "entropy", "dcn", "average-class-size", "cm", "cm-rows", "necd", "s-k", "s-l",
 )  # fmt: skip
 SLOW = ("reg-variance", "reg-deviation", "t(reference=release)", "bias(by=q0)")
-EVERY_RULE: tuple[Rule, ...] = ("none", "below-k", "cap-max-k", "as-needed", "as-needed")
+EVERY_RULE: tuple[Rule, ...] = ("none", "below-k", "cap-max-k", "as-needed")
 
 
 @st.composite

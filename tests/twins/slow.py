@@ -108,7 +108,7 @@ def releases(
     style: str,
     fails: list[tuple[str, int]],
 ) -> list[Release]:
-    """All releases of a suppression rule; fails lists ("size", least) and ("values", least) for constraint."""
+    """All releases of a suppression rule; fails lists ("size", least) and ("values", least) for as-needed."""
     by_key: dict[tuple[int, ...], list[RawRow]] = {}
     for row in world.rows:
         by_key.setdefault(tuple(cut[leaf] for cut, leaf in zip(cuts, row.leaves, strict=True)), []).append(row)
@@ -127,12 +127,12 @@ def releases(
         gone = [row for _, rows in whole if failing(rows) for row in rows]
         dropped = [Group(key, rows, kept=False, seen=False) for key, rows in whole if failing(rows)]
         if style == "mask" and gone:
-            if rule == "as-needed":
-                safe = not bad(gone)
-            elif rule == "below-k":
+            if rule == "below-k":
                 safe = size(gone) >= (k or 1)
             else:
                 safe = bool(kept) and size(gone) >= min(size(g.rows) for g in kept)
+            if rule == "as-needed":
+                safe = safe and not bad(gone)
             if safe:
                 return Release(world, cuts, [*kept, Group(None, gone, kept=False, seen=True)], feasible)
         order = {key: place for place, (key, _) in enumerate(whole)}
@@ -142,12 +142,16 @@ def releases(
         return [made(lambda rows: False)]
     if rule == "below-k":
         return [made(lambda rows: size(rows) < (k or 1))]
-    if rule == "as-needed":
-        return [made(bad, sum(len(rows) for _, rows in whole if bad(rows)) <= allowed)]
-    # every k' such that the classes below k' hold at most `allowed` rows; attained ones only
-    attained = sorted({size(rows) for _, rows in whole})
-    cost = {z: sum(len(rows) for _, rows in whole if size(rows) < z) for z in attained}
-    possible = [made(lambda rows, z=z: size(rows) < z) for z in attained if cost[z] <= allowed]  # type: ignore[misc]
+    if rule == "as-needed" and sum(len(rows) for _, rows in whole if bad(rows)) > allowed:
+        return [made(bad, feasible=False)]
+
+    def lacking(rows: list[RawRow], z: int) -> bool:
+        return size(rows) < z or (rule == "as-needed" and bad(rows))
+
+    # every k' such that the classes that lack it hold at most `allowed` rows; attained ones only
+    attained = sorted({size(rows) for _, rows in whole if not lacking(rows, 0)})
+    cost = {z: sum(len(rows) for _, rows in whole if lacking(rows, z)) for z in attained}
+    possible = [made(lambda rows, z=z: lacking(rows, z)) for z in attained if cost[z] <= allowed]  # type: ignore[misc]
     if count <= allowed:
         possible.append(made(lambda rows: True))
     return possible if rule == "as-needed" else possible[-1:]

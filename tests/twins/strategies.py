@@ -212,7 +212,7 @@ def coarser(draw: st.DrawFn, recoding: Recoding) -> Recoding:
 
 @dataclass(frozen=True)
 class SmallerThan:
-    """A class-wise limit for the rule constraint: classes of fewer than k persons (or rows) fail."""
+    """A class-wise limit for the rule as-needed: classes of fewer than k persons (or rows) fail."""
 
     k: int
 
@@ -223,7 +223,7 @@ class SmallerThan:
 
 @dataclass(frozen=True)
 class FewerValuesThan:
-    """A class-wise limit for the rule constraint: classes with fewer than l values of s0 fail."""
+    """A class-wise limit for the rule as-needed: classes with fewer than l values of s0 fail."""
 
     l: int
 
@@ -234,7 +234,7 @@ class FewerValuesThan:
 
 @st.composite
 def suppressions(draw: st.DrawFn, rules: Sequence[Rule] = RULES, rows: str | None = None) -> Suppression:
-    """A suppression by any of the rules, dropping or masking (needs a sensitive column s0 for constraint)."""
+    """A suppression by any of the rules, dropping or masking (needs a sensitive column s0 for as-needed)."""
     rule = draw(st.sampled_from(list(rules)))
     limit = draw(st.one_of(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9]), st.integers(1, 16)))
     style = draw(st.sampled_from(["drop", "mask"])) if rows is None else rows

@@ -1,0 +1,248 @@
+"""The promise of a front: for every k, and every combination with l, t and alpha, what a search for these alone gives.
+
+The twin here is made of dictionaries: every recoding, the classes of raw rows, and for given thresholds exactly the
+classes that miss one of them suppressed. It shares nothing with partitions, kernels and searches but the numbers of the
+hierarchies.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kpareto.fronts.front import Front
+from kpareto.fronts.problem import Problem, problem
+from kpareto.measures.cells import glm
+from kpareto.searches.run import Plan, run_plan
+from kpareto.tables.cuts import make_cuts
+from kpareto.tables.lattice import Lattice, Space
+from kpareto.tables.partition import Suppression, partition
+from kpareto.tables.recoding import Recoding
+from tests.twins.strategies import Case, Row, cases
+
+STEP = Fraction(1, 100)
+Limits = Mapping[str, Fraction]
+
+
+@dataclass(frozen=True)
+class Alone:
+    """One class of a recoding: its rows, what is lost by it kept and suppressed, and its numbers."""
+
+    rows: int
+    kept: Fraction
+    lost: Fraction
+    numbers: Mapping[str, Fraction]
+
+    def misses(self, limits: Limits) -> bool:
+        """Whether it misses a limit: k and l are at least, t and alpha at most."""
+        return any(
+            self.numbers[name] < limit if name in ("k", "l") else self.numbers[name] > limit
+            for name, limit in limits.items()
+        )
+
+
+def classes_of(case: Case, recoding: Recoding) -> list[Alone]:
+    """The classes of a recoding from the raw rows; losses are GLM, cell by cell."""
+    groups: dict[tuple[int, ...], list[Row]] = {}
+    for row in case.rows:
+        key = tuple(int(cut[leaf]) for cut, leaf in zip(recoding.cuts, row.leaves, strict=True))
+        groups.setdefault(key, []).append(row)
+    everywhere = Counter(row.sensitive[0] for row in case.rows)
+    made = []
+    for key, rows in groups.items():
+        here = Counter(row.sensitive[0] for row in rows)
+        shares = {v: Fraction(here[v], len(rows)) - Fraction(n, len(case.rows)) for v, n in everywhere.items()}
+        persons = {row.person for row in rows}
+        numbers = {
+            "k": Fraction(len(rows) if None in persons else len(persons)),
+            "l": Fraction(len(here)),
+            "t": sum((abs(share) for share in shares.values()), Fraction(0)) / 2,
+            "alpha": Fraction(max(here.values()), len(rows)),
+        }
+        kept = sum((cell_loss(case, recoding, column, group) for column, group in enumerate(key)), Fraction(0))
+        whole = Fraction(len(case.table.hierarchies))
+        made.append(Alone(len(rows), len(rows) * kept, len(rows) * whole, numbers))
+    return made
+
+
+def cell_loss(case: Case, recoding: Recoding, column: int, group: int) -> Fraction:
+    """What one cell loses, as the measure has it for this group alone."""
+    table, measure = case.table, glm()
+    numerators = measure.table_of(table, column, recoding.cuts[column])
+    return Fraction(int(numerators[group]), int(measure.suppressed(table, column)))
+
+
+def least_loss(recodings: Sequence[list[Alone]], limits: Limits, allowed: int) -> Fraction | None:
+    """The least loss over all recodings in which exactly the classes that miss a limit are suppressed."""
+    best: Fraction | None = None
+    for classes in recodings:
+        gone = [each for each in classes if each.misses(limits)]
+        if sum(each.rows for each in gone) > allowed or len(gone) == len(classes):
+            continue
+        loss = sum((each.lost if each in gone else each.kept for each in classes), Fraction(0))
+        best = loss if best is None else min(best, loss)
+    return best
+
+
+def wishes(recodings: Sequence[list[Alone]], names: Sequence[str], most: int) -> Iterator[dict[str, Fraction]]:
+    """Combinations of limits that somebody might ask for: every value that a class has, on the grid."""
+    values = []
+    for name in names:
+        own = {each.numbers[name] for classes in recodings for each in classes}
+        if name in ("t", "alpha"):
+            own = {math.ceil(value / STEP) * STEP for value in own}
+        values.append(sorted(own))
+    every = list(itertools.product(*values))
+    for some in every[:: max(1, len(every) // most)]:
+        yield dict(zip(names, some, strict=True))
+
+
+def best_of(front: Front, limits: Limits) -> float | None:
+    """The least GLM of the points that meet some limits; those that are no objectives are met by all."""
+    places = front.meeting({name: float(limit) for name, limit in limits.items() if name in front.names})
+    return float(front.numbers.values[places, front.names.index("glm")].min()) if len(places) else None
+
+
+def every_recoding(space: Space) -> np.ndarray:
+    """Every genome of a small space, those of cuts that are valid alone: (n, genes) int64."""
+    genomes = np.array(list(itertools.product(*(range(int(n)) for n in space.genes))), dtype=np.int64)
+    return genomes[space.valid(genomes)] if hasattr(space, "valid") else genomes
+
+
+def check_promise(case: Case, front: Front, recodings: Sequence[list[Alone]], own: Limits, allowed: int) -> None:
+    """For every combination of limits the front has what the twin finds, and no point of it is better than that."""
+    names = [name for name in front.names if name != "glm"]
+    for wish in wishes(recodings, names, 400):
+        asked = dict(own)
+        for name, limit in wish.items():
+            strict = max if name in ("k", "l") else min
+            asked[name] = strict(limit, own[name]) if name in own else limit
+        twin, ours = least_loss(recodings, asked, allowed), best_of(front, asked)
+        assert (twin is None) == (ours is None), (case, asked)
+        if twin is not None and ours is not None:
+            assert ours == pytest.approx(float(twin), rel=1e-9, abs=1e-9), (case, asked)
+
+
+OBJECTIVES = (["k", "glm"], ["l", "glm"], ["k", "l", "glm"], ["k", "t", "glm"], ["alpha", "glm"], ["k", "l", "t", "alpha", "glm"])
+
+
+@settings(max_examples=60)
+@given(
+    case=cases(most_columns=2, most_leaves=4, most_rows=14),
+    limit=st.sampled_from([0.0, 1, 2, 3, 5, 0.3]),
+    objectives=st.sampled_from(OBJECTIVES),
+    own=st.sampled_from([{}, {"k": 2}, {"l": 2}, {"k": 3, "l": 2}, {"t": 0.3}]),
+)
+def test_a_front_has_what_a_search_for_every_wish_alone_finds(
+    case: Case, limit: float, objectives: list[str], own: dict[str, float]
+) -> None:
+    """Every k, and every combination with l, t and alpha: nothing better is missing, and nothing is made up."""
+    made = problem(case.table, objectives, limit, own)
+    lattice = Lattice(case.table.hierarchies)
+    recodings = [classes_of(case, lattice.decode(genome)) for genome in every_recoding(lattice)]
+    exact = {name: Fraction(str(value)) for name, value in own.items()}
+    check_promise(case, run_plan(made), recodings, exact, made.suppression.allowed(case.table.rows))
+
+
+@settings(max_examples=40)
+@given(
+    case=cases(most_columns=2, most_leaves=4, most_rows=12),
+    limit=st.sampled_from([0.0, 1, 3, 0.3]),
+    objectives=st.sampled_from(OBJECTIVES),
+    own=st.sampled_from([{}, {"k": 2}, {"l": 2}]),
+)
+def test_what_is_counted_of_cuts_has_every_threshold(
+    case: Case, limit: float, objectives: list[str], own: dict[str, float]
+) -> None:
+    """Recodings by cuts give all their points to a front: of all of them together none is missing."""
+    made = problem(case.table, objectives, limit, own)
+    space = make_cuts(case.table.hierarchies)
+    genomes = every_recoding(space)
+    from kpareto.fronts.front import make_front
+    from kpareto.fronts.provenance import Provenance
+
+    front = make_front(made, space, genomes, made.evaluate(space, genomes), Provenance("all", len(genomes), True))
+    recodings = [classes_of(case, space.decode(genome)) for genome in genomes]
+    exact = {name: Fraction(str(value)) for name, value in own.items()}
+    check_promise(case, front, recodings, exact, made.suppression.allowed(case.table.rows))
+
+
+@settings(max_examples=40)
+@given(
+    case=cases(most_columns=2, most_leaves=4, most_rows=14),
+    limit=st.sampled_from([0.0, 2, 4, 0.4]),
+    objectives=st.sampled_from(OBJECTIVES),
+    own=st.sampled_from([{}, {"k": 2}, {"l": 2}]),
+    style=st.sampled_from(["drop", "mask"]),
+)
+def test_the_kernels_and_the_partitions_have_the_same_rows(
+    case: Case, limit: float, objectives: list[str], own: dict[str, float], style: str
+) -> None:
+    """Whichever way a node is counted, its thresholds, numbers and suppressed rows are the same."""
+    rule = Suppression("as-needed", limit, rows="mask" if style == "mask" else "drop")
+    made = problem(case.table, objectives, rule, own)
+    lattice = Lattice(case.table.hierarchies)
+    genomes = every_recoding(lattice)
+    slow = made.by_partitions(
+        [
+            (place, each)
+            for place, genome in enumerate(genomes)
+            for each in _partitions(made, lattice.decode(genome))
+        ]
+    )
+    rolled = [part for part in made.whole_lattice()]
+    for fast in (made.evaluate(lattice, genomes), *([_joined(rolled, made)] if rolled else [])):
+        assert _rows(fast) == _rows(slow)
+
+
+def _partitions(made: Problem, recoding: Recoding):  # type: ignore[no-untyped-def]
+    from kpareto.tables.partition import partitions
+
+    return partitions(made.table, recoding, made.suppression)
+
+
+def _joined(parts, made):  # type: ignore[no-untyped-def]
+    from kpareto.fronts.numbers import join
+
+    return join(parts, len(made.objectives))
+
+
+def _rows(numbers) -> list[tuple[object, ...]]:  # type: ignore[no-untyped-def]
+    """The feasible rows, in an order of their own."""
+    rows = numbers.take(np.flatnonzero(numbers.feasible))
+    return sorted(
+        (int(w), tuple(round(float(x), 9) for x in v), int(s))
+        for w, v, s in zip(rows.which, rows.values, rows.suppressed, strict=True)
+    )
+
+
+@settings(max_examples=40)
+@given(
+    case=cases(most_columns=2, most_leaves=4, most_rows=14),
+    limit=st.sampled_from([0.0, 2, 4, 0.4]),
+    objectives=st.sampled_from(OBJECTIVES),
+    own=st.sampled_from([{}, {"k": 2}, {"l": 2}]),
+    style=st.sampled_from(["drop", "mask"]),
+)
+def test_a_point_has_the_numbers_of_its_partition(
+    case: Case, limit: float, objectives: list[str], own: dict[str, float], style: str
+) -> None:
+    """The thresholds that a point names suppress the very rows it was counted with."""
+    rule = Suppression("as-needed", limit, rows="mask" if style == "mask" else "drop")
+    front = run_plan(problem(case.table, objectives, rule, own), Plan())
+    for point in front:
+        for name, value in point.values.items():
+            measure = next(m for m in front.problem.objectives if m.name == name)
+            assert measure(point.partition) == pytest.approx(value, rel=1e-9, abs=1e-9)
+        assert point.partition.suppressed_rows == front.numbers.suppressed[point.id]
+        again = partition(case.table, point.recoding, point.suppression)
+        assert again.suppressed_rows == point.partition.suppressed_rows
