@@ -19,14 +19,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kpareto.fronts.front import Front
-from kpareto.fronts.problem import Problem, problem
+from kpareto.faces.bench.lookalikes import census_like, fars_like
+from kpareto.fronts.front import Front, make_front
+from kpareto.fronts.numbers import Numbers, join
+from kpareto.fronts.problem import problem
+from kpareto.fronts.provenance import Provenance
 from kpareto.measures.cells import glm
 from kpareto.searches.run import Plan, run_plan
+from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import make_cuts
 from kpareto.tables.lattice import Lattice, Space
-from kpareto.tables.partition import Suppression, partition
+from kpareto.tables.partition import Suppression, partition, partitions
 from kpareto.tables.recoding import Recoding
+from kpareto.tables.schema import Schema
+from kpareto.tables.table import Table, make_table
 from tests.twins.strategies import Case, Row, cases
 
 STEP = Fraction(1, 100)
@@ -132,7 +138,14 @@ def check_promise(case: Case, front: Front, recodings: Sequence[list[Alone]], ow
             assert ours == pytest.approx(float(twin), rel=1e-9, abs=1e-9), (case, asked)
 
 
-OBJECTIVES = (["k", "glm"], ["l", "glm"], ["k", "l", "glm"], ["k", "t", "glm"], ["alpha", "glm"], ["k", "l", "t", "alpha", "glm"])
+OBJECTIVES = (
+    ["k", "glm"],
+    ["l", "glm"],
+    ["k", "l", "glm"],
+    ["k", "t", "glm"],
+    ["alpha", "glm"],
+    ["k", "l", "t", "alpha", "glm"],
+)
 
 
 @settings(max_examples=60)
@@ -167,9 +180,6 @@ def test_what_is_counted_of_cuts_has_every_threshold(
     made = problem(case.table, objectives, limit, own)
     space = make_cuts(case.table.hierarchies)
     genomes = every_recoding(space)
-    from kpareto.fronts.front import make_front
-    from kpareto.fronts.provenance import Provenance
-
     front = make_front(made, space, genomes, made.evaluate(space, genomes), Provenance("all", len(genomes), True))
     recodings = [classes_of(case, space.decode(genome)) for genome in genomes]
     exact = {name: Fraction(str(value)) for name, value in own.items()}
@@ -192,32 +202,14 @@ def test_the_kernels_and_the_partitions_have_the_same_rows(
     made = problem(case.table, objectives, rule, own)
     lattice = Lattice(case.table.hierarchies)
     genomes = every_recoding(lattice)
-    slow = made.by_partitions(
-        [
-            (place, each)
-            for place, genome in enumerate(genomes)
-            for each in _partitions(made, lattice.decode(genome))
-        ]
-    )
-    rolled = [part for part in made.whole_lattice()]
-    for fast in (made.evaluate(lattice, genomes), *([_joined(rolled, made)] if rolled else [])):
-        assert _rows(fast) == _rows(slow)
+    decoded = [(place, lattice.decode(genome)) for place, genome in enumerate(genomes)]
+    slow = made.by_partitions([(n, p) for n, coded in decoded for p in partitions(case.table, coded, made.suppression)])
+    for fast in (made.evaluate(lattice, genomes), join(list(made.whole_lattice()), len(objectives))):
+        assert feasible_rows(fast) == feasible_rows(slow)
 
 
-def _partitions(made: Problem, recoding: Recoding):  # type: ignore[no-untyped-def]
-    from kpareto.tables.partition import partitions
-
-    return partitions(made.table, recoding, made.suppression)
-
-
-def _joined(parts, made):  # type: ignore[no-untyped-def]
-    from kpareto.fronts.numbers import join
-
-    return join(parts, len(made.objectives))
-
-
-def _rows(numbers) -> list[tuple[object, ...]]:  # type: ignore[no-untyped-def]
-    """The feasible rows, in an order of their own."""
+def feasible_rows(numbers: Numbers) -> list[tuple[int, tuple[float, ...], int]]:
+    """The rows that meet the limits, in an order of their own."""
     rows = numbers.take(np.flatnonzero(numbers.feasible))
     return sorted(
         (int(w), tuple(round(float(x), 9) for x in v), int(s))
@@ -246,3 +238,51 @@ def test_a_point_has_the_numbers_of_its_partition(
         assert point.partition.suppressed_rows == front.numbers.suppressed[point.id]
         again = partition(case.table, point.recoding, point.suppression)
         assert again.suppressed_rows == point.partition.suppressed_rows
+
+
+KS = (2, 3, 5, 11, 20, 50, 100, 500)
+
+
+@pytest.mark.parametrize("name", ["adult", "fars", "census"])
+@pytest.mark.parametrize("limits", [{}, {"l": 2.0}], ids=["k alone", "with l"])
+def test_the_front_is_the_job_for_every_k(name: str, limits: dict[str, float]) -> None:
+    """One front has, at each k in use, the loss that a search with this k as its limit finds: what ARX answers there."""
+    table = {"adult": adult_table, "fars": small_fars, "census": small_census}[name]()
+    front = run_plan(problem(table, ["k", "glm"], 0.02, limits))
+    for k in KS:
+        alone = run_plan(problem(table, ["glm"], 0.02, {"k": float(k), **limits}))
+        met = front.meeting({"k": k})
+        assert (len(met) > 0) == (len(alone) > 0), k
+        if len(met):
+            chosen = front.choose(k=k)
+            assert chosen.values["glm"] == alone[0].values["glm"], k
+            assert chosen.partition.suppressed_rows <= 0.02 * table.rows
+            assert chosen.threshold >= k
+
+
+def small_fars() -> Table:
+    """Persons in crashes, 20,000 rows; the last column is what nobody should learn."""
+    return last_is_sensitive(fars_like(20_000), 6)
+
+
+def small_census() -> Table:
+    """A labour survey, 20,000 rows of seven columns; the last one is what nobody should learn."""
+    return last_is_sensitive(census_like(20_000), 7)
+
+
+def last_is_sensitive(table: Table, columns: int) -> Table:
+    """The first columns of a table, the last of them sensitive."""
+    hierarchies, codes = table.hierarchies[: columns - 1], table.codes[:, : columns - 1]
+    hidden = table.hierarchies[columns - 1]
+    schema = Schema(tuple(h.name for h in hierarchies), sensitive=(hidden.name,))
+    values = {hidden.name: (hidden.leaves, table.codes[:, columns - 1], None)}
+    return make_table(schema, hierarchies, codes, table.weights, values)
+
+
+def test_between_the_ks_of_a_job_nothing_is_hidden() -> None:
+    """A job with k = 5 shows at k = 11 what the same job with k = 11 shows there."""
+    table = adult_table()
+    for k in (11, 20, 50):
+        five, own = (run_plan(problem(table, ["k", "lm"], 0.01, {"k": float(least)})) for least in (5, k))
+        assert five.choose(k=k).values == own.choose(k=k).values
+        assert five.choose(k=k).recoding.levels == own.choose(k=k).recoding.levels

@@ -109,8 +109,6 @@ def suppression(world: World) -> kp.Suppression:
     """The suppression rule of a world."""
     rule, limits = world["rule"], world.get("limits", {})
     rows: Literal["mask", "drop"] = "mask" if rule["mask"] else "drop"
-    if rule["name"] == "as-needed":
-        return kp.constrained(limits, rule["limit"], rows)
     return kp.Suppression(rule["name"], rule["limit"], int(limits["k"]) if rule["name"] == "below-k" else None, rows)
 
 

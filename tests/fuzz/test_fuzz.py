@@ -155,7 +155,8 @@ def test_suppression_rules_by_hand() -> None:
     assert lost(Rule("below-k", k=3)) == [5]
     assert lost(Rule("cap-max-k", 0)) == [0]
     assert lost(Rule("cap-max-k", 0.2)) == [1]
-    assert lost(Rule("as-needed", 1)) == [0, 1]
+    assert lost(Rule("as-needed", 1, objectives=("k",))) == [0, 1]
+    assert lost(Rule("as-needed", 3, objectives=("l",))) == [0, 3]
     assert lost(Rule("as-needed", 3, limits={"l": 2})) == [3]
     assert not oracle.parted(sheet, cut, Rule("as-needed", 2, limits={"l": 2}))[0].feasible
     masked = oracle.parted(sheet, cut, Rule("below-k", k=1, mask=True))[0]
@@ -177,7 +178,7 @@ def test_fronts_by_hand() -> None:
     """Of four nodes of one column the front of k and LM has those that none beats, ties too."""
     lines = [("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*")]
     sheet = Sheet((("a",), ("b",), ("c",), ("c",)), (tuple({line[0]: line[n] for line in lines} for n in range(3)),))
-    found = oracle.best(oracle.candidates(sheet, ["k", "lm"], Rule("none"), {}), ["k", "lm"])
+    found = oracle.best(oracle.candidates(sheet, ["k", "lm"], Rule("none"), {}), ["k", "lm"], Rule("none"))
     assert sorted((c.parted.levels, c.values) for c in found) == [
         ((0,), (1, 0)),
         ((1,), (2, Fraction(1, 4))),

@@ -190,7 +190,7 @@ def _missing(chance: random.Random, world: World) -> None:
 
 def make_rule(chance: random.Random) -> dict[str, Any]:
     """A suppression rule."""
-    name = chance.choice(["none", "below-k", "cap-max-k", "cap-max-k", "as-needed", "as-needed"])
+    name = chance.choice(["none", "below-k", "cap-max-k", "as-needed", "as-needed", "as-needed"])
     return {
         "name": name,
         "limit": chance.choice([0, 0, 0.05, 0.1, 0.25, 0.5, 1, 3, 1000]),
@@ -252,7 +252,8 @@ def sheet_of(world: World, steps_of: Mapping[str, Sequence[Step]] | None = None)
 def rule_of(world: World) -> Rule:
     """The suppression rule for the oracle."""
     given, limits = world["rule"], world.get("limits", {})
-    return Rule(given["name"], given["limit"], int(limits.get("k", 2)), given["mask"], limits)
+    aims = tuple(world.get("objectives", ()))
+    return Rule(given["name"], given["limit"], int(limits.get("k", 2)), given["mask"], limits, aims)
 
 
 def add_aims(chance: random.Random, world: World, objectives: int = 3) -> World:
@@ -280,7 +281,7 @@ def add_aims(chance: random.Random, world: World, objectives: int = 3) -> World:
     if chance.random() < 0.5 and "k" not in world["objectives"]:
         world["objectives"][0] = "k"
     world["limits"] = {spec: _limit(chance, spec) for spec in chance.sample(models, chance.choice([0, 1, 1, 2]))}
-    if world["rule"]["name"] in ("below-k", "as-needed"):
+    if world["rule"]["name"] == "below-k" or (world["rule"]["name"] == "as-needed" and chance.random() < 0.5):
         world["limits"].setdefault("k", chance.choice([1, 2, 3, 5]))
     return world
 

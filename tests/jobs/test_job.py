@@ -147,7 +147,7 @@ def test_rules_take_their_limits(folder: Path) -> None:
     """The rules constraint and below-k are made from [limits]."""
     text = JOB.replace('rule = "cap-max-k"', 'rule = "as-needed"').replace("k = 2", "k = 3\nl = 2")
     made = parse_job(text, folder).problem()
-    assert made.class_wise
+    assert made.class_limits
     assert made.translation is not None
     text = JOB.replace('rule = "cap-max-k"\nlimit = 0.05', 'rule = "below-k"')
     below = parse_job(text, folder).suppression()

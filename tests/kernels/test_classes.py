@@ -12,7 +12,7 @@ from kpareto.kernels.classes import (
     rotate,
     show_words,
     size_numbers,
-    size_thresholds,
+    size_steps,
     widen_lanes,
 )
 from kpareto.kernels.records import (
@@ -22,6 +22,7 @@ from kpareto.kernels.records import (
     Hiding,
     KernelQuestions,
     Lanes,
+    SizeSteps,
 )
 from kpareto.kernels.words import CLASSES, INTS, LARGEST, RISKY, SQUARES, UNIQUES, K
 
@@ -153,21 +154,29 @@ def test_rotating_swaps_the_fields(classes: dict[Pair, dict[int, int]]) -> None:
     assert plain(turned, size, bits) == plain(class_table(swapped, BITS[1], bits), size, bits)
 
 
-@given(sizes=st.lists(st.integers(1, 7), min_size=1, max_size=12), allowed=st.integers(0, 30), every=st.booleans())
-def test_thresholds_are_the_sizes_that_the_cap_allows(sizes: list[int], allowed: int, every: bool) -> None:
-    """Every class size whose smaller classes hold at most the allowed rows, or only the largest such size."""
-    wanted = [
-        (size, sum(other for other in sizes if other < size))
-        for size in sorted(set(sizes))
-        if sum(other for other in sizes if other < size) <= allowed
-    ]
-    if sum(sizes) <= allowed:  # everything may go
-        wanted.append((2**62, sum(sizes)))
-    thresholds, lost = np.zeros(20, dtype=np.int64), np.zeros(20, dtype=np.int64)
-    counts, small = np.array(sizes, dtype=np.int64), np.zeros(allowed + 1, dtype=np.int64)
-    count = size_thresholds(counts, len(sizes), allowed, thresholds, lost, small, every)
-    told = list(zip(thresholds[:count].tolist(), lost[:count].tolist(), strict=True))
-    assert told == (wanted if every else wanted[-1:])
+@given(
+    classes=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 3), st.booleans()), min_size=1, max_size=12),
+    least=st.integers(1, 5),
+    allowed=st.integers(0, 30),
+    marked=st.booleans(),
+)
+def test_steps_are_the_sizes_that_the_limit_allows(
+    classes: list[tuple[int, int, bool]], least: int, allowed: int, marked: bool
+) -> None:
+    """Every size of a visible class whose smaller classes, with those hidden anyway, hold at most the allowed rows."""
+    sizes, more, failing = (np.array(column) for column in zip(*classes, strict=True))
+    counts = np.where(sizes > 0, sizes + more, 0)
+    hidden = (sizes < least) | (marked & failing)
+    reached = [*sorted(set(sizes[~hidden].tolist())), 2**62]
+    wanted = [(size, int(counts[hidden | (sizes < size)].sum())) for size in reached]
+    fitting = [(size, lost) for size, lost in wanted if lost <= allowed]
+    steps = SizeSteps(
+        np.zeros(20, dtype=np.int64), np.zeros(20, dtype=np.int64), np.zeros((0, 20), dtype=np.int64),
+        np.zeros(allowed + 1, dtype=np.int64),
+    )  # fmt: skip
+    count = size_steps(sizes, counts, len(sizes), Hiding(least, failing, marked), allowed, steps)
+    told = list(zip(steps.thresholds[:count].tolist(), steps.lost[:count].tolist(), strict=True))
+    assert told == (fitting or wanted[:1])
 
 
 @given(

@@ -11,7 +11,6 @@ from kpareto.fronts.count_lattice import Wanted
 from kpareto.kernels.cuts import (
     PersonRoom,
     Persons,
-    cap_threshold,
     count_persons,
     cut_classes,
     split_classes,
@@ -61,18 +60,6 @@ def test_parts_rolled_up_count_alike(case: Case, data: st.DataObject) -> None:
         sizes.append(sorted(room.counts[:count].tolist()))
     assert sizes[0] == sizes[1]
     assert sorted(fewer.weights.tolist()) == sizes[0]
-
-
-@given(
-    classes=st.lists(st.tuples(st.integers(1, 6), st.integers(0, 3)), min_size=1, max_size=10),
-    allowed=st.integers(0, 40),
-)
-def test_the_cap_decides_on_k(classes: list[tuple[int, int]], allowed: int) -> None:
-    """The largest size whose smaller classes hold at most the allowed rows; one more than all if all may go."""
-    sizes, more = (np.array(column, dtype=np.int64) for column in zip(*classes, strict=True))
-    rows = sizes + more
-    fits = [size for size in {*sizes.tolist(), int(sizes.max()) + 1} if rows[sizes < size].sum() <= allowed]
-    assert cap_threshold(sizes, rows, len(sizes), allowed) == max(fits)
 
 
 @given(

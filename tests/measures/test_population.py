@@ -156,7 +156,7 @@ def test_fronts_with_a_population_are_those_of_brute_force(
     pairs=samples(), limits=st.sampled_from([{"k-map": 3.0}, {"presence-max": 0.5, "k": 2.0}, {"journalist-risk": 0.3}])
 )
 def test_limits_decide_class_by_class(pairs: tuple[Case, Case], limits: dict[str, float]) -> None:
-    """Under the rule constraint the kernels drop the classes that partitions drop, and the front is the same."""
+    """Under the rule as-needed the kernels drop the classes that partitions drop, and the front is the same."""
     judged = problem(pairs[0].table, ["k-map", "lm"], constrained(limits, 0.6), limits)
     assert judged.translation is not None
     front = exact_front(judged)

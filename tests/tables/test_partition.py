@@ -172,7 +172,7 @@ def test_a_limit_is_a_share_or_a_number_of_rows(limit: float, rows: int, allowed
         ({"limit": 2.5}, "is 2.5, which could mean rows or percent. For rows write 2 or 3, without a point; for 2.5"),
         ({"rule": "below-k"}, "The rule below-k needs k of at least 1, and k is None."),
         ({"rule": "below-k", "k": 0}, "needs k of at least 1, and k is 0."),
-        ({"rule": "as-needed"}, "needs at least one limit, such as k = 5"),
+        ({"step": 2}, "The step of thresholds is 2. Give a number from 0"),
         ({"rows": "star"}, "can be dropped or masked, not 'star'"),
     ],
 )

@@ -32,7 +32,7 @@ class HistNumber:
 
 @dataclass(frozen=True)
 class HistLimit:
-    """A limit that each class must meet under the rule constraint; kind -1 limits the class size."""
+    """A limit that each class must meet under the rule as-needed; kind -1 limits the class size."""
 
     kind: int
     threshold: float

@@ -21,7 +21,7 @@ from kpareto.fronts.packed_values import HistLimit
 from kpareto.fronts.readings import Translation, class_limits, translate
 from kpareto.fronts.subtree_bounds import BoundedWalk, can_bound
 from kpareto.kernels.compiling import SOURCES
-from kpareto.measures.measure import Measure, Model, aspect_of, exact, is_privacy, make, meets
+from kpareto.measures.measure import Measure, Model, aspect_of, exact, is_privacy, make, meets, stands_alone
 from kpareto.measures.reading import real_keys
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.tables.fingerprint import fingerprint
@@ -66,7 +66,9 @@ class Problem:
         if given.rule != "as-needed" or given.by_size is not None:
             return given
         fails = given.fails or tuple(model.fails(threshold) for model, threshold in self.class_limits)
-        graded = tuple(m for m in self.objectives if isinstance(m, Model) and not is_smallest_class(m))
+        graded = tuple(
+            m for m in self.objectives if isinstance(m, Model) and stands_alone(m) and not is_smallest_class(m)
+        )
         # A number of all classes together, such as the mean risk, falls as small classes go.
         by_size = any(is_privacy(m) for m in self.objectives if m not in graded)
         return replace(given, fails=fails, graded=graded, by_size=by_size)
@@ -84,8 +86,8 @@ class Problem:
 
     @cached_property
     def whole_limits(self) -> tuple[tuple[Measure, float], ...]:
-        """The limits that a recoding as a whole must meet; the others are met class by class."""
-        judged = [measure for measure, _ in self.class_limits]
+        """The limits that a recoding as a whole must meet; the others are met where every class meets them."""
+        judged = [measure for measure, _ in self.class_limits if stands_alone(measure)]
         return tuple((measure, threshold) for measure, threshold in self.limits if measure not in judged)
 
     @cached_property

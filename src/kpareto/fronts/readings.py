@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from kpareto.fronts.count_lattice import Wanted
 from kpareto.fronts.packed_values import HistLimit, HistNumber
 from kpareto.measures.measure import Measure, Model, reading_of
-from kpareto.measures.reading import Questions, Reading
+from kpareto.measures.reading import CLASS_SIZE, Questions, Reading
+from kpareto.measures.sizes import is_smallest_class
 from kpareto.tables.partition import Suppression
 from kpareto.tables.table import Table
 
@@ -50,6 +51,9 @@ def translate(
 
 def class_limits(table: Table, measure: Measure, threshold: float) -> list[HistLimit] | None:
     """How the kernels judge each class by a limit, or None where they cannot."""
+    if is_smallest_class(measure):
+        least = threshold if measure.better == "higher" else min(1 / max(threshold, 1e-300), 2.0**62)
+        return [HistLimit(CLASS_SIZE, least)]
     judged = measure.judged if isinstance(measure, Model) else None
     if judged is None:
         return None

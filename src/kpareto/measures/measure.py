@@ -158,6 +158,11 @@ def is_privacy(measure: Measure) -> bool:
     return aspect_of(measure).side == "privacy"
 
 
+def stands_alone(model: Model) -> bool:
+    """Whether the number of a class stays as it is when others are suppressed: not where the release is its reference."""
+    return (model.parameters or {}).get("reference") != "release"
+
+
 def reading_of(measure: Measure) -> Reader | None:
     """How the kernels count a measure, or None."""
     reader: Reader | None = getattr(measure, "reading", None)

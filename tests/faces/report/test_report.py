@@ -232,9 +232,7 @@ def test_a_report_knows_the_release_of_a_local_recoding(tmp_path: Path, monkeypa
 def test_a_report_on_a_local_recoding() -> None:
     """Labels that differ from class to class: drawn in bands in which none overlap, and counted one by one."""
     rows = town()
-    front = run_plan(
-        problem(rows, ("k", "lm"), Suppression("as-needed", 0.02)), Plan("local", "local", None, 1, {})
-    )
+    front = run_plan(problem(rows, ("k", "lm"), Suppression("as-needed", 0.02)), Plan("local", "local", None, 1, {}))
     for point in (front[0], front[len(front) - 1]):
         partition = point.partition
         for confidential in (False, True):

@@ -179,7 +179,7 @@ def compare_points(case: World, sheet: Sheet, points: Sequence[Shown]) -> None:
         demand(mine, "a point that is none", f"levels {levels}, {suppressed} suppressed, {values}")
         fits = [c for c in mine if all(same(values[n], v) for n, v in zip(values, c.values, strict=True))]
         demand(fits, "numbers of a point", f"levels {levels}: {values} instead of {[shown(c) for c in mine]}")
-    best = oracle.best(every, objectives)
+    best = oracle.best(every, objectives, rule_of(case))
     missing = Counter((c.parted.levels, len(c.parted.lost)) for c in best)
     missing.subtract((tuple(levels), suppressed) for levels, _, suppressed in points)
     odd = {key: n for key, n in missing.items() if n}
@@ -216,9 +216,8 @@ def make_search(chance: random.Random) -> Case:
         case["objectives"] = [chance.choice(["lm", "nwp", "glm"])]
         case["rule"] |= {"name": "below-k", "mask": False}
         case["limits"] = {"k": chance.choice([2, 3, 5])}
-    if case["rule"]["name"] == "as-needed" and method != "exact":
-        case["rule"]["name"] = "cap-max-k"
     if method == "poka":
+        case["rule"]["name"] = "cap-max-k" if case["rule"]["name"] == "as-needed" else case["rule"]["name"]
         case["objectives"] = ["k", chance.choice(["lm", "glm", "dcn"])]
     return case
 
@@ -249,7 +248,8 @@ def check_search(case: Case, folder: Path) -> None:
         )
         return
     points = [cut_point(case, sheet, point, leaves) for point in data["points"]]
-    keys = [oracle.gains(c.values, case["objectives"]) for c in points]
+    grid = case["rule"]["name"] == "as-needed"
+    keys = [oracle.gains(c.values, case["objectives"], grid) for c in points]
     for one in keys:
         demand(not any(_clearly_beats(other, one) for other in keys), "a beaten point", f"{one} among {keys}")
     if data["search"]["complete"]:
@@ -283,9 +283,14 @@ def cut_point(case: Case, sheet: Sheet, point: dict[str, Any], leaves: dict[str,
     found = oracle.candidates(sheet, case["objectives"], rule_of(case), case["limits"], [(None, recoding)])
     values = objective_values(point, case)
     demand(found, "a point that is none", f"{point}")
-    fits = all(same(values[n], v) for n, v in zip(values, found[0].values, strict=True))
-    demand(fits, "numbers of a point", f"{values} instead of {shown(found[0])}")
-    return found[0]
+    fits = [
+        c
+        for c in found
+        if len(c.parted.lost) == point["suppressed"]
+        and all(same(values[n], v) for n, v in zip(values, c.values, strict=True))
+    ]
+    demand(fits, "numbers of a point", f"{values} instead of {[shown(c) for c in found]}")
+    return fits[0]
 
 
 def _from_runs(runs: Sequence[Any], leaves: Sequence[str]) -> dict[str, str]:
@@ -314,8 +319,9 @@ def _check_complete(
     for column in ways:
         every = [(None, (*before, way)) for _, before in every for way in column]
     found = oracle.candidates(sheet, case["objectives"], rule_of(case), case["limits"], every)
-    best = {oracle.gains(c.values, case["objectives"]) for c in oracle.best(found, case["objectives"])}
-    told = {oracle.gains(c.values, case["objectives"]) for c in points}
+    rule, grid = rule_of(case), case["rule"]["name"] == "as-needed"
+    best = {oracle.gains(c.values, case["objectives"], grid) for c in oracle.best(found, case["objectives"], rule)}
+    told = {oracle.gains(c.values, case["objectives"], grid) for c in points}
     demand(
         best == told,
         "a false proof" if points else "a false proof of an empty front",

@@ -1,4 +1,4 @@
-"""Classes, the five suppression rules, dominance, and fronts by trying everything."""
+"""Classes, the four suppression rules, dominance, and fronts by trying everything."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def classes(sheet: Sheet, recoding: Sequence[Step]) -> list[Class]:
 
 
 def parted(sheet: Sheet, recoding: tuple[Step, ...], rule: Rule, levels: Levels | None = None) -> list[Parted]:
-    """What a suppression rule makes of a recoding: one, or under cap-threshold several."""
+    """What a suppression rule makes of a recoding: one, or under as-needed several."""
     whole = Parted(sheet, recoding, tuple(classes(sheet, recoding)), True, levels)
     allowed, total = rule.allowed(whole.count), whole.count
     if rule.name == "none":
@@ -34,16 +34,54 @@ def parted(sheet: Sheet, recoding: tuple[Step, ...], rule: Rule, levels: Levels 
     if rule.name == "below-k":
         return [_suppressed(whole, lambda c: c.size < rule.k, rule, True)]
     if rule.name == "as-needed":
-        failing = {c.key for c in whole.classes if fails(whole, c, rule.limits)}
-        rows = sum(len(c.rows) for c in whole.classes if c.key in failing)
-        return [_suppressed(whole, lambda c: c.key in failing, rule, rows <= allowed)]
+        return _as_needed(whole, rule, allowed)
     sizes = sorted({c.size for c in whole.classes})
     ways = [size for size in sizes if sum(len(c.rows) for c in whole.classes if c.size < size) <= allowed]
     if total <= allowed:
         ways.append(max(c.size for c in whole.classes) + 1)
-    if rule.name == "cap-max-k":
-        ways = ways[-1:]
-    return [_suppressed(whole, lambda c, least=size: c.size < least, rule, True) for size in ways]  # type: ignore[misc]
+    return [_suppressed(whole, lambda c: c.size < ways[-1], rule, True)]
+
+
+STEP = Fraction(1, 100)  # thresholds of numbers on a scale are whole numbers of these
+SIZES = ("k", "risk-max", "risk-mean", "risk-share", "uniques")  # objectives that get better as small classes go
+
+
+def _as_needed(whole: Parted, rule: Rule, allowed: int) -> list[Parted]:
+    """Every set of classes that miss a limit, or one of a combination of thresholds, of no more rows than allowed."""
+    failing = {c.key for c in whole.classes if fails(whole, c, rule.limits)}
+
+    def rows(keys: set[tuple[str, ...]]) -> int:
+        return sum(len(c.rows) for c in whole.classes if c.key in keys)
+
+    if rows(failing) > allowed:
+        return [_suppressed(whole, lambda c: c.key in failing, rule, False)]
+    left = [c for c in whole.classes if c.key not in failing]
+    ranks: list[dict[tuple[str, ...], Number]] = []
+    for spec in rule.objectives:
+        if is_graded(spec):
+            own = {c.key: BY_CLASS[spelled(spec)[0]](whole, c, spelled(spec)[1]) for c in left}
+            ranks.append({key: on_grid(spec, value) for key, value in own.items()})
+    if any(spelled(spec)[0] in SIZES for spec in rule.objectives):
+        ranks.append({c.key: Fraction(-c.size) for c in left})
+    met: set[frozenset[tuple[str, ...]]] = set()
+    for thresholds in itertools.product(*(sorted(set(own.values())) for own in ranks)):
+        worse = {c.key for c in left if any(own[c.key] > most for own, most in zip(ranks, thresholds, strict=True))}
+        if rows(failing | worse) <= allowed and len(failing | worse) < len(whole.classes):
+            met.add(frozenset(failing | worse))
+    return [_suppressed(whole, lambda c, gone=gone: c.key in gone, rule, True) for gone in sorted(met, key=sorted)]  # type: ignore[misc]
+
+
+def is_graded(spec: str) -> bool:
+    """Whether the rule as-needed takes thresholds of a measure besides k."""
+    return spelled(spec)[0] in BY_CLASS and spelled(spec)[0] not in SIZES
+
+
+def on_grid(spec: str, value: Number) -> Number:
+    """A number in steps of the grid, to the safe side; higher is worse."""
+    worse = -value if HIGHER[spelled(spec)[0]] else value
+    if isinstance(worse, Fraction):
+        return Fraction(math.ceil(worse / STEP))
+    return worse if math.isinf(worse) else Fraction(math.ceil(float(f"{worse * 100:.11e}") - 1e-10))
 
 
 def _suppressed(whole: Parted, failing: Callable[[Class], bool], rule: Rule, feasible: bool) -> Parted:
@@ -57,7 +95,13 @@ def _suppressed(whole: Parted, failing: Callable[[Class], bool], rule: Rule, fea
         least = min((c.size for c in kept), default=stars.size + 1)
         if rule.name == "below-k":
             least = rule.k
-        fine = not fails(masked, stars, rule.limits) if rule.name == "as-needed" else stars.size >= least
+        fine = stars.size >= least
+        if rule.name == "as-needed":
+            bare = replace(masked, classes=tuple(kept))
+            fine |= not any(spelled(spec)[0] in SIZES for spec in rule.objectives)
+            fine &= not fails(masked, stars, rule.limits)
+            for spec in filter(is_graded, rule.objectives):
+                fine &= bool(kept) and on_grid(spec, number(masked, spec)) <= on_grid(spec, number(bare, spec))
         if fine:
             return masked
     return replace(whole, classes=dropped, feasible=feasible)
@@ -97,9 +141,15 @@ def candidates(sheet: Sheet, objectives: Sequence[str], rule: Rule, limits: Mapp
     return found
 
 
-def gains(values: Sequence[Number], objectives: Sequence[str]) -> tuple[Number, ...]:
-    """The numbers turned so that more is better; those that are no ratios to twelve digits, as rounding differs."""
-    turned = (v if HIGHER[spelled(s)[0]] else -v for v, s in zip(values, objectives, strict=True))
+def gains(values: Sequence[Number], objectives: Sequence[str], grid: bool = False) -> tuple[Number, ...]:
+    """The numbers turned so that more is better; those that are no ratios to twelve digits, as rounding differs.
+
+    grid: what thresholds are taken of is compared on their grid.
+    """
+    turned = (
+        -on_grid(s, v) if grid and is_graded(s) else v if HIGHER[spelled(s)[0]] else -v
+        for v, s in zip(values, objectives, strict=True)
+    )
     return tuple(v if isinstance(v, Fraction) or math.isinf(v) else float(f"{v:.11e}") for v in turned)
 
 
@@ -108,9 +158,9 @@ def dominates(one: Sequence[Number], other: Sequence[Number]) -> bool:
     return all(a >= b for a, b in zip(one, other, strict=True)) and tuple(one) != tuple(other)
 
 
-def best(found: Sequence[Candidate], objectives: Sequence[str]) -> list[Candidate]:
+def best(found: Sequence[Candidate], objectives: Sequence[str], rule: Rule) -> list[Candidate]:
     """Those that none beats; equal ones all stay."""
-    keys = [gains(c.values, objectives) for c in found]
+    keys = [gains(c.values, objectives, rule.name == "as-needed") for c in found]
     distinct = set(keys)
     beaten = {key for key in distinct if any(dominates(other, key) for other in distinct)}
     return [c for c, key in zip(found, keys, strict=True) if key not in beaten]

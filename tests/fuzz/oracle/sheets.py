@@ -47,7 +47,8 @@ class Rule:
     limit: float = 0.0
     k: int = 0  # of below-k
     mask: bool = False
-    limits: Mapping[str, float] = field(default_factory=dict)  # of constraint
+    limits: Mapping[str, float] = field(default_factory=dict)  # of as-needed
+    objectives: tuple[str, ...] = ()  # of as-needed, which takes thresholds of the privacy models among them
 
     def allowed(self, rows: int) -> int:
         """Rows that may be suppressed."""

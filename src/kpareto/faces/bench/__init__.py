@@ -44,6 +44,11 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         "whole fronts of Adult, from a loaded table and from the shell",
         ("fronts.fronts", "fronts.optimum", "fronts.compare_pruning", "fronts.mondrian", "fronts.shell"),
     ),
+    "front-needed": Benchmark(
+        "the default suppression rule beside the papers', Adult and 10^6 distinct rows",
+        ("fronts.as_needed",),
+        always=False,
+    ),
     "front-large": Benchmark("the whole front of a lattice of 11,468,800 nodes", ("fronts.large",), always=False),
     "front-large-values": Benchmark(
         "the same lattice with l, t, CM and DCN as objectives", ("fronts.large_with_values",), always=False

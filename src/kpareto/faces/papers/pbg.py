@@ -312,7 +312,7 @@ def _small_errors(counted: dict[str, CountedLattice], one: dict[str, Runs], most
         PaperFinding("PB-e8", "suppression chosen for k serves l too",
                 f"of {asked:,} nodes with a class of one sensitive value (l = 1) {short:,} could suppress such classes "
                 "within the same allowance", short > 0,
-                "the rule constraint suppresses by every model"),
+                "the rule as-needed suppresses by every model"),
     ]  # fmt: skip
 
 
