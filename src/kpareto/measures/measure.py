@@ -159,7 +159,7 @@ def is_privacy(measure: Measure) -> bool:
 
 
 def stands_alone(model: Model) -> bool:
-    """Whether the number of a class stays as it is when others are suppressed: not where the release is its reference."""
+    """Whether the number of a class stays as it is when others go; one with the release as its reference does not."""
     return (model.parameters or {}).get("reference") != "release"
 
 

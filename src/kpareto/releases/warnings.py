@@ -14,6 +14,7 @@ import numpy as np
 
 from kpareto.errors import shorten
 from kpareto.fronts.notebook import spell_count
+from kpareto.fronts.problem import stricter
 from kpareto.measures import make
 from kpareto.measures.measure import Model
 from kpareto.releases.labels import compose, has_row_borders
@@ -195,7 +196,8 @@ def _w4(context: Context) -> Remark | None:
     partition = context.partition
     if context.search is None or partition.empty:
         return None
-    limits = {"k": _smallest(partition), **context.limits}
+    asked = {} if context.suppression is None else dict(context.suppression.thresholds)
+    limits = {"k": _smallest(partition), **stricter(context.limits, asked)}
     verdict = downcoding(partition, limits, context.suppression)
     if not verdict.hierarchical:
         return None
@@ -258,7 +260,8 @@ def _w7(context: Context) -> Remark | None:
         if row.suppressed > lost / rows
     ]
     groups.sort(key=lambda each: (-each[0], -each[1], each[2]))
-    text = f"{lost:,} of {rows:,} rows ({percent(lost / rows)}) are suppressed"
+    missed = "" if context.suppression is None else context.suppression.missed
+    text = f"{lost:,} of {rows:,} rows ({percent(lost / rows)}) are suppressed{missed and f': their class misses {missed}'}"
     text += f", most of all {shorten([each[2] for each in groups[:PROFILE]])}." if groups else ", in all groups alike."
     numbers: dict[str, Number] = {"suppressed": lost, "share": lost / rows, "masked": 0}
     severity: Severity = "caution"

@@ -69,6 +69,11 @@ class Suppression:
                 f"The step of thresholds is {self.step!r}. Give a number from 0 (every value) to 1, such as {STEP}."
             )
 
+    @property
+    def missed(self) -> str:
+        """What a suppressed class misses, for a sentence: ``k = 11 or l = 2``; empty where no thresholds are settled."""
+        return " or ".join(f"{name} = {value:g}" for name, value in self.thresholds)
+
     def allowed(self, rows: int) -> int:
         """The most rows that may be suppressed (η in the papers)."""
         return allowed_rows(self.limit, rows)

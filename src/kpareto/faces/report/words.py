@@ -37,7 +37,7 @@ RULES: Mapping[str, str] = {
     "none": "No row is suppressed.",
     "below-k": "Every class with fewer than k is suppressed.",
     "cap-max-k": "The smallest classes are suppressed as long as the limit allows, which gives each recoding its k.",
-    "as-needed": "Every class that misses a limit or the chosen thresholds is suppressed, and no other.",
+    "as-needed": "Every class that misses a limit is suppressed, and no other.",
 }
 ATTACKERS: Mapping[str, str] = {
     "prosecutor": "knows that a certain person is in the table",
@@ -193,7 +193,10 @@ def statement(point: Point, columns: Sequence[ColumnPart]) -> tuple[str, ...]:
     shown = sum(1 for column in columns if column.kept)
     hidden = sum(1 for column in columns if column.hidden and not column.kept)
     between = len(columns) - shown - hidden
-    rule = problem.suppression
+    rule = point.suppression
+    suppressed = (
+        f"Every class that misses {rule.missed} is suppressed, and no other." if rule.missed else RULES[rule.rule]
+    )
     allowed = rule.allowed(problem.table.rows)
     cap = "" if rule.rule in ("none", "below-k") else f" At most {rule.limit * 100:g}% of the rows may be suppressed."
     if rule.limit >= 1 and cap:
@@ -204,7 +207,7 @@ def statement(point: Point, columns: Sequence[ColumnPart]) -> tuple[str, ...]:
             f"{shown} of them {'keeps its' if shown == 1 else 'keep their'} values, "
             f"{between} {are(between)} generalized, {hidden} {are(hidden)} hidden."
         ),
-        f"Rows that look alike on all of them form an equivalence class. {RULES[rule.rule]}{cap}",
+        f"Rows that look alike on all of them form an equivalence class. {suppressed}{cap}",
         f"The recoding was searched for with the objectives {objectives}"
         + (f" and the limits {limits}." if limits else "; no further limits were set."),
         "No value is invented, exchanged or perturbed: what the release says of a row is true.",
