@@ -260,8 +260,9 @@ def _w7(context: Context) -> Remark | None:
         if row.suppressed > lost / rows
     ]
     groups.sort(key=lambda each: (-each[0], -each[1], each[2]))
-    missed = "" if context.suppression is None else context.suppression.missed
-    text = f"{lost:,} of {rows:,} rows ({percent(lost / rows)}) are suppressed{missed and f': their class misses {missed}'}"
+    text = f"{lost:,} of {rows:,} rows ({percent(lost / rows)}) are suppressed"
+    if context.suppression is not None and context.suppression.missed:
+        text += f", as their classes miss {context.suppression.missed}"
     text += f", most of all {shorten([each[2] for each in groups[:PROFILE]])}." if groups else ", in all groups alike."
     numbers: dict[str, Number] = {"suppressed": lost, "share": lost / rows, "masked": 0}
     severity: Severity = "caution"

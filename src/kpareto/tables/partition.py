@@ -71,7 +71,7 @@ class Suppression:
 
     @property
     def missed(self) -> str:
-        """What a suppressed class misses, for a sentence: ``k = 11 or l = 2``; empty where no thresholds are settled."""
+        """What a suppressed class misses, such as ``k = 11 or l = 2``; empty where no thresholds are settled."""
         return " or ".join(f"{name} = {value:g}" for name, value in self.thresholds)
 
     def allowed(self, rows: int) -> int:
