@@ -275,6 +275,11 @@ def lm() -> CellLoss:
     return CellLoss("lm", "mean share of a cell", RISES, generalization_loss, _mean, parameters={})
 
 
+def tells_detail(measure: Measure) -> bool:
+    """Whether a measure is LM or GLM, and so tells what share of the detail is kept."""
+    return measure.name in ("lm", "glm")
+
+
 @named("nwp")
 def nwp(weights: Mapping[str, float] | str | None = None) -> CellLoss:
     """Normalized weighted penalty: the mean over rows of Σ w · cell loss, weights adding up to 1 (GE-4).
