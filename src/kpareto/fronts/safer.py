@@ -1,4 +1,4 @@
-"""A point of the same front that is much safer than a chosen one and keeps nearly the same detail.
+"""A point of the same front that is clearly safer than a chosen one and keeps nearly the same detail.
 
 Two points are weighed by what a person weighs: the highest risk, 1/k, the detail that is kept, and the rows that are
 suppressed. Points that no limit in common use tells apart any more are left in peace.
@@ -36,7 +36,7 @@ class Weighed:
 
 @dataclass(frozen=True)
 class SaferPoint:
-    """A chosen point, the much safer one, and the words that choose that."""
+    """A chosen point, the safer one, and the words that choose that."""
 
     own: Weighed
     other: Weighed
@@ -48,7 +48,7 @@ class SaferPoint:
         more = other.suppressed - own.suppressed
         rows = several(abs(more), f"{'fewer' if more < 0 else 'more'} row") if more else "no more rows"
         return (
-            f"Point {other.id} of the front is much safer at nearly the same detail: its highest risk is "
+            f"Point {other.id} of the front is clearly safer at nearly the same detail: its highest risk is "
             f"{100 / other.k:.1f} % (k = {other.k:,}) instead of {100 / own.k:.1f} % (k = {own.k:,}), and it keeps "
             f"{other.kept:.1f} % of the detail instead of {own.kept:.1f} %, with {rows} suppressed. Choose "
             f"{self.choose} to take it."
@@ -71,7 +71,7 @@ def find_safer(point: Point) -> SaferPoint | None:
     near &= suppressed <= suppressed[point.id] + ROWS * front.problem.table.rows
     near &= _no_worse(point)
     own = _weigh(point)
-    least = own.kept - min(POINTS, SHARE * own.kept)
+    least = own.kept - min(POINTS, SHARE * own.kept) - 1e-9  # 82 must not miss 84 less 2
     weighed = [_weigh(front[int(place)]) for place in np.flatnonzero(near)]
     good = [each for each in weighed if each.kept >= least]
     if not good:

@@ -22,6 +22,7 @@ from kpareto.measures.measure import (
     INFORMATION,
     Aspect,
     Better,
+    Measure,
     Number,
     Trend,
     drop_unset,

@@ -61,7 +61,7 @@ def test_adult_from_opening_to_a_verified_download(visit: Visit, axe: str, tmp_p
     expect(tab.get_by_text("o trade-off by whole levels is missing")).to_be_visible()
     assert chosen_k(tab) == 5
     expect(tab.locator(".price")).to_contain_text("One more k")
-    for label in ("knee", "k ≥ 3", "k ≥ 11", "k ≥ 20"):
+    for label in ("recommended, k ≥ 5", "k ≥ 3", "k ≥ 11", "k ≥ 20"):
         expect(tab.locator("svg text", has_text=label).first).to_be_visible()
     spot = tab.locator("circle.mark").nth(4).bounding_box()
     assert spot is not None
@@ -146,8 +146,8 @@ def test_a_second_table_with_edits_and_reloads(visit: Visit, page: Page, axe: st
     tab.reload()
     expect(tab.get_by_label("Role of illness")).to_have_value("sensitive")
     visit.search()
-    tab.get_by_role("button", name="knee").click()
-    expect(tab.locator("#headline .tag")).to_contain_text("knee")
+    tab.get_by_role("button", name="recommended").click()
+    expect(tab.locator("#headline .tag")).to_contain_text("recommended")
     before = tab.locator("#headline .big").inner_text()
     wait_until(tab, VIEW_IS_KEPT)
     tab.reload()

@@ -88,7 +88,7 @@ def make_report(
     method = words.method(point, columns, summary, said, confidential)
     profiles, note = _profiles(partition, discretion)
     ids = seen_ids(point, partition, discretion)
-    shown = tuple(_warning(remark, about, point, ids, discretion) for remark in remarks(about))
+    shown = tuple(_warning(remark, about, ids, discretion) for remark in remarks(about))
     front = front_part(point, ids, partition, discretion, choice)
     title = f"{'Release' if said else 'Candidate'} with k = {k:,}"
     template = fill(point, summary, columns, risks, method, discretion)
@@ -282,7 +282,7 @@ def _profiles(partition: Partition, discretion: Discretion) -> tuple[tuple[Profi
     return tuple(profiles), note
 
 
-def _warning(remark: Remark, context: Context, point: Point, ids: Sequence[int], discretion: Discretion) -> Alert:
+def _warning(remark: Remark, context: Context, ids: Sequence[int], discretion: Discretion) -> Alert:
     """A warning as it may be shown."""
     numbers = dict(remark.numbers)
     if discretion.confidential:
@@ -331,7 +331,7 @@ def _public_w16(remark: Remark, safer: SaferPoint | None, ids: Sequence[int], di
     both = () if safer is None else (safer.own, safer.other)
     if all(each.id in ids and not discretion.hides(each.suppressed) for each in both):
         return Alert("W16", remark.severity, remark.text, dict(remark.numbers))
-    text = f"Another point of the front is much safer at nearly the same detail. {SEE_OTHER}"
+    text = f"Another point of the front is clearly safer at nearly the same detail. {SEE_OTHER}"
     return Alert("W16", remark.severity, text, {})
 
 
