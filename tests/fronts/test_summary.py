@@ -79,13 +79,12 @@ def test_a_front_without_k_has_its_recommended_point_alone(tiny: Table) -> None:
     assert mark_points(exact_front(problem(tiny, ["k", "lm"], 0.0, {"k": 7}))) == []
 
 
-@pytest.mark.parametrize(("method", "space"), [("nsga2", "cuts"), ("local", "local")])
-def test_every_model_of_recoding_has_its_marks(method: str, space: str) -> None:
+@pytest.mark.parametrize(
+    "plan", [Plan("nsga2", "cuts", 300, 1), Plan("local", "local", options={"ks": [3, 5, 15]})], ids=["cuts", "local"]
+)
+def test_every_model_of_recoding_has_its_marks(plan: Plan) -> None:
     """Cuts and local recodings are marked and told by the same words."""
-    options = {"budget": 300, "seed": 1} if space == "cuts" else {"options": {"ks": [3, 5, 15]}}
-    wanted = problem(adult_table("default"), ["k", "glm"], Suppression("none"))
-    front = run_plan(wanted, Plan(method, space, **options))
-    told = words(front)
+    told = words(run_plan(problem(adult_table("default"), ["k", "glm"], Suppression("none")), plan))
     assert told["recommended"].startswith("Recommended: point ")
     assert all(text.endswith(".") for text in told.values() if text)
 

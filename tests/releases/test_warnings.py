@@ -389,6 +389,18 @@ def test_w16_names_the_safer_of_two_points_that_keep_nearly_the_same() -> None:
     assert (said.numbers["kept"], said.numbers["other_kept"]) == pytest.approx((84.0, 83.5))
 
 
+def test_w16_stands_beside_a_point_that_is_released() -> None:
+    """Of every point of a real front it is told where there is a safer one, and nowhere else."""
+    front = run_plan(problem(adult_table(), ("k", "glm"), 0.01))
+    told = {}
+    for point in (each for each in front if each.values["k"] < 20):
+        said = {each.id: each.text for each in warnings_for(point, Handling(), {"k": 1}, None)}
+        told[point.id] = said.get("W16")
+    expected = {place: find_safer(front[place]) for place in told}
+    assert told == {place: safer.sentence() if safer else None for place, safer in expected.items()}
+    assert any(told.values())
+
+
 def test_w16_is_quiet_where_safety_has_its_price() -> None:
     """Points far apart in detail are a choice, and close ones that are hardly safer no reason for a word."""
     made = rows_in_classes([2])

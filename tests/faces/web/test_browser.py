@@ -366,7 +366,7 @@ def test_a_large_front_stays_smooth(visit: Visit, page: Page) -> None:
         front["values"] = [[1 + place, place / 2000, *front["values"][0][2:]] for place in range(2000)]
         front["suppressed"] = [0] * 2000
         front["cloud"] = [[1 + place % 1999, 0.3 + (place * 7919 % 20000) / 28000, 0] for place in range(20000)]
-        front["marks"], front["prices"] = [], {}
+        front["marks"], front["advice"], front["recommended"], front["prices"] = [], [], 0, {}
         route.fulfill(response=answer, body=json.dumps(front))
 
     tab.route("**/front", enlarge)

@@ -237,7 +237,7 @@ def test_a_large_table_has_pages_and_hides_nothing(browser: Browser, page: Page)
         front = answer.json()
         front["values"] = [[1 + place, float(place), *front["values"][0][2:]] for place in range(2061)]
         front["suppressed"] = [0] * 2061
-        front["marks"], front["prices"], front["cloud"] = [], {}, []
+        front["marks"], front["advice"], front["recommended"], front["prices"], front["cloud"] = [], [], 0, {}, []
         route.fulfill(response=answer, body=json.dumps(front))
 
     tab.route("**/front", enlarge)
