@@ -1,15 +1,19 @@
-"""The knee: deepest below the straight line on the drawn scale, never an end, and none where nothing is bent."""
+"""The knee: deepest below the straight line on the drawn scale, never an end, and shown to nobody who has not asked."""
 
 from __future__ import annotations
+
+import json
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpareto.fronts.choose import marked_points, marks_of
+from kpareto.faces.web.exploring import front_view
+from kpareto.fronts.choose import choose_point
 from kpareto.fronts.front import Front
-from kpareto.fronts.knee import BEND, KNEE, NO_KNEE, drawn_costs, find_knee, unit_costs
+from kpareto.fronts.knee import BEND, drawn_costs, find_knee, unit_costs
+from kpareto.fronts.picture import picture, render
 from kpareto.fronts.problem import Problem, problem
 from kpareto.searches.exact_front import exact_front
 from kpareto.tables.adult import adult_table
@@ -27,7 +31,7 @@ def pair(adult: Front) -> Problem:
     return adult.problem
 
 
-def slow_knee(wanted: Problem, values: np.ndarray) -> tuple[int, bool]:
+def slow_knee(values: np.ndarray) -> int:
     """The same by plain loops over the points of k and one loss."""
     costs = []
     for k, loss in values.tolist():
@@ -41,41 +45,38 @@ def slow_knee(wanted: Problem, values: np.ndarray) -> tuple[int, bool]:
     total = [round(sum(unit), 12) for unit in units]
     inner = [place for place in range(len(units)) if worst[place] < max(worst)]
     if not inner:
-        return min(range(len(units)), key=lambda place: (total[place], place)), False
+        return min(range(len(units)), key=lambda place: (total[place], place))
     best = min(inner, key=lambda place: (total[place], place))
     if total[best] <= min(total[place] for place in range(len(units)) if place not in inner) - BEND:
-        return best, True
-    return min(inner, key=lambda place: (worst[place], total[place], place)), False
+        return best
+    return min(inner, key=lambda place: (worst[place], total[place], place))
 
 
-def test_adult_has_no_knee_at_its_trivial_end(adult: Front) -> None:
-    """On k and general loss the front is all but straight: nothing is marked, and the sentence says why."""
-    assert not adult.bend.bent
-    assert adult.bend.words == NO_KNEE
-    assert not any("knee" in words for words in marks_of(adult).values())
+def test_the_knee_of_adult_is_not_its_trivial_end(adult: Front) -> None:
+    """On k and general loss the front is all but straight: the point in the middle is taken."""
     kept = 1 - adult.knee().values["glm"] / (adult.problem.table.rows * 8)
     assert 0.3 < kept < 0.7  # the middle, where 88 % of the detail was lost before
     assert adult.knee().partition.classes > 2
 
 
-def test_the_knee_of_a_bent_front_is_marked() -> None:
-    """With l beside k the front of Adult is bent, and the first mark is the knee."""
-    bent = exact_front(problem(adult_table("default", sensitive="occupation"), ["k", "l", "glm"], 0.01))
-    assert bent.bend.bent
-    assert next(mark for mark, point in marked_points(bent) if point.id == bent.knee().id) == "knee"
+def test_nothing_shows_the_knee_unasked(adult: Front) -> None:
+    """Neither the summary, nor the JSON, a notebook, the page or a picture has a word about it."""
+    shown = [adult.summary(), json.dumps(adult.to_dict()), adult._repr_html_(), json.dumps(front_view(adult))]
+    shown += [render(picture(adult)).decode(), repr(picture(adult).marks)]
+    assert not [text for text in shown if "knee" in text.lower()]
+    assert choose_point(adult, "knee").id == adult.knee().id
 
 
 def test_a_bent_front_has_its_knee_at_the_bend(pair: Problem) -> None:
     """Up to k = 100 privacy is nearly free, from there on dear."""
     values = np.array([[1, 0.0], [10, 10.0], [100, 20.0], [1000, 60.0], [10000, 100.0]])
-    found = find_knee(pair, values)
-    assert (found.place, found.bent, found.words) == (2, True, KNEE)
+    assert find_knee(pair, values) == 2
 
 
 def test_size_counts_by_factors_and_loss_by_differences(pair: Problem) -> None:
     """The scale is that of the picture: on a linear scale of k the last point but one would win."""
     values = np.array([[1, 0.0], [10, 5.0], [100, 50.0], [9000, 85.0], [10000, 100.0]])
-    assert find_knee(pair, values).place == 1
+    assert find_knee(pair, values) == 1
     linear = unit_costs(np.column_stack((-values[:, 0], values[:, 1])))
     assert int(linear.sum(axis=1)[1:4].argmin()) + 1 == 3
 
@@ -86,12 +87,12 @@ def test_size_counts_by_factors_and_loss_by_differences(pair: Problem) -> None:
     ).map(lambda rows: np.array(rows, dtype=np.float64))
 )
 def test_the_knee_is_that_of_the_slow_twin_and_never_an_end(pair: Problem, values: np.ndarray) -> None:
-    """Same point, same verdict; an end is taken only where there is nothing else."""
+    """The same point; an end is taken only where there is nothing else."""
     knee = find_knee(pair, values)
-    assert (knee.place, knee.bent) == slow_knee(pair, values)
+    assert knee == slow_knee(values)
     costs = unit_costs(drawn_costs(pair, values))
     ends = costs.max(axis=1) == costs.max()
-    assert not ends[knee.place] or ends.all()
+    assert not ends[knee] or ends.all()
 
 
 def test_without_anything_against_privacy_each_objective_is_a_side(adult: Front) -> None:

@@ -162,7 +162,7 @@ def test_the_notebook_picture_has_ticks_and_marks() -> None:
     page = kp.front(kp.adult_table(), objectives=["k", "lm"], suppression=0.01)._repr_html_()
     assert ">10,000</text>" in page
     assert ">0.4</text>" in page
-    assert all(f">{mark}</text>" in page for mark in ("k ≥ 3", "k ≥ 5", "k ≥ 20"))
+    assert all(f">{mark}</text>" in page for mark in ("k ≥ 3", "recommended, k ≥ 5", "k ≥ 20"))
 
 
 def test_warnings_are_told_once_and_kept() -> None:

@@ -13,10 +13,11 @@ import pytest
 from kpareto.engines.questions import unique_rows
 from kpareto.engines.read import read
 from kpareto.fronts.problem import problem
+from kpareto.fronts.safer import find_safer
 from kpareto.releases.query import Handling
 from kpareto.releases.risk.composition import composition
 from kpareto.releases.telling import warnings_for
-from kpareto.releases.warnings import Context, FrontFacts, Remark, SearchFacts, remarks
+from kpareto.releases.warnings import Context, Remark, SearchFacts, remarks
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.adult import adult, adult_table
 from kpareto.tables.hierarchies import load
@@ -30,6 +31,7 @@ from tests.measures.test_measure import rows_in_classes
 from tests.measures.test_sensitive import classes_of, table_of_values
 from tests.releases.risk.test_attacks import FLAT, PAIRS, at, made_of
 from tests.tables.test_partition import table_of_sizes
+from tests.twins.made_fronts import made_front
 
 EXACT = SearchFacts("exact", True, 17_920, 17_920)
 POKA = SearchFacts("poka", False, 4_120, 17_920)
@@ -374,20 +376,37 @@ def test_w15_is_quiet_about_private_mechanisms() -> None:
     assert remark(Context(rows_in_classes([2]), differentially_private=True), "W15") is None
 
 
-def test_w16_names_steps_too_small_to_choose_by() -> None:
-    """Two points less than one percent apart in every objective are as good as equal."""
-    front = FrontFacts(("k", "glm"), ((2, 100.0), (1000, 900.0), (1001, 901.0)))
-    said = text(Context(rows_in_classes([2]), front=front), "W16")
-    assert "1 of 2 steps between neighbours" in said
-    assert "k 1000 and 1001, glm 900 and 901" in said
+def test_w16_names_the_safer_of_two_points_that_keep_nearly_the_same() -> None:
+    """K = 5 and k = 10 are not as good as equal: the risk halves, and the remark says what to choose."""
+    safer = find_safer(made_front([(5, 84.0, 25), (10, 83.5, 55), (1000, 10.0, 0)])[0])
+    said = remark(Context(rows_in_classes([5]), safer=safer), "W16")
+    assert said is not None
+    assert "10.0 % (k = 10) instead of 20.0 % (k = 5)" in said.text
+    assert said.text.endswith("Choose k=10 to take it.")
+    assert "equal" not in said.text
+    numbers = {"point": 1, "k": 5, "other_k": 10, "suppressed": 25, "other_suppressed": 55}
+    assert numbers.items() <= said.numbers.items()
+    assert (said.numbers["kept"], said.numbers["other_kept"]) == pytest.approx((84.0, 83.5))
 
 
-def test_w16_is_quiet_about_wide_steps() -> None:
-    """Points far apart in one objective are a choice; a front of one point is none."""
+def test_w16_stands_beside_a_point_that_is_released() -> None:
+    """Of every point of a real front it is told where there is a safer one, and nowhere else."""
+    front = run_plan(problem(adult_table(), ("k", "glm"), 0.01))
+    told = {}
+    for point in (each for each in front if each.values["k"] < 20):
+        said = {each.id: each.text for each in warnings_for(point, Handling(), {"k": 1}, None)}
+        told[point.id] = said.get("W16")
+    expected = {place: find_safer(front[place]) for place in told}
+    assert told == {place: safer.sentence() if safer else None for place, safer in expected.items()}
+    assert any(told.values())
+
+
+def test_w16_is_quiet_where_safety_has_its_price() -> None:
+    """Points far apart in detail are a choice, and close ones that are hardly safer no reason for a word."""
     made = rows_in_classes([2])
-    assert remark(Context(made, front=FrontFacts(("k", "glm"), ((2, 100.0), (3, 500.0), (9, 501.0)))), "W16") is None
-    assert remark(Context(made, front=FrontFacts(("k",), ((2,),))), "W16") is None
-    assert remark(Context(made, front=FrontFacts(("k",), ((2,), (float("inf"),)))), "W16") is None
+    for points in ([(5, 84.0, 0), (10, 60.0, 0)], [(5, 84.0, 0), (6, 83.9, 0)], [(5, 84.0, 0)]):
+        assert remark(Context(made, safer=find_safer(made_front(points)[0])), "W16") is None
+    assert remark(Context(made), "W16") is None
 
 
 def test_remarks_are_in_order_and_plain_data() -> None:

@@ -1,4 +1,4 @@
-"""Choosing a point by words (k=5, knee, id=17, prefer: lm=0.2), and the points of a front that a person looks at first.
+"""Choosing a point by words (k=5, id=17, prefer: lm=0.2) or without any, and the points that a person looks at first.
 
 Whoever takes a choice from a person reads it here: job files, the command line, the page and reports.
 """
@@ -9,13 +9,19 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from kpareto.errors import BadJob, Unsafe, did_you_mean
-from kpareto.measures.measure import Model, make
+from kpareto.measures.measure import Measure, Model, aspect_of, make
+from kpareto.measures.sizes import is_smallest_class, k
 
 if TYPE_CHECKING:
     from kpareto.fronts.front import Front, Point
 
-Kind = Literal["knee", "id", "limits", "prefer"]
+Kind = Literal["recommended", "knee", "id", "limits", "prefer"]
+DEFAULT_K = 5  # where nothing is said about k: a highest risk of one in five
+PRESETS = (3, 5, 11, 20)  # class sizes in use: hospitals and statistical offices 3 and 5, CMS 11, Health Canada 0.09
+RECOMMENDED = "recommended"  # the word for the recommended point, and its mark
 
 
 @dataclass(frozen=True)
@@ -39,8 +45,10 @@ class ChoiceWords:
 
 
 def read_wish(words: str) -> ChoiceWords:
-    """A choice from its words: ``k=5``, ``k=5, l=2``, ``knee``, ``id=17``, ``prefer: nwp=0.2, necd=0.1``."""
+    """A choice from its words: ``k=5, l=2``, ``recommended``, ``knee``, ``id=17``, ``prefer: nwp=0.2, necd=0.1``."""
     said = words.strip()
+    if said == RECOMMENDED:
+        return ChoiceWords("recommended")
     if said == "knee":
         return ChoiceWords("knee")
     numbers: dict[str, float] = {}
@@ -52,7 +60,7 @@ def read_wish(words: str) -> ChoiceWords:
             equals = ""
         if not equals or not name.strip():
             raise BadJob(
-                f"The choice {words!r} is not understood. Write k=5, knee, id=17, or prefer: nwp=0.2, necd=0.1."
+                f"The choice {words!r} is not understood. Write k=5, recommended, id=17, or prefer: nwp=0.2, necd=0.1."
             )
     if said.startswith("prefer:"):
         return ChoiceWords("prefer", numbers)
@@ -82,16 +90,13 @@ def _parts(said: str) -> list[str]:
     return parts
 
 
-def default_words(front: Front) -> str:
-    """The choice of somebody who says nothing: k = 5 where the front has a k, else the knee."""
-    return "k=5" if "k" in front.names else "knee"
-
-
 def choose_point(front: Front, words: str | None = None) -> Point:
-    """The point that words name; without words the default one."""
+    """The point that words name; without words the recommended one."""
     if len(front) == 0:
         raise Unsafe("No recoding meets the limits, so there is none to choose. Relax them, or allow more suppression.")
-    wish = read_wish(words or default_words(front))
+    wish = read_wish(words or RECOMMENDED)
+    if wish.kind == "recommended":
+        return front.recommendation.point
     if wish.kind == "knee":
         return front.knee()
     if wish.kind == "id":
@@ -165,12 +170,73 @@ def answer_wishes(front: Front, wished: Mapping[str, float]) -> WishAnswer:
     return WishAnswer(dict(wished), point.id, tuple(told))
 
 
+@dataclass(frozen=True, eq=False)
+class Recommendation:
+    """The point for somebody who says nothing, and why it is that one, as half a sentence."""
+
+    point: Point
+    why: str
+
+
+def recommend(front: Front) -> Recommendation:
+    """The point of least loss that meets the limits, and k ≥ 5 where no limit says how well a row may be recognised.
+
+    Every point of a front meets its limits, so with one on k, on the highest risk or against the population it is the
+    point of least loss. Limits on other things, such as l, leave k open, and so does a job without limits: then k ≥ 5
+    is asked for as well, also where k is no objective. Where no point reaches it, it is the one with the largest k.
+    """
+    met = ", ".join(_spell_limit(measure, limit) for measure, limit in front.problem.limits)
+    if any(is_smallest_class(m) or aspect_of(m).population for m, _ in front.problem.limits):
+        return Recommendation(front.choose_least(), f"the least loss that meets the limits ({met})")
+    point, size = _usual_point(front)
+    if size < DEFAULT_K:
+        return Recommendation(point, f"the largest k there is ({size:,.0f}), as no point reaches k ≥ {DEFAULT_K}")
+    least = f"the least loss that meets the limits ({met}) and" if met else "the least loss with"
+    return Recommendation(point, f"{least} k ≥ {DEFAULT_K}, which is usual where nothing is said about k")
+
+
+def _usual_point(front: Front) -> tuple[Point, float]:
+    """The point of least loss with the usual k, or else with the largest there is, and its k."""
+    for column, measure in enumerate(front.problem.objectives):
+        if is_smallest_class(measure):  # k, or one divided by it
+            values, higher = front.numbers.values[:, column], measure.better == "higher"
+            usual = float(DEFAULT_K if higher else 1 / DEFAULT_K)
+            reached = len(front.meeting({measure.name: usual})) > 0
+            point = front.choose({measure.name: usual if reached else float(values.max() if higher else values.min())})
+            value = point.values[measure.name]
+            return point, value if higher else round(1 / value)
+    best, most = front[0], -1.0
+    for place in front.by_loss().tolist():
+        size = k()(front[place].partition)
+        if size > most:
+            best, most = front[place], size
+        if size >= DEFAULT_K:
+            break
+    return best, most
+
+
+def _spell_limit(measure: Measure, limit: float) -> str:
+    return f"{measure.name} {'≥' if measure.better == 'higher' else '≤'} {limit:g}"
+
+
+def least_k(front: Front) -> int:
+    """The k that the limits ask of every point; 1 where they ask for none."""
+    asked = [limit if m.better == "higher" else 1 / limit for m, limit in front.problem.limits if is_smallest_class(m)]
+    return int(np.ceil(np.round(max(asked, default=1.0), 9)))
+
+
 def marked_points(front: Front) -> list[tuple[str, Point]]:
-    """The points to look at first, each with its mark: the knee where there is one, the class sizes in common use."""
+    """The points to look at first, each with its mark: the recommended one, and class sizes in common use by rising k.
+
+    A size below the one that the limits ask for is no mark, as the front knows nothing of it; the one asked for is.
+    """
     if len(front) == 0:
         return []
-    knee = [("knee", front.knee())] if front.bend.bent else []
-    return [*knee, *((f"k ≥ {k}", point) for k, point in front.presets().items())]
+    asked, best = least_k(front), front.recommendation.point
+    sizes = {size: point for size, point in front.presets().items() if size > asked}
+    if asked > 1 and "k" in front.names:
+        sizes = {asked: best, **sizes}
+    return [(RECOMMENDED, best), *((f"k ≥ {size:,}", point) for size, point in sizes.items())]
 
 
 def marks_of(front: Front) -> dict[int, tuple[str, ...]]:
@@ -179,3 +245,11 @@ def marks_of(front: Front) -> dict[int, tuple[str, ...]]:
     for mark, point in marked_points(front):
         marks[point.id] = (*marks.get(point.id, ()), mark)
     return marks
+
+
+def placed_marks(front: Front, across: str, up: str) -> list[tuple[str, float, float]]:
+    """The marks of a picture over two objectives, those on one place together: label, x, y."""
+    places: dict[tuple[float, float], list[str]] = {}
+    for mark, point in marked_points(front):
+        places.setdefault((point.values[across], point.values[up]), []).append(mark)
+    return [(", ".join(marks), x, y) for (x, y), marks in places.items()]

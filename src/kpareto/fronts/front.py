@@ -15,14 +15,15 @@ from kpareto._version import __version__
 from kpareto.atomic import whole
 from kpareto.errors import BadJob, Unsafe, did_you_mean
 from kpareto.fronts.bound import ProvenGap
+from kpareto.fronts.choose import PRESETS, Recommendation, recommend
 from kpareto.fronts.dominance import Ties, hypervolume, non_dominated
-from kpareto.fronts.knee import Knee, find_knee, unit_costs
+from kpareto.fronts.knee import find_knee, unit_costs
 from kpareto.fronts.notebook import front_html
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.preference import prefer
 from kpareto.fronts.problem import Problem
 from kpareto.fronts.provenance import Provenance
-from kpareto.fronts.summary import summarize
+from kpareto.fronts.summary import mark_points, summarize
 from kpareto.measures.measure import Measure, aspect_of, is_privacy, meets, short_name
 from kpareto.measures.properties import Comparison, Property, compare
 from kpareto.tables.fingerprint import fingerprint
@@ -36,8 +37,6 @@ from kpareto.tables.table import Table
 if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
-
-PRESETS = (3, 5, 11, 20)  # class sizes in use: hospitals and statistical offices 3 and 5, CMS 11, Health Canada 0.09
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -220,8 +219,17 @@ class Front:
         """The point with the least loss, the first loss among the objectives (for fronts made under limits)."""
         if len(self) == 0:
             raise Unsafe("The front is empty: no recoding meets the limits. Relax them.")
+        return Point(self, int(self.by_loss()[0]))
+
+    def by_loss(self) -> np.ndarray:
+        """The points from the least loss on, the first loss among the objectives: (points,) int64."""
         order = sorted(range(len(self.names)), key=lambda column: is_privacy(self.problem.objectives[column]))
-        return Point(self, int(np.lexsort([self.numbers.keys[:, column] for column in reversed(order)])[0]))
+        return np.lexsort([self.numbers.keys[:, column] for column in reversed(order)])
+
+    @cached_property
+    def recommendation(self) -> Recommendation:
+        """The point for somebody who says nothing, and why it is that one (``fronts/choose.py``)."""
+        return recommend(self)
 
     def presets(self) -> dict[int, Point]:
         """The choice for each class size in common use (3, 5, 11, 20) that the front reaches."""
@@ -251,12 +259,7 @@ class Front:
         """The point below which the front bends deepest; never an end, where there are others (``fronts/knee.py``)."""
         if len(self) == 0:
             raise Unsafe("The front is empty, so it has no knee. Relax the limits.")
-        return Point(self, self.bend.place)
-
-    @cached_property
-    def bend(self) -> Knee:
-        """Whether the front has a knee at all, and what that means in a sentence."""
-        return find_knee(self.problem, self.numbers.values)
+        return Point(self, find_knee(self.problem, self.numbers.values))
 
     def prices(self, privacy: str = "k", loss: str | None = None) -> list[dict[str, float]]:
         """The marginal price along the front: what one more unit of privacy costs from each point to the next.
@@ -392,6 +395,8 @@ class Front:
             "limits": {measure.name: threshold for measure, threshold in self.problem.limits},
             "objectives": [{"name": m.name, "better": m.better, "unit": m.unit} for m in self.problem.objectives],
             "vectors": self.vectors,
+            "recommended": self.recommendation.point.id if len(self) else None,
+            "marks": [mark.to_dict() for mark in mark_points(self)],
             "points": [point.to_dict() for point in self],
         }
 

@@ -7,39 +7,19 @@ everywhere, so it has no knee; one that is bent towards the ideal corner has its
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kpareto.fronts.problem import Problem
 from kpareto.measures.measure import aspect_of, is_privacy
 
 BEND = 0.05  # how far below the straight line, of the height of the picture, a bend must lie to be called one
-KNEE = (
-    "The knee is the point that lies deepest below the straight line between the two ends of the front, on the scale "
-    "of the picture; beyond it each further step of privacy costs more. The ends themselves do not count."
-)
-NO_KNEE = (
-    "This front has no knee: on the scale of the picture no point lies clearly below the straight line between its two "
-    "ends, so each step of privacy costs about as much as the last."
-)
 
 
-@dataclass(frozen=True)
-class Knee:
-    """The point to stop at where nothing else is known."""
+def find_knee(problem: Problem, values: np.ndarray) -> int:
+    """The knee of the points of a front, by their values: (points, objectives) float64, at least one point.
 
-    place: int  # the point; where the front is not bent, the one in the middle between both ends
-    bent: bool  # whether the front has a knee at all
-
-    @property
-    def words(self) -> str:
-        """What a knee is, or why there is none, in a sentence or two."""
-        return KNEE if self.bent else NO_KNEE
-
-
-def find_knee(problem: Problem, values: np.ndarray) -> Knee:
-    """The knee of the points of a front, by their values: (points, objectives) float64, at least one point."""
+    Where the front is not bent it is the point in the middle between both ends.
+    """
     costs = unit_costs(drawn_costs(problem, values))
     private = np.array([is_privacy(measure) for measure in problem.objectives])
     if private.all() or not private.any():
@@ -49,12 +29,12 @@ def find_knee(problem: Problem, values: np.ndarray) -> Knee:
     total, worst = np.round(sides.sum(axis=1), 12), np.round(sides.max(axis=1), 12)
     inner = np.flatnonzero(worst < worst.max())
     if len(inner) == 0:  # ends only
-        return Knee(int(np.lexsort((np.arange(len(total)), total))[0]), False)
+        return int(np.lexsort((np.arange(len(total)), total))[0])
     deepest = int(inner[np.lexsort((inner, total[inner]))[0]])
     ends = np.flatnonzero(worst == worst.max())
     if total[deepest] <= total[ends].min() - BEND:
-        return Knee(deepest, True)
-    return Knee(int(inner[np.lexsort((inner, total[inner], worst[inner]))[0]]), False)
+        return deepest
+    return int(inner[np.lexsort((inner, total[inner], worst[inner]))[0]])
 
 
 def drawn_costs(problem: Problem, values: np.ndarray) -> np.ndarray:

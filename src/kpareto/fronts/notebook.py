@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kpareto.fronts.choose import marked_points
+from kpareto.fronts.choose import placed_marks
 from kpareto.measures.measure import aspect_of
 
 if TYPE_CHECKING:
@@ -30,9 +30,8 @@ def front_html(front: Front) -> str:
         cloud = np.zeros((0, 2)) if front.cloud is None else front.cloud[:, :2]
         logged = aspect_of(front.problem.objectives[0]).logarithmic and bool((x > 0).all())
         first, second = front.names[:2]
-        marks = [(mark, point.values[first], point.values[second]) for mark, point in marked_points(front)]
         shown = cloud[np.isfinite(cloud).all(axis=1)]
-        picture = sketch(x, y, shown, (first, second), logged, marks)
+        picture = sketch(x, y, shown, (first, second), logged, placed_marks(front, first, second))
     return head + picture + html_table(front.rows())
 
 

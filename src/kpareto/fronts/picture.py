@@ -12,7 +12,7 @@ import numpy as np
 
 from kpareto.atomic import whole
 from kpareto.errors import BadJob, MissingExtra
-from kpareto.fronts.choose import marked_points
+from kpareto.fronts.choose import RECOMMENDED, placed_marks
 from kpareto.fronts.notebook import spell_count
 from kpareto.measures.measure import Measure, aspect_of
 
@@ -55,7 +55,7 @@ class Picture:
 
 
 def picture(front: Front, x: str | None = None, y: str | None = None, curves: Sequence[Curve] = ()) -> Picture:
-    """The picture of two objectives of a front, with the knee and the class sizes in common use marked."""
+    """The picture of two objectives of a front, with the recommended point and the class sizes in common use marked."""
     names = front.names
     if len(names) < 2:
         raise BadJob("A picture needs two objectives. Add one, such as glm.")
@@ -65,7 +65,6 @@ def picture(front: Front, x: str | None = None, y: str | None = None, curves: Se
     column, row = flat.names.index(across), flat.names.index(up)
     values = flat.numbers.values
     order = np.argsort(values[:, column], kind="stable")
-    marks = [(mark, point.values[across], point.values[up]) for mark, point in marked_points(flat)]
     cloud = np.zeros((0, 2)) if flat.cloud is None else flat.cloud[:, [column, row]]
     others = [name for name in names if name not in (across, up)]
     hidden = front.vectors - len(flat)
@@ -78,7 +77,7 @@ def picture(front: Front, x: str | None = None, y: str | None = None, curves: Se
         values[order, column],
         values[order, row],
         cloud,
-        tuple(marks),
+        tuple(placed_marks(front, across, up)),
         is_drawn_by_factors(flat.problem.objectives[column], values[:, column]),
         is_drawn_by_factors(flat.problem.objectives[row], values[:, row]),
         bool(flat.problem.better[column] > 0),
@@ -142,22 +141,11 @@ def draw(shown: Picture) -> Figure:
 
 
 def _mark(axes: Any, shown: Picture) -> None:
-    """Label the marked points; labels on one point share a line."""
-    places: dict[tuple[float, float], list[str]] = {}
+    """Label the marked points."""
     for label, x, y in shown.marks:
-        places.setdefault((x, y), []).append(label)
-    for (x, y), labels in places.items():
-        knee = "knee" in labels
-        axes.scatter([x], [y], s=70, facecolors="none", edgecolors=MARK if knee else INK, linewidths=1.4, zorder=4)
-        axes.annotate(
-            ", ".join(labels),
-            (x, y),
-            xytext=(9, -13),
-            textcoords="offset points",
-            color=MARK if knee else INK,
-            fontsize=9,
-            zorder=5,
-        )
+        color = MARK if RECOMMENDED in label else INK
+        axes.scatter([x], [y], s=70, facecolors="none", edgecolors=color, linewidths=1.4, zorder=4)
+        axes.annotate(label, (x, y), xytext=(9, -13), textcoords="offset points", color=color, fontsize=9, zorder=5)
 
 
 def render(shown: Picture, form: Format = "svg") -> bytes:

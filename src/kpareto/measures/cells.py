@@ -22,6 +22,7 @@ from kpareto.measures.measure import (
     INFORMATION,
     Aspect,
     Better,
+    Measure,
     Number,
     Trend,
     drop_unset,
@@ -273,6 +274,11 @@ def glm() -> CellLoss:
 def lm() -> CellLoss:
     """Loss metric: the mean cell loss (Iyengar 2002, 3.1; a mean over columns too: readings.md#iy-readings)."""
     return CellLoss("lm", "mean share of a cell", RISES, generalization_loss, _mean, parameters={})
+
+
+def tells_detail(measure: Measure) -> bool:
+    """Whether a measure is LM or GLM, and so tells what share of the detail is kept."""
+    return measure.name in ("lm", "glm")
 
 
 @named("nwp")

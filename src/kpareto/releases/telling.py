@@ -10,10 +10,11 @@ from warnings import warn
 
 from kpareto.errors import ReleaseWarning, shorten
 from kpareto.fronts.front import Point
+from kpareto.fronts.safer import find_safer
 from kpareto.releases.choice import Choice
 from kpareto.releases.query import Handling
 from kpareto.releases.risk.tellers import Teller
-from kpareto.releases.warnings import Context, FrontFacts, Number, Remark, SearchFacts, Severity, remarks
+from kpareto.releases.warnings import Context, Number, Remark, SearchFacts, Severity, remarks
 from kpareto.tables.partition import Partition
 from kpareto.tables.spelling import percent
 from kpareto.tables.unique import UniqueRows
@@ -37,10 +38,9 @@ def warnings_for(
 
     W17, which is found in the written rows, is not among them. A point tells how it was found, of a Choice ``search``.
     """
-    shown = None
+    safer = None
     if isinstance(chosen, Point):
-        front, search = chosen.front, search_facts(chosen)
-        shown = FrontFacts(tuple(front.names), tuple(map(tuple, front.numbers.values.tolist())))
+        search, safer = search_facts(chosen), find_safer(chosen)
     own = chosen.partition if isinstance(chosen, Point) else None
     classes = partition or own or chosen.partition()  # type: ignore[operator]  # a Choice's is a method
     return remarks(
@@ -50,7 +50,7 @@ def warnings_for(
             chosen.suppression,
             unique,
             search=search,
-            front=shown,
+            safer=safer,
             representatives=handling.medians,
             tied=tuple(handling.tied),
             certificate=True,

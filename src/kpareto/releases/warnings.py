@@ -15,6 +15,7 @@ import numpy as np
 from kpareto.errors import shorten
 from kpareto.fronts.notebook import spell_count
 from kpareto.fronts.problem import stricter
+from kpareto.fronts.safer import SaferPoint
 from kpareto.measures import make
 from kpareto.measures.measure import Model
 from kpareto.releases.labels import compose, has_row_borders
@@ -32,7 +33,6 @@ Severity = Literal["note", "caution", "danger"]
 Number = int | float | str | None
 MOST_LEFT_OUT = 0.2  # share of the rows that may be left out for missing values before it is a danger
 GRAVE = 0.05  # share of the rows concerned from which a warning is a danger
-STEP = 0.01  # front points closer than this share of every objective's range are as good as equal
 PROFILE = 3  # groups named among the suppressed
 
 
@@ -48,14 +48,6 @@ class SearchFacts:
     proof: str = ""  # the same in words that say which recodings it speaks of
 
 
-@dataclass(frozen=True)
-class FrontFacts:
-    """The numbers of the points of a front."""
-
-    objectives: tuple[str, ...]
-    values: tuple[tuple[float, ...], ...]  # one tuple per point
-
-
 @dataclass(frozen=True, eq=False)
 class Context:
     """What is known about a release candidate; only the partition is needed."""
@@ -66,7 +58,7 @@ class Context:
     unique: UniqueRows | None = None  # over all released columns together
     population: Population | None = None
     search: SearchFacts | None = None  # None: the recoding was fixed beforehand, nothing was optimized
-    front: FrontFacts | None = None
+    safer: SaferPoint | None = None  # of the same front, at nearly the same detail
     earlier: tuple[Composition, ...] = ()  # intersection tests with releases registered before
     representatives: tuple[str, ...] = ()  # columns shown by values of actual rows, such as medians
     tied: tuple[str, ...] = ()  # plain columns that show the groups of a quasi-identifier
@@ -416,27 +408,12 @@ def _w15(context: Context) -> Remark | None:
 
 
 def _w16(context: Context) -> Remark | None:
-    if context.front is None or len(context.front.values) < 2:
+    if context.safer is None:
         return None
-    values = np.array(context.front.values, dtype=np.float64)
-    values = np.unique(values[np.isfinite(values).all(axis=1)], axis=0)  # by the first objective
-    if len(values) < 2:
-        return None
-    width = values.max(axis=0) - values.min(axis=0)
-    steps = (np.abs(np.diff(values, axis=0)) / np.where(width > 0, width, 1.0)).max(axis=1)
-    close = int((steps < STEP).sum())
-    if not close:
-        return None
-    at = int(np.argmin(steps))
-    shown = [
-        " and ".join(f"{number:g}" for number in (values[at, c], values[at + 1, c])) for c in range(values.shape[1])
-    ]
-    pair = ", ".join(f"{name} {each}" for name, each in zip(context.front.objectives, shown, strict=True))
-    text = (
-        f"{close:,} of {len(values) - 1:,} steps between neighbours on the front are smaller than {STEP:.0%} of every "
-        f"objective's range (the smallest: {pair}): they are as good as equal, so let other reasons decide."
-    )
-    return Remark("W16", "note", text, {"close": close, "steps": len(values) - 1, "smallest": float(steps.min())})
+    own, other = context.safer.own, context.safer.other
+    numbers: dict[str, Number] = {"point": other.id, "k": own.k, "other_k": other.k, "kept": own.kept}
+    numbers |= {"other_kept": other.kept, "suppressed": own.suppressed, "other_suppressed": other.suppressed}
+    return Remark("W16", "note", context.safer.sentence(), numbers)
 
 
 def _w18(context: Context) -> Remark | None:

@@ -25,13 +25,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_front_prints_every_trade_off(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A table of points, marks for the knee and common class sizes, and what is proven."""
+    """A table of points, the recommended one and common class sizes, what the next one costs, and what is proven."""
     assert main(["front", "job.toml"]) == 0
     out, err = capsys.readouterr()
     lines = out.splitlines()
     assert lines[0].split()[:7] == ["id", "k", "l", "nwp", "kept", "suppressed", "classes"]
     assert "Complete: no trade-off by whole levels is missing." in lines[-1]
-    assert any("knee" in line for line in lines)
+    assert any(line.split()[-4:-3] == ["recommended,"] for line in lines[1:-1])
+    assert any(line.startswith("Recommended: point 0, the least loss that meets the limits (k ≥ 2") for line in lines)
+    assert any(line.startswith("From k ≥ 3 to k ≥ 5: ") for line in lines)
+    assert "knee" not in out
     assert "Read 120 rows" in err
 
 
@@ -138,7 +141,7 @@ def test_release_writes_nothing_that_misses_a_limit(folder: Path, capsys: pytest
     assert "rows would leave as they are" in capsys.readouterr().err
     assert not (folder / "people-anon.csv").exists()
     assert main(["release", "job.toml", "-q", "--choose", "nonsense"]) == 2
-    assert "Write k=5, knee, id=17" in capsys.readouterr().err
+    assert "Write k=5, recommended, id=17" in capsys.readouterr().err
 
 
 def test_nothing_is_read_and_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,6 +39,10 @@ from kpareto.faces.report import (
     write_template,
 )
 from kpareto.faces.report.discretion import Discretion, round_number
+from kpareto.faces.report.front import _tell_marks
+from kpareto.faces.report.make import _public_w16
+from kpareto.faces.report.markdown import escape_text
+from kpareto.faces.report.markup import safe
 from kpareto.faces.report.regulator_form import technique
 from kpareto.faces.report.report import ProfileRow
 from kpareto.faces.report.svg import front_picture
@@ -48,12 +52,14 @@ from kpareto.fronts.json_file import load_front
 from kpareto.fronts.notebook import ticks
 from kpareto.fronts.problem import problem
 from kpareto.fronts.provenance import Provenance
+from kpareto.fronts.safer import find_safer
+from kpareto.fronts.summary import mark_points
 from kpareto.jobs.job import load_job
 from kpareto.jobs.release import release_job
 from kpareto.releases.release import release
 from kpareto.releases.risk.attacks import attack
 from kpareto.releases.risk.risk import risk_change
-from kpareto.releases.warnings import remarks
+from kpareto.releases.warnings import Context, remarks
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import make_cuts
@@ -62,6 +68,7 @@ from kpareto.tables.hierarchy import flat, from_levels
 from kpareto.tables.partition import Suppression
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table
+from tests.twins.made_fronts import made_front
 from tests.twins.page import write_people
 
 EVIL = "<script>alert('x')</script>"
@@ -745,13 +752,45 @@ def test_persons_are_counted_and_their_rows_not_told() -> None:
 
 
 def test_w16_does_not_contradict_the_console(adult: Point) -> None:
-    """In public it is the same where every point is shown exactly; otherwise it names no step and no number."""
-    said = {each.id: each for each in remarks(context_of(adult))}["W16"]
-    told = {each.id: each for each in make_report(adult).warnings}["W16"]
-    assert "the smallest" in said.text
-    assert "smallest" not in told.text
-    assert not told.numbers
-    assert {each.id: each.text for each in make_report(adult, confidential=True).warnings}["W16"] == said.text
+    """In public it is the same where both points are shown exactly; otherwise it has no number."""
+    point = next(each for each in adult.front if find_safer(each) is not None)
+    safer = find_safer(point)
+    assert safer is not None
+    assert {each.id: each.text for each in remarks(context_of(point))}["W16"] == safer.sentence()
+    for confidential in (True, False):
+        report = make_report(point, confidential=confidential)
+        told = {each.id: each for each in report.warnings}["W16"]
+        shown = {each.id: each.suppressed for each in report.front.points}
+        exact = all(shown.get(each.id) is not None for each in (safer.own, safer.other))
+        assert (told.text == safer.sentence()) == bool(told.numbers) == exact
+        assert "safer at nearly the same detail" in told.text
+
+
+def test_w16_has_no_number_of_a_point_that_is_not_shown() -> None:
+    """Where fewer than k rows are suppressed the other points are not for the public, nor what they would cost."""
+    front = made_front([(5, 84.0, 3), (10, 83.5, 55), (11, 40.0, 0), (20, 30.0, 0)])
+    remark = {each.id: each for each in remarks(Context(chosen(town()).partition, safer=find_safer(front[0])))}["W16"]
+    seen, small = Discretion(5, False), Discretion(5, True)
+    alert = _public_w16(remark, find_safer(front[0]), [0, 1, 2, 3], seen)
+    assert not alert.numbers
+    assert not re.search(r"\d", alert.text)
+    assert _tell_marks(front, [0, 1, 2, 3], seen) == (
+        "From k ≥ 11 to k ≥ 20: 10.0 points of detail less, and no more rows suppressed.",
+    )
+    assert len(_tell_marks(front, [0, 1, 2, 3], small)) == 4
+    assert len(_tell_marks(front, [0, 1, 3], small)) == 2
+
+
+def test_the_report_says_what_is_recommended_and_what_more_costs(adult: Point) -> None:
+    """On the page, in Markdown and in JSON, as the command line says it; a choice without words is the recommended."""
+    report = make_report(adult, confidential=True)
+    words = [mark.words for mark in mark_points(adult.front) if mark.words]
+    assert list(report.front.marks) == words
+    assert len(words) == 4
+    assert all(safe(sentence) in html(report) for sentence in words)
+    assert all(escape_text(sentence) in markdown(report) for sentence in words)
+    assert "recommended" in next(each for each in report.front.points if each.id == adult.id).marks
+    assert "knee" not in html(report) + markdown(report)
 
 
 @pytest.mark.parametrize("grey", [True, False])

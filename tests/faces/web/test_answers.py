@@ -57,14 +57,17 @@ def opened(page: Page, session: str, name: str = "people.csv") -> dict[str, Any]
 
 
 def test_losses_are_told_as_detail_kept(adult: Front) -> None:
-    """Plain labels beside the names of formulas, the loss that is 0 % kept, and the sentence about the knee."""
+    """Plain labels beside the names of formulas, the loss that is 0 % kept, and which point is recommended."""
     view = front_view(adult)
     k, glm = view["objectives"]
     assert (k["label"], k["reading"]) == ("rows that look alike, at least", "count")
     assert (glm["label"], glm["reading"], glm["most"]) == ("detail kept", "kept", 30162 * 8)
-    assert not view["knee"]["bent"]
-    assert view["knee"]["words"].startswith("This front has no knee")
-    assert all("knee" not in mark["label"] for mark in view["marks"])
+    assert view["recommended"] == adult.choose(k=5).id
+    assert {"id": view["recommended"], "label": "recommended, k ≥ 5"} in view["marks"]
+    told = {each["label"]: each["words"] for each in view["advice"]}
+    assert told["recommended"].startswith(f"Recommended: point {view['recommended']}, the least loss with k ≥ 5")
+    assert told["k ≥ 5"].startswith("From k ≥ 5 to k ≥ 11: ")
+    assert "knee" not in str(view)
 
 
 def test_the_page_knows_measures_by_the_server(page: Page) -> None:

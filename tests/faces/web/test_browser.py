@@ -61,9 +61,9 @@ def test_adult_from_opening_to_a_verified_download(visit: Visit, axe: str, tmp_p
     expect(tab.get_by_text("o trade-off by whole levels is missing")).to_be_visible()
     assert chosen_k(tab) == 5
     expect(tab.locator(".price")).to_contain_text("One more k")
-    for label in ("knee", "k ≥ 3", "k ≥ 11", "k ≥ 20"):
+    for label in ("recommended, k ≥ 5", "k ≥ 3", "k ≥ 11", "k ≥ 20"):
         expect(tab.locator("svg text", has_text=label).first).to_be_visible()
-    spot = tab.locator("circle.mark").nth(4).bounding_box()
+    spot = tab.locator("circle.mark").last.bounding_box()
     assert spot is not None
     tab.get_by_role("button", name="Pin as A").click()
     tab.mouse.click(spot["x"] + spot["width"] / 2, spot["y"] + spot["height"] / 2)
@@ -146,8 +146,8 @@ def test_a_second_table_with_edits_and_reloads(visit: Visit, page: Page, axe: st
     tab.reload()
     expect(tab.get_by_label("Role of illness")).to_have_value("sensitive")
     visit.search()
-    tab.get_by_role("button", name="knee").click()
-    expect(tab.locator("#headline .tag")).to_contain_text("knee")
+    tab.get_by_role("button", name="recommended").click()
+    expect(tab.locator("#headline .tag")).to_contain_text("recommended")
     before = tab.locator("#headline .big").inner_text()
     wait_until(tab, VIEW_IS_KEPT)
     tab.reload()
@@ -366,7 +366,7 @@ def test_a_large_front_stays_smooth(visit: Visit, page: Page) -> None:
         front["values"] = [[1 + place, place / 2000, *front["values"][0][2:]] for place in range(2000)]
         front["suppressed"] = [0] * 2000
         front["cloud"] = [[1 + place % 1999, 0.3 + (place * 7919 % 20000) / 28000, 0] for place in range(20000)]
-        front["marks"], front["prices"] = [], {}
+        front["marks"], front["advice"], front["recommended"], front["prices"] = [], [], 0, {}
         route.fulfill(response=answer, body=json.dumps(front))
 
     tab.route("**/front", enlarge)

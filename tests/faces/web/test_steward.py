@@ -179,14 +179,15 @@ def explored(browser: Browser, page: Page) -> Iterator[Visit]:
 
 
 def test_numbers_are_those_of_people(explored: Visit) -> None:
-    """Detail kept in percent, plain names with the formula small beside them, the knee in a sentence (B5, B11)."""
+    """Detail kept in percent, plain names with the formula small beside them, what the next class size costs (B5, B11)."""
     tab = explored.tab
     glm = tab.locator("#headline [data-objective=glm]")
     expect(glm).to_contain_text("73.4 %")
     expect(glm).to_contain_text("detail kept")
     expect(glm.locator(".formula")).to_have_text("glm")
     expect(tab.locator(".price").first).to_contain_text("percentage points of detail kept")
-    expect(tab.locator("#knee-words")).to_contain_text("deepest below the straight line")
+    expect(tab.locator("#advice")).to_contain_text("From k ≥ 5 to k ≥ 11: ")
+    expect(tab.locator("#advice")).to_contain_text("points of detail less")
     expect(tab.locator("svg text.axis", has_text="detail kept, percent")).to_be_visible()
 
 
@@ -236,7 +237,7 @@ def test_a_large_table_has_pages_and_hides_nothing(browser: Browser, page: Page)
         front = answer.json()
         front["values"] = [[1 + place, float(place), *front["values"][0][2:]] for place in range(2061)]
         front["suppressed"] = [0] * 2061
-        front["marks"], front["prices"], front["cloud"] = [], {}, []
+        front["marks"], front["advice"], front["recommended"], front["prices"], front["cloud"] = [], [], 0, {}, []
         route.fulfill(response=answer, body=json.dumps(front))
 
     tab.route("**/front", enlarge)

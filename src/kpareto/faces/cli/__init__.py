@@ -153,7 +153,7 @@ def measure(  # noqa: PLR0913 (the options of the command)
     short_help="Release the chosen trade-off: recoded, verified, certified.",
 )
 @click.argument("job")
-@click.option("--choose", metavar="WORDS", help="Instead of the job's: k=5, knee, id=17, 'prefer: lm=0.2, cm=0.2'.")
+@click.option("--choose", metavar="WORDS", help="Instead of the job's: k=5, recommended, id=17, 'prefer: lm=0.2'.")
 @click.option("--target", metavar="FILE", help="Instead of the job's: a .csv, .parquet or .xlsx file, or a table.")
 @sign_option
 @overwrite_option
@@ -344,7 +344,7 @@ def apply(  # noqa: PLR0913 (the options of the command)
 @click.option(
     "-o", "--output", metavar="FILE", default="report.html", show_default=True, help="Ends in .html, .md or .json."
 )
-@click.option("--choose", metavar="WORDS", help="Instead of the job's: k=5, knee, id=17, 'prefer: lm=0.2, cm=0.2'.")
+@click.option("--choose", metavar="WORDS", help="Instead of the job's: k=5, recommended, id=17, 'prefer: lm=0.2'.")
 @click.option("--template", is_flag=True, help="The form that EMA 0070 and HIPAA ask for, filled in, instead.")
 @click.option("--confidential", is_flag=True, help="With original rows and small counts: for your own eyes.")
 @set_option

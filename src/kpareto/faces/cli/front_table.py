@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from kpareto.faces.console import fits_width, show_table
-from kpareto.fronts.choose import marks_of
+from kpareto.fronts.choose import RECOMMENDED, marks_of
 from kpareto.fronts.front import Front, Point
 from kpareto.fronts.summary import kept_percent
 from kpareto.tables.level_words import AS_IT_IS, column_words
 from kpareto.tables.spelling import EXACT, without_point
 
 MOST_LINES = 48  # points printed; the JSON has them all
-FIRST = ("k ≥ 5", "knee", "k ≥ 11", "k ≥ 3", "k ≥ 20")  # marks whose columns are shown first where there is little room
+FIRST = (RECOMMENDED, "k ≥ 5", "k ≥ 11", "k ≥ 3", "k ≥ 20")  # whose columns are shown first where there is little room
 
 
 def show_points(front: Front) -> int:

@@ -18,21 +18,21 @@ import numpy as np
 from kpareto.errors import BadJob
 from kpareto.faces.cli.front_table import pick_shown, show_points
 from kpareto.faces.console import remark, reporting, show_table, write_json
-from kpareto.fronts.choose import answer_wishes, read_wish
+from kpareto.fronts.choose import DEFAULT_K, answer_wishes, read_wish
 from kpareto.fronts.front import Front, Point
 from kpareto.fronts.picture import Curve, check_picture
 from kpareto.fronts.problem import Problem
-from kpareto.fronts.summary import front_sentence, kept_percent
+from kpareto.fronts.summary import front_sentence, kept_percent, mark_points
 from kpareto.jobs.job import Job, load_job
 from kpareto.jobs.kept import keep_front
 from kpareto.jobs.search import checkpoint_of, search_job
+from kpareto.measures.cells import tells_detail
 from kpareto.measures.measure import make
 from kpareto.releases.papers import refuse_overwriting
 from kpareto.searches.checkpoint import Cancelled
 from kpareto.tables.spelling import spell_infinite
 
 WAIT = 5.0  # seconds from which on a person is told beforehand how long it will be
-USUAL = 5  # the k of a job that names none
 
 
 def protect(job: Job, path: str, *outputs: str | PathLike[str] | None) -> None:
@@ -191,10 +191,13 @@ def local_curve(front: Front, shown: bool) -> tuple[Curve, ...]:
 
 
 def print_front(front: Front) -> None:
-    """The points as a table, and in words what the front proves."""
+    """The points as a table, and in words which is recommended, what the next ones cost and what the front proves."""
     hidden = show_points(front)
     if hidden:
         click.echo(f"… {hidden} more points; --json FILE has all {len(front)}.")
+    for mark in mark_points(front):
+        if mark.words:
+            click.echo(mark.words)
     click.echo(front_sentence(front))
     if wished := front.provenance.details.get("preference"):
         click.echo(answer_wishes(front, wished["wished"]).words())
@@ -206,7 +209,7 @@ def tell_switch(front: Front, job: Job, path: str, changes: Sequence[str] = ()) 
     """What other models of recoding would keep, and the command for the best where it keeps more than is shown."""
     from kpareto.searches.other_models import best_model, other_models, tell_models
 
-    k, shown = int(job.limits.get("k", USUAL)), front.space.kind
+    k, shown = int(job.limits.get("k", DEFAULT_K)), front.space.kind
     best = _best_shown(front, k, "k" in job.limits)
     start = best.recoding.levels if best is not None and shown == "lattice" else None
     others = other_models(front.problem.table, k, front.problem.suppression.limit, shown, start)
@@ -220,7 +223,7 @@ def _best_shown(front: Front, k: int, limited: bool) -> Point | None:
     """The point of a front that keeps most at a k, where its numbers tell that; limited: every point has that k."""
     if "k" in front.names:
         return front.choose(k=k) if len(front.meeting({"k": k})) > 0 else None
-    told = limited and not {"lm", "glm"}.isdisjoint(front.names)
+    told = limited and any(map(tells_detail, front.problem.objectives))
     return max(front, key=kept_percent, default=None) if told else None
 
 

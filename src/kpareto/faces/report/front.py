@@ -12,6 +12,7 @@ from kpareto.faces.report.words import meaning, proof
 from kpareto.fronts.choose import marks_of
 from kpareto.fronts.front import Front, Point
 from kpareto.fronts.picture import Picture, picture
+from kpareto.fronts.summary import mark_points
 from kpareto.measures.measure import aspect_of
 from kpareto.tables.partition import Partition
 from kpareto.tables.spelling import several
@@ -79,14 +80,6 @@ def _tell_left_out(point: Point, seen: int, partition: Partition, discretion: Di
     return f"Left out of this public report: {'; '.join(reasons)}."
 
 
-def public_front(
-    point: Point, ids: Sequence[int], discretion: Discretion
-) -> tuple[tuple[str, ...], tuple[tuple[float, ...], ...]]:
-    """Objectives and values of the points that may be shown."""
-    seen = point.front.take(ids)
-    return tuple(seen.names), tuple(tuple(float(v) for v in row) for row in _values(seen, discretion).tolist())
-
-
 def _values(front: Front, discretion: Discretion) -> np.ndarray:
     """The values that may be shown, rounded where they would tell a small number of rows: (points, objectives)."""
     values = front.numbers.values.copy()
@@ -133,9 +126,18 @@ def front_part(
         len(front) - len(seen),
         _tell_left_out(point, len(seen), partition, discretion),
         point.recoding.levels is not None,
-        None if veiled else _drawing(point, seen, values, here, partition, discretion),
+        None if veiled else _drawing(point, ids, values, partition, discretion),
         proof(front),
+        () if veiled else _tell_marks(front, ids, discretion),
     )
+
+
+def _tell_marks(front: Front, ids: Sequence[int], discretion: Discretion) -> tuple[str, ...]:
+    """Which point is recommended, and what the next class sizes cost; only of points that are shown exactly."""
+    lost = front.numbers.suppressed
+    exact = {place for place in ids if not discretion.hides(int(lost[place]))}
+    told = [mark for mark in mark_points(front) if mark.words and mark.point.id in exact]
+    return tuple(mark.words for mark in told if mark.beyond is None or mark.beyond.id in exact)
 
 
 def _shown_values(front: Front, values: np.ndarray, veiled: bool) -> dict[str, float | None]:
@@ -162,26 +164,25 @@ def _places(count: int, marked: set[int]) -> list[int]:
 
 
 def _drawing(
-    point: Point, seen: Front, values: np.ndarray, here: int, partition: Partition, discretion: Discretion
+    point: Point, ids: Sequence[int], values: np.ndarray, partition: Partition, discretion: Discretion
 ) -> Drawing | None:
     """The picture of the first two objectives; none where there is only one."""
-    front = point.front
+    front, seen, here = point.front, point.front.take(ids), ids.index(point.id)
     if len(front.names) < 2:
         return None
     axes = front.names[:2]
     shown = picture(front if "k" in axes else seen, axes[0], axes[1])
     points, cloud = np.stack((shown.x, shown.y), axis=1), shown.cloud
-    marks = list(shown.marks)
+    marked = {ids.index(place): ", ".join(labels) for place, labels in marks_of(front).items() if place in ids}
+    marks = [(label, float(values[place, 0]), float(values[place, 1])) for place, label in marked.items()]
     if "k" in axes and not discretion.confidential:
         axis = axes.index("k")
         points, cloud = (each[each[:, axis] >= discretion.least] for each in (points, cloud))
-        marks = [(name, x, y) for name, x, y in shown.marks if (x, y)[axis] >= discretion.least]
     lost = (partition.suppressed_rows, *seen.numbers.suppressed.tolist())
     if not discretion.confidential and (lost[0] or any(discretion.hides(int(rows)) for rows in lost)):
         # Exact places, and those of other points, could tell a small number of suppressed rows.
         places = values[:, :2].tolist()
         points, cloud = np.array(sorted(places)), cloud[:0]
-        marks = [mark for mark in marks if list(mark[1:]) in places]
     chosen = values[here, :2].tolist()
     # What is infinite has no place in a picture; the table of the report has it.
     points = points[np.isfinite(points).all(axis=1)]

@@ -175,6 +175,7 @@ def _front(front: FrontPart, least: int, released: bool) -> list[object]:
     asked = f" It was chosen by the words “{front.choice}”." if front.choice else ""
     told = f": {values}" if values else ""
     blocks: list[object] = [tag("p", f"Point {front.chosen} {done}{told}.{asked}"), tag("p", front.proof)]
+    blocks += [tag("ul", [tag("li", sentence) for sentence in front.marks])] if front.marks else []
     if front.drawing is not None:
         description = (
             f"{several(len(front.drawing.points), 'trade-off')} between "

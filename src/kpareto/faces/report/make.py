@@ -12,7 +12,7 @@ from kpareto.errors import BadJob, Unsafe
 from kpareto.faces.report import words
 from kpareto.faces.report.columns import column_parts
 from kpareto.faces.report.discretion import Discretion, round_number
-from kpareto.faces.report.front import front_part, public_front, seen_ids
+from kpareto.faces.report.front import front_part, seen_ids
 from kpareto.faces.report.regulator_form import fill
 from kpareto.faces.report.report import (
     Alert,
@@ -28,13 +28,14 @@ from kpareto.faces.report.report import (
     Summary,
 )
 from kpareto.fronts.front import Point
+from kpareto.fronts.safer import SaferPoint, find_safer
 from kpareto.measures.cells import lm
 from kpareto.releases.certificate import Certificate
 from kpareto.releases.query import Handling
 from kpareto.releases.risk.attacks import AttackReport
 from kpareto.releases.risk.risk import Risk, Risks, bias_tables, risk_change
 from kpareto.releases.telling import search_facts
-from kpareto.releases.warnings import Context, FrontFacts, Remark, remarks
+from kpareto.releases.warnings import Context, Remark, remarks
 from kpareto.tables.partition import Partition
 from kpareto.tables.recoding import bottom
 from kpareto.tables.spelling import are
@@ -87,7 +88,7 @@ def make_report(
     method = words.method(point, columns, summary, said, confidential)
     profiles, note = _profiles(partition, discretion)
     ids = seen_ids(point, partition, discretion)
-    shown = tuple(_warning(remark, about, point, ids, discretion) for remark in remarks(about))
+    shown = tuple(_warning(remark, about, ids, discretion) for remark in remarks(about))
     front = front_part(point, ids, partition, discretion, choice)
     title = f"{'Release' if said else 'Candidate'} with k = {k:,}"
     template = fill(point, summary, columns, risks, method, discretion)
@@ -118,14 +119,13 @@ def context_of(point: Point, handling: Handling | None = None) -> Context:
     """
     front, how = point.front, handling or Handling()
     limits = {measure.name: threshold for measure, threshold in front.problem.limits}
-    numbers = tuple(tuple(float(value) for value in row) for row in front.numbers.values.tolist())
     return Context(
         point.partition,
         limits,
         front.problem.suppression,
         population=front.problem.table.population,
         search=replace(search_facts(point), size=front.space.size if front.space.kind == "lattice" else None),
-        front=FrontFacts(tuple(front.names), numbers),
+        safer=find_safer(point),
         representatives=how.medians,
         tied=tuple(how.tied),
     )
@@ -282,7 +282,7 @@ def _profiles(partition: Partition, discretion: Discretion) -> tuple[tuple[Profi
     return tuple(profiles), note
 
 
-def _warning(remark: Remark, context: Context, point: Point, ids: Sequence[int], discretion: Discretion) -> Alert:
+def _warning(remark: Remark, context: Context, ids: Sequence[int], discretion: Discretion) -> Alert:
     """A warning as it may be shown."""
     numbers = dict(remark.numbers)
     if discretion.confidential:
@@ -290,7 +290,7 @@ def _warning(remark: Remark, context: Context, point: Point, ids: Sequence[int],
     if remark.id == "W7":
         return _public_w7(remark, context.partition, discretion)
     if remark.id == "W16":
-        return _public_w16(remark, context, FrontFacts(*public_front(point, ids, discretion)))
+        return _public_w16(remark, context.safer, ids, discretion)
     people = {name: value for name, value in numbers.items() if name in PEOPLE and isinstance(value, int)}
     # Both tell how many rows were read, the third only where it counts the persons among them.
     veiled = discretion.veils(context.partition) and (remark.id == "W11" or "k_persons" in numbers)
@@ -326,11 +326,12 @@ def _public_w7(remark: Remark, partition: Partition, discretion: Discretion) -> 
     return Alert("W7", remark.severity, text, {"suppressed": lost, "share": lost / partition.table.rows})
 
 
-def _public_w16(remark: Remark, context: Context, shown: FrontFacts) -> Alert:
-    """The warning as it is where every point is shown exactly; otherwise without numbers, for they would differ."""
-    if context.front is not None and shown.values == context.front.values:
+def _public_w16(remark: Remark, safer: SaferPoint | None, ids: Sequence[int], discretion: Discretion) -> Alert:
+    """The warning as it is where both points are shown exactly; otherwise without numbers."""
+    both = () if safer is None else (safer.own, safer.other)
+    if all(each.id in ids and not discretion.hides(each.suppressed) for each in both):
         return Alert("W16", remark.severity, remark.text, dict(remark.numbers))
-    text = "Some neighbours on the front hardly differ: choose between such solutions by other reasons."
+    text = f"Another point of the front is clearly safer at nearly the same detail. {SEE_OTHER}"
     return Alert("W16", remark.severity, text, {})
 
 

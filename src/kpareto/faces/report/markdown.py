@@ -84,6 +84,7 @@ def _front(report: Report) -> list[str]:
     lines = [escape_text(f"Point {front.chosen} {done}." + (f" Chosen by: {front.choice}." if front.choice else ""))]
     lines += [
         escape_text(front.proof),
+        *([*(f"- {escape_text(sentence)}" for sentence in front.marks), ""] if front.marks else []),
         *grid(caption, ["id", *names, "suppressed", "classes", *columns, "marks"], rows),
     ]
     return _part("The trade-offs", lines)

@@ -83,6 +83,7 @@ class FrontPart:
     by_levels: bool
     drawing: Drawing | None
     proof: str
+    marks: tuple[str, ...]  # which point is recommended, and what the next class sizes in common use cost
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from kpareto.faces.report.make import context_of, make_report
 from kpareto.faces.report.markdown import markdown, template_markdown
 from kpareto.faces.report.regulator_form import with_rows
 from kpareto.faces.report.report import Report
-from kpareto.fronts.choose import choose_point, default_words, read_wish
+from kpareto.fronts.choose import RECOMMENDED, choose_point, read_wish
 from kpareto.fronts.front import Front, Point
 from kpareto.fronts.json_file import front_data, load_front
 from kpareto.jobs.job import Job, load_job
@@ -80,10 +80,10 @@ def write_report(  # noqa: PLR0913 (what is at hand is not made again)
 ) -> Path:
     """Write the report of a job (or of a front's JSON beside its job) as .html, .md or .json.
 
-    ``choose`` names the point (``k=5``, ``knee``, ``id=17``); the job's choice otherwise. ``changes`` override the job,
-    such as ``search.seed=3``, and ``model`` its search, as they did when its release was made. A front, a point or a
-    release that is at hand is not made again. A release and certificate that lie where the job writes them are used.
-    ``phase`` is entered with the name of each long work, and told how far it is.
+    ``choose`` names the point (``k=5``, ``id=17``); the job's choice otherwise, or the recommended one. ``changes``
+    override the job, such as ``search.seed=3``, and ``model`` its search, as they did when its release was made. A
+    front, a point or a release that is at hand is not made again. A release and certificate that lie where the job
+    writes them are used. ``phase`` is entered with the name of each long work, and told how far it is.
     """
     form = form_of(check_target(target))
     finding = find(source, front=front, point=point, choose=choose, changes=changes, model=model, phase=phase)
@@ -162,7 +162,7 @@ def find(  # noqa: PLR0913 (as above)
                 front = search_job(known, problem, progress)
     if len(front) == 0:
         raise Unsafe("The front is empty: no recoding meets the limits, so there is nothing to report on. Relax them.")
-    words = choose or known.choose or default_words(front)
+    words = choose or known.choose or RECOMMENDED
     return FrontFound(known, point if point is not None else choose_point(front, words), words)
 
 

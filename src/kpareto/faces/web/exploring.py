@@ -17,6 +17,7 @@ from kpareto.fronts.dominance import non_dominated
 from kpareto.fronts.front import Front
 from kpareto.fronts.notebook import spell_count
 from kpareto.fronts.picture import is_drawn_by_factors
+from kpareto.fronts.summary import mark_points
 from kpareto.measures.measure import Measure, aspect_of, is_privacy, make
 from kpareto.measures.plain import PLAIN, USUAL, USUAL_OF_POPULATION, most_lost, plain_of
 from kpareto.measures.properties import PROPERTIES, Comparison
@@ -56,7 +57,8 @@ def front_view(front: Front) -> dict[str, Any]:
         "rows": front.problem.table.rows,
         "cloud": [[_round(each) for each in row] for row in cloud.tolist()],
         "marks": [{"id": place, "label": ", ".join(words)} for place, words in marks_of(front).items()],
-        "knee": {"bent": front.bend.bent, "words": front.bend.words},
+        "recommended": front.recommendation.point.id,
+        "advice": [mark.to_dict() for mark in mark_points(front)],
         "complete": provenance.complete,
         "method": provenance.method,
         "seconds": provenance.seconds,

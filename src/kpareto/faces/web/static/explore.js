@@ -17,8 +17,7 @@ export async function exploreView(page) {
   if (!names.includes(view.x)) view.x = names[0];
   if (!names.includes(view.y)) view.y = names[1] || names[0];
   if (!(Number.isInteger(view.chosen) && view.chosen >= 0 && view.chosen < front.values.length)) {
-    const mark = front.marks.find((each) => each.label.includes("k ≥ 5")) || front.marks.find((each) => each.label.includes("knee"));
-    view.chosen = mark ? mark.id : 0;
+    view.chosen = front.recommended;
   }
   view.pins = view.pins && view.pins.length === 2 ? view.pins : [null, null];
   const objective = (name) => front.objectives[names.indexOf(name)];
@@ -56,12 +55,11 @@ export async function exploreView(page) {
     if (!scatter) scatter = new Scatter(chartPlace, { onpick: choose, onzoom: drawZoom });
     const [across, up] = [objective(view.x), objective(view.y)];
     const x = names.indexOf(view.x), y = names.indexOf(view.y);
-    const knee = (mark) => (mark.label.includes("knee") ? "knee" : "");
     const curves = curvesFor(models.curves(), across, up);
     scatter.draw({
       points: front.values.map((row, id) => ({ id, x: drawn(across, row[x]), y: drawn(up, row[y]) })),
       cloud: view.cloud === false ? [] : front.cloud.map((row) => [drawn(across, row[x]), drawn(up, row[y])]),
-      marks: front.marks.map((mark) => ({ ...mark, kind: knee(mark) })),
+      marks: front.marks.map((mark) => ({ ...mark, kind: mark.id === front.recommended ? "recommended" : "" })),
       pins: pinned(),
       names: [axisName(across), axisName(up)],
       betters: [better(across), better(up)],
@@ -155,8 +153,9 @@ export async function exploreView(page) {
       return h("label", { class: "slider" }, h("span", {}, each.label, isKept(each) ? ", about" : "", " ", h("span", { class: "formula" }, each.name)), input, shown);
     });
     replace(sliders, h("h3", {}, "What would you like?"), h("p", { class: "quiet" }, "The nearest point of the finished front is chosen while you move; nothing is searched anew."), made,
-      h("div", { class: "row" }, front.marks.map((mark) => h("button", { type: "button", class: "small second", onclick: () => choose(mark.id) }, mark.label))),
-      h("p", { class: "quiet", id: "knee-words" }, front.knee.words), h("p", { class: "quiet", id: "wish-note", role: "status" }));
+      h("ul", { class: "advice", id: "advice" }, front.advice.map((mark) => h("li", {},
+        h("button", { type: "button", class: "small second", onclick: () => choose(mark.id) }, mark.label), h("span", { class: "quiet" }, mark.words)))),
+      h("p", { class: "quiet", id: "wish-note", role: "status" }));
   }
 
   async function wish(wishes) {

@@ -17,8 +17,7 @@ const FORMULAS = [["report", "leave as they are, and are counted"], ["neutralise
 
 export async function releaseView(page) {
   const front = await page.loadFront();
-  const id = Number.isInteger(page.view.chosen) && page.view.chosen < front.values.length ? page.view.chosen
-    : (front.marks.find((mark) => mark.label.includes("k ≥ 5")) || front.marks[0] || { id: 0 }).id;
+  const id = Number.isInteger(page.view.chosen) && page.view.chosen < front.values.length ? page.view.chosen : front.recommended;
   const values = sentence(front, id);
   const checks = h("section", { class: "card", "aria-labelledby": "checks" }, h("h2", { id: "checks" }, "Limits and warnings"), h("p", { class: "quiet", role: "status" }, "Recoding the rows for a trial …"));
   const target = h("input", { type: "text", id: "target", value: page.draft.release.target || "release.csv", spellcheck: "false" });
