@@ -17,15 +17,15 @@ def chosen_point(front: Front, words: str | None = None, report: Progress | None
 
 def search_for_choice(front: Front, words: str | None = None, report: Progress | None = None) -> Front:
     """The front with what a choice asks for: a local one is searched for a k that it has not been searched for."""
-    return search_further(front, _asked(front, words), report=report)
+    return search_further(front, limits_in(front, words), report=report)
 
 
 def is_searched_for(front: Front, words: str | None = None) -> bool:
     """Whether the front has been searched for what a choice asks for."""
-    return is_searched(front, _asked(front, words))
+    return is_searched(front, limits_in(front, words))
 
 
-def _asked(front: Front, words: str | None) -> Mapping[str, float]:
+def limits_in(front: Front, words: str | None) -> Mapping[str, float]:
     """What a choice asks of measures by name; nothing where it names a point."""
     wish = read_wish(words or default_words(front))
     return wish.numbers if wish.kind in ("limits", "prefer") else {}

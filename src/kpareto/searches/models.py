@@ -110,9 +110,9 @@ def compare_models(
     """
     names = read_models(models)
     table = asked.table
-    wanted = tuple(sorted({int(k) for k in ks})) if ks is not None else tuple(k for k in KS if 4 * k <= table.rows)
+    wanted = tuple(sorted({int(k) for k in ks})) if ks is not None else usual_ks(asked, own)
     if not wanted or wanted[0] < 1 or wanted[-1] > table.rows:
-        raise BadJob(f"The k to compare are {list(ks or ())!r}. Give whole numbers from 1 to {table.rows:,}.")
+        raise BadJob(f"The k to compare are {list(wanted)!r}. Give whole numbers from 1 to {table.rows:,}.")
     began, curves = _working(), []
     allowed = 0 if asked.suppression.rule == "none" else min(asked.suppression.allowed(table.rows), table.rows - 1)
     limits = {measure.name: limit for measure, limit in asked.limits if measure.name != "k"}
@@ -137,6 +137,18 @@ def compare_models(
     curves = [c if c.proven or c.name not in freer else c.bounded_by(freer[c.name]) for c in curves]
     apart = wish.apart() if {"cuts", "local"} <= set(names) else ()
     return ModelCurves(table.rows, table.schema.quasi, allowed, wanted, tuple(curves), apart)
+
+
+def usual_ks(asked: Problem, own: Plan | None = None, chosen: Sequence[float] = ()) -> tuple[int, ...]:
+    """The k to compare where nobody lists any, rising: the job's own, or those in common use, and none left out of it.
+
+    Its own are those that its local search is for, its limit on k, and those that it has ``chosen``.
+    """
+    rows = asked.table.rows
+    listed = own.settings["ks"] if own is not None and own.method == "local" else None
+    ks = set(listed or [k for k in KS if 4 * k <= rows] or [min(2, rows)])
+    limits = [limit for measure, limit in asked.limits if measure.name == "k"]
+    return tuple(sorted(ks | {math.ceil(k - 1e-9) for k in (*limits, *chosen) if k >= 1}))
 
 
 def _freedom(table: Table, own: Plan | None) -> tuple[Cuts, bool]:
@@ -235,6 +247,7 @@ def _cuts(wish: _Wish, clock: _Clock) -> ModelCurve:
                     asked, Plan("improve", wish.space, budget, wish.seed)
                 )
             except Unsafe:
+                proven = False
                 continue
             # What is found under k alone may keep the other limits too; what bounds it bounds those that keep them.
             met += _read_off(front if each is limits else _under(front, own), [k])
@@ -244,11 +257,20 @@ def _cuts(wish: _Wish, clock: _Clock) -> ModelCurve:
         if met:
             best = min(met, key=lambda point: point.loss)
             points.append(replace(best, least=min(max(bounds), best.loss) if bounds else None))
-    for place in range(len(points) - 1, 0, -1):  # what keeps a larger k keeps a smaller one too
-        if points[place].loss < points[place - 1].loss:
-            smaller = points[place - 1]
-            points[place - 1] = replace(points[place], k=smaller.k, least=smaller.least)
-    return ModelCurve("cuts", tuple(points), proven and bool(points) and not wish.limits, _working() - began)
+    kept = _with_larger(points, wish.ks)
+    return ModelCurve("cuts", kept, proven and bool(points) and not wish.limits, _working() - began)
+
+
+def _with_larger(points: Sequence[ModelPoint], ks: Sequence[int]) -> tuple[ModelPoint, ...]:
+    """The points of a curve with the best that is known for each k: what keeps a larger k keeps a smaller one too."""
+    own = {point.k: point for point in points}
+    known: list[ModelPoint] = []
+    for k in sorted(ks, reverse=True):
+        fitting = [point for point in (own.get(k), known[-1] if known else None) if point is not None]
+        if fitting:
+            best = min(fitting, key=lambda point: point.loss)
+            known.append(replace(best, k=k, least=own[k].least if k in own else None))
+    return tuple(known[::-1])
 
 
 def _under(front: Front, own: Problem) -> Front:
@@ -259,13 +281,13 @@ def _under(front: Front, own: Problem) -> Front:
 
 
 def _with_nodes(cuts: ModelCurve, lattice: ModelCurve) -> ModelCurve:
-    """The curve of cuts, never below that of the lattice: every node is a recoding by cuts too."""
-    nodes = {point.k: point for point in lattice.points}
-    better = [
-        replace(nodes[own.k], least=own.least) if own.k in nodes and nodes[own.k].loss < own.loss else own
-        for own in cuts.points
-    ]
-    return replace(cuts, points=tuple(better))
+    """The curve of cuts, nowhere below that of the lattice: every node is a recoding by cuts too."""
+    points = {point.k: point for point in cuts.points}
+    for node in lattice.points:
+        own = points.get(node.k)
+        if own is None or node.loss < own.loss:
+            points[node.k] = replace(node, least=None if own is None else own.least)
+    return replace(cuts, points=tuple(points[k] for k in sorted(points)))
 
 
 def _strict(wish: _Wish, clock: _Clock) -> ModelCurve:

@@ -35,10 +35,10 @@ def search_further(
     course = further_course(front, {**(limits or {}), **named})
     if course is None or not isinstance(front.space, LocalSpace):
         return front
-    found = drive(course, report)
-    if found.provenance.stopped or not isinstance(found.space, LocalSpace):
+    other = drive(course, report)
+    if other.provenance.stopped or not isinstance(other.space, LocalSpace):
         raise Interrupted(f"Stopped before k = {course.ks[0]:,} was searched, so nothing was written.")
-    return _join(front, front.space, found, found.space)
+    return _join(front, front.space, other, other.space)
 
 
 def is_searched(front: Front, limits: Mapping[str, float]) -> bool:
@@ -87,11 +87,11 @@ def _key(asked: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
     return tuple(sorted((name, float(limit)) for name, limit in asked.items()))
 
 
-def _join(front: Front, space: LocalSpace, found: Front, more: LocalSpace) -> Front:
+def _join(front: Front, space: LocalSpace, other: Front, more: LocalSpace) -> Front:
     """The points of two local fronts of one problem as one front."""
-    problem, old, new = front.problem, front.provenance, found.provenance
+    problem, old, new = front.problem, front.provenance, other.provenance
     both = join_spaces(problem.table, space, more)
-    genomes = np.concatenate((front.genomes, found.genomes + space.size))
+    genomes = np.concatenate((front.genomes, other.genomes + space.size))
     unknown: dict[str, list[Any]] = {"bounds": [None] * space.size, "searched": []}  # of a front without these
     listed = {name: [*old.details.get(name, nothing), *new.details[name]] for name, nothing in unknown.items()}
     provenance = replace(
