@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from kpareto.errors import Progress
 from kpareto.fronts.choose import choose_point, default_words, read_wish
 from kpareto.fronts.front import Front, Point
+from kpareto.fronts.problem import Problem
 from kpareto.searches.local.further import is_searched, search_further
+from kpareto.searches.possible import check_possible
 
 
 def chosen_point(front: Front, words: str | None = None, report: Progress | None = None) -> Point:
@@ -17,15 +17,18 @@ def chosen_point(front: Front, words: str | None = None, report: Progress | None
 
 def search_for_choice(front: Front, words: str | None = None, report: Progress | None = None) -> Front:
     """The front with what a choice asks for: a local one is searched for a k that it has not been searched for."""
-    return search_further(front, limits_in(front, words), report=report)
+    if len(front) == 0:
+        return front
+    said = words or default_words(front)
+    check_choice(front.problem, said)
+    return search_further(front, read_wish(said).models(), report=report)
 
 
 def is_searched_for(front: Front, words: str | None = None) -> bool:
     """Whether the front has been searched for what a choice asks for."""
-    return is_searched(front, limits_in(front, words))
+    return is_searched(front, read_wish(words or default_words(front)).models())
 
 
-def limits_in(front: Front, words: str | None) -> Mapping[str, float]:
-    """What a choice asks of measures by name; nothing where it names a point."""
-    wish = read_wish(words or default_words(front))
-    return wish.numbers if wish.kind in ("limits", "prefer") else {}
+def check_choice(problem: Problem, words: str) -> None:
+    """Raise where a choice asks for what no recoding of the table can have."""
+    check_possible(problem, read_wish(words).models())

@@ -19,6 +19,7 @@ from kpareto.searches.local.problem import LocalWish, make_problem, with_k
 from kpareto.searches.local.search import Effort
 from kpareto.searches.local.strict import strict
 from kpareto.searches.local.sweep import CurvePoint, sweep
+from kpareto.searches.possible import check_possible
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.cuts import Cuts, make_cuts, make_order
 from kpareto.tables.partition import Suppression
@@ -108,6 +109,7 @@ def compare_models(
     weaker, and the lattice may not be proven; each says so. Seconds are those of work, without compiling. ``own`` is
     the search of the job: its model walks here what it walks there (the space ``order``, local intervals).
     """
+    check_possible(asked)
     names = read_models(models)
     table = asked.table
     wanted = tuple(sorted({int(k) for k in ks})) if ks is not None else usual_ks(asked, own)

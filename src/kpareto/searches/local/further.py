@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from kpareto.errors import BadJob, Interrupted, Progress
+from kpareto.errors import Interrupted, Progress
 from kpareto.fronts.front import Front, make_front
 from kpareto.measures.measure import make
 from kpareto.searches.local.course import LocalCourse, tell_proof
 from kpareto.searches.names import read_options
+from kpareto.searches.possible import check_possible
 from kpareto.searches.run import drive
 from kpareto.tables.local_space import LocalSpace, join_spaces
 
@@ -32,9 +33,11 @@ def search_further(
     Beside k the second privacy objective of the front may be asked for at a level of its own: ``k=7, t=0.25``. Fronts
     of other searches are given back as they are: the exact one has every k, and other searches are not for one k.
     """
-    course = further_course(front, {**(limits or {}), **named})
+    asked = {**(limits or {}), **named}
+    course = further_course(front, asked)
     if course is None or not isinstance(front.space, LocalSpace):
         return front
+    check_possible(front.problem, {"k": course.ks[0]})
     other = drive(course, report)
     if other.provenance.stopped or not isinstance(other.space, LocalSpace):
         raise Interrupted(f"Stopped before k = {course.ks[0]:,} was searched, so nothing was written.")
@@ -61,7 +64,7 @@ def further_course(front: Front, limits: Mapping[str, float]) -> LocalCourse | N
     known = [each.level for each in own.steps]
     ks = own.ks
     if asked.get("k", 0.0) >= 1:
-        ks = LocalCourse(front.problem, {**settings, "ks": [_whole(front, asked["k"])]}, seed).ks
+        ks = LocalCourse(front.problem, {**settings, "ks": [math.ceil(asked["k"] - 1e-9)]}, seed).ks
     elif level is None:
         return None
     searched = [_key(each) for each in details.get("searched", ())]
@@ -73,14 +76,6 @@ def further_course(front: Front, limits: Mapping[str, float]) -> LocalCourse | N
         return None
     levels = settings["levels"] if level is None or level in known else [level]
     return LocalCourse(front.problem, {**settings, "ks": sorted(map(int, missing)), "levels": levels}, seed)
-
-
-def _whole(front: Front, k: float) -> int:
-    """The k to search for: a whole number that the table has rows for."""
-    wanted, rows = math.ceil(k - 1e-9), front.problem.table.rows
-    if wanted > rows:
-        raise BadJob(f"k = {wanted:,} cannot be reached: the table has only {rows:,} rows. Ask for a smaller k.")
-    return wanted
 
 
 def _key(asked: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
