@@ -91,9 +91,7 @@ class _Kind:
     parameters: Mapping[str, object]
     kernel: tuple[int, float] | None = None  # kind and parameter of the kernels' class number
     aspect: Aspect = ABSOLUTE
-    best: reach.ColumnBest | None = (
-        None  # that a column's values allow; None: as good as can be, where all is one class
-    )
+    best: reach.ColumnBest | None = None  # that the values allow; None: all as one class is as good as can be
 
     @property
     def column(self) -> str | None:
@@ -187,9 +185,8 @@ def recursive_l(l: float = 2, column: str | None = None) -> Model:
 
     told = drop_unset(l=None if rank == 2 else rank, column=column)
     # r₁ of a union is at most the sum of both r₁, its tail at least the sum of both tails.
-    best = partial(reach.least_recursive, rank)
-    kind = _Kind("recursive-l", "lower", "least c", "falls", told, (RECURSIVE, float(rank)), best=best)
-    return _ratio_model(kind, ratios)
+    known, best = (RECURSIVE, float(rank)), partial(reach.least_recursive, rank)
+    return _ratio_model(_Kind("recursive-l", "lower", "least c", "falls", told, known, best=best), ratios)
 
 
 @named("alpha")
