@@ -275,3 +275,30 @@ def test_a_decision_tree_is_asked_on_request(folder: Path, capsys: pytest.Captur
     target = ["--set", 'columns.illness.role="target"', "--set", 'search.objectives=["k", "lm"]', "--set", "limits.l="]
     assert main(["front", "job.toml", "-q", "--tree-error", *target]) == 0
     assert "Point 0: A decision tree told 'illness' wrong in" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "words"),
+    [
+        (
+            ["limits.l=4"],
+            2,
+            "The limit l = 4 cannot be met: the sensitive column 'illness' has 3 distinct values, so 3 is",
+        ),
+        (["limits.k=5000"], 2, "The limit k = 5000 cannot be met: the table has"),
+        (["search.method=local", 'search.objectives=["k", "lm"]', "limits.k=5000"], 2, "The limit k = 5000 cannot"),
+        (["limits.k=30", "limits.lm=0.01", "suppression.rule=cap-max-k"], 3, "No recoding meets the limits k = 30, lm"),
+    ],
+)
+def test_wishes_that_nothing_meets_are_explained(
+    folder: Path, capsys: pytest.CaptureFixture[str], changes: list[str], status: int, words: str
+) -> None:
+    """What can be told before the search is bad input, what the search finds unsafe; neither is called complete."""
+    said = [part for change in changes for part in ("--set", change)]
+    for command in (["front", "job.toml", "--json", "front.json"], ["release", "job.toml"], ["report", "job.toml"]):
+        more = said if command[0] != "report" else [*said, "-o", "report.html"]
+        assert main([*command, "-q", *more]) == status
+        out, err = capsys.readouterr()
+        assert words in err
+        assert "omplete" not in out + err
+    assert not [file.name for file in folder.iterdir() if file.suffix in (".json", ".html") or "anon" in file.name]

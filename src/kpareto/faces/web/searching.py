@@ -129,6 +129,14 @@ class Searching:
                 self.front = self._kept_in.load(self.id, self.job, self._problem)
             return self.front
 
+    def take_further(self, front: Front) -> None:
+        """Go on with a front that was searched for one more wish; its points have other numbers now."""
+        with self._ending:
+            self.front, self._kept_points = front, len(front)
+            self.checked.clear()
+        self._keep()
+        self.version += 1
+
     def wait(self, seconds: float | None = None) -> None:
         """Until the thread has ended."""
         if self._thread is not None:
