@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compare
     from kpareto.releases.risk.attacks import attack as attack
     from kpareto.releases.risk.risk import risks as risks
     from kpareto.releases.warnings import remarks as remarks
+    from kpareto.searches.local.further import search_further as search_further
     from kpareto.searches.models import compare_models as compare_models
     from kpareto.searches.run import run as run
     from kpareto.tables.adult import adult as adult
@@ -89,6 +90,7 @@ _NAMES = {
     "fronts.models": "ModelCurves",
     "searches.run": "run",
     "searches.models": "compare_models",
+    "searches.local.further": "search_further",
     "releases.risk.risk": "risks",
     "releases.risk.anonymity": "measure Anonymity",
     "releases.risk.attacks": "attack",

@@ -12,6 +12,7 @@ from kpareto.jobs.job import parse_job
 from kpareto.jobs.nearest import say_nearest
 from kpareto.searches.exact_front import exact_front
 from kpareto.tables.adult import adult_table
+from kpareto.tables.partition import Suppression
 
 JOB = '[data]\nsource = "x.csv"\n[columns.a]\nrole = "quasi-identifier"\n'
 
@@ -43,6 +44,10 @@ def test_the_nearest_is_told() -> None:
     """Adult has 14 occupations, so no class has 15 of them; the sentence says both numbers."""
     asked = problem(adult_table("default", sensitive="occupation"), ["k", "glm"], 0.0, {"l": 15})
     assert len(exact_front(asked)) == 0
-    assert say_nearest(asked).endswith("hidden, l is 14, and 15 is asked for.")
-    meetable = problem(adult_table("default", sensitive="occupation"), ["k", "glm"], 0.0, {"l": 2})
-    assert "are met" in say_nearest(meetable)
+    assert say_nearest(asked).startswith("No recoding meets the limits l = 15: by itself l comes to 14. ")
+    both = problem(adult_table("default"), ["k", "glm"], Suppression("none"), {"k": 5.0, "lm": 0.05})
+    told = say_nearest(both)
+    assert "where the others are met, k comes to 1; where the others are met, lm comes to 0." in told
+    assert say_nearest(both, complete=False).startswith(
+        "No recoding that was looked at meets the limits k = 5, lm = 0.05"
+    )

@@ -114,9 +114,15 @@ def test_a_job_without_a_target_says_so(job_file: Path) -> None:
 
 
 def test_a_front_without_points_releases_nothing(job_file: Path) -> None:
-    """Limits that no recoding meets: unsafe, and no file."""
-    with pytest.raises(Unsafe, match="No recoding meets the limits"):
+    """Limits that no recoding can meet are bad input, those that none does meet unsafe; and there is no file."""
+    with pytest.raises(BadJob, match="The limit k = 5,000 cannot be met: the table has"):
         release_job(load_job(job_file, ["limits.k=5000"]))
+    with pytest.raises(BadJob, match="The choice k = 5,000 cannot be met: the table has"):
+        release_job(load_job(job_file, ["release.choose='k=5000'"]))
+    with pytest.raises(
+        Unsafe, match=r"No recoding meets the limits k = 5, lm = 0\.01: where the others are met, k comes"
+    ):
+        release_job(load_job(job_file, ["limits.k=5", "limits.lm=0.01", "suppression.rule=cap-max-k"]))
     assert not job_file.with_name("people-anon.csv").exists()
 
 

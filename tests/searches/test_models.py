@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from kpareto.engines.read import read
 from kpareto.errors import BadJob, Interrupted, Stopped, Unsafe
 from kpareto.faces.cli import main
-from kpareto.fronts.models import ModelCurves, read_models
+from kpareto.fronts.models import ModelCurve, ModelCurves, ModelPoint, read_models
 from kpareto.fronts.models_picture import draw_models, save_models
 from kpareto.fronts.problem import Problem, constrained, problem
 from kpareto.searches import other_models
 from kpareto.searches.bounds import project
 from kpareto.searches.exact_front import exact_front
-from kpareto.searches.models import compare_models
+from kpareto.searches.models import _with_larger, _with_nodes, compare_models, usual_ks
 from kpareto.searches.other_models import tell_other_models
 from kpareto.searches.run import Plan, run_plan
 from kpareto.searches.sampling import sample_rows
@@ -251,6 +251,35 @@ def test_the_command_prints_writes_and_draws(tmp_path: Path, capsys: pytest.Capt
     assert "what you would gain" in capsys.readouterr().out
     assert json.loads((tmp_path / "m.json").read_text())["schema"] == "kpareto-models-1"
     assert (tmp_path / "m.svg").read_bytes().startswith(b"<?xml")
+    chosen = ["--set", "release.choose=k=7", "--set", "limits.k=4", "--json", str(tmp_path / "m.json")]
+    assert main(["front", str(job), "-q", "--models", "lattice", *chosen]) == 0
+    gains = json.loads((tmp_path / "m.json").read_text())["gains"]
+    assert [row["k"] for row in gains] == [2, 3, 4, 5, 7, 10]
     assert main(["front", str(job), "-q", "--models", "lattice", "--local"]) == 2
     assert main(["front", str(job), "-q", "--seconds", "5"]) == 0
     assert main(["front", str(job), "-q", "--models", "lattice", "--seconds", "-1"]) == 2
+
+
+def test_no_k_that_was_asked_for_is_hidden(table: Table) -> None:
+    """The job's own ks, its limit and its choice are compared, and every curve is asked for the same."""
+    limited = problem(table, ["k", "lm"], 0.0, {"k": 7.0})
+    assert usual_ks(limited) == (2, 3, 5, 7, 10, 25, 50, 100)
+    own = Plan("local", "local", options={"ks": [4, 30], "turns": 1})
+    assert usual_ks(limited, own) == (4, 7, 30)
+    assert usual_ks(limited, own, [8.5, 0]) == (4, 7, 9, 30)
+    curves = compare_models(limited, "lattice,local", seconds=4, own=own)
+    assert curves.ks == (4, 7, 30)
+    assert [[point.k for point in curve.points] for curve in curves.curves] == [[4, 7, 30], [4, 7, 30]]
+
+
+def test_a_curve_has_what_a_larger_k_and_the_lattice_have() -> None:
+    """A search over cuts that has met nothing for a k does not hide what is known to be a recoding by cuts."""
+    few, many = ModelPoint(3, 3, 0.5, 0.1, 0), ModelPoint(9, 9, 0.4, 0.2, 0)
+    assert _with_larger([few, many], (3, 5, 9, 20)) == (
+        ModelPoint(3, 9, 0.4, 0.1, 0),
+        ModelPoint(5, 9, 0.4, None, 0),
+        many,
+    )
+    lattice = ModelCurve("lattice", (ModelPoint(3, 4, 0.45, 0.45, 0), ModelPoint(20, 20, 0.9, 0.9, 0)), True, 0.0)
+    cuts = _with_nodes(ModelCurve("cuts", (few, many), False, 0.0), lattice)
+    assert cuts.points == (ModelPoint(3, 4, 0.45, 0.1, 0), many, ModelPoint(20, 20, 0.9, None, 0))

@@ -159,6 +159,8 @@ class Front:
     @property
     def proof(self) -> str:
         """What is proven of the front, or why it is not complete, as half a sentence."""
+        if len(self) == 0 and self.provenance.complete:
+            return "proven: there is none that does"
         if not self.provenance.complete:
             return f"not complete: {self.provenance.note or 'a heuristic search may have missed points'}"
         of = " by whole levels" if self.space.kind == "lattice" else ""  # other models of recoding have others

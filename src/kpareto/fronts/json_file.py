@@ -61,10 +61,12 @@ _GAP = record(
 
 
 def _details(value: Any, place: str) -> None:
-    """What a search tells beside; the bounds of local recodings are read again, the rest is for people."""
+    """What a search tells beside; what local recodings were searched for is read again, the rest is for people."""
     map_of(anything)(value, place)
-    if "bounds" in value:
-        list_of(maybe(_GAP))(value["bounds"], f"{place}.bounds")
+    read_again = {"bounds": list_of(maybe(_GAP)), "searched": list_of(map_of(number())), "settings": map_of(anything)}
+    for name, check in read_again.items():
+        if name in value:
+            check(value[name], f"{place}.{name}")
 
 
 _SHAPE = record(

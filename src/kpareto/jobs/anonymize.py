@@ -20,6 +20,8 @@ from kpareto.errors import BadHierarchy, BadJob, Unsafe, did_you_mean
 from kpareto.fronts.bound import ProvenGap
 from kpareto.fronts.problem import problem, settled_rule
 from kpareto.jobs.default_hierarchies import complete_hierarchies
+from kpareto.jobs.nearest import say_nearest
+from kpareto.jobs.search import search_problem
 from kpareto.measures.cells import glm, lm
 from kpareto.measures.sensitive import distinct_l
 from kpareto.measures.sizes import k as k_anonymity
@@ -30,12 +32,13 @@ from kpareto.releases.telling import count_remarks, rank_remarks, search_facts, 
 from kpareto.releases.warnings import Remark, SearchFacts
 from kpareto.searches.exact_front import exact_front
 from kpareto.searches.names import METHODS, MODELS
-from kpareto.searches.run import Plan, run_plan
+from kpareto.searches.possible import check_possible
+from kpareto.searches.run import Plan
 from kpareto.tables.hierarchies import load
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.lattice import Lattice
-from kpareto.tables.partition import Partition, Suppression, partition
-from kpareto.tables.recoding import node, top
+from kpareto.tables.partition import Partition, Suppression
+from kpareto.tables.recoding import node
 from kpareto.tables.schema import Schema, as_names
 from kpareto.tables.table import Table
 
@@ -124,10 +127,6 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
     if l is not None and not schema.sensitive:
         raise BadJob(f"l is {l}, and no column is sensitive. Give sensitive_attributes, or leave l out.")
     table = _table(data, schema, hierarchies or {}, missing)
-    if k > table.rows:
-        raise Unsafe(
-            f"k is {k:,} and the table has {table.rows:,} rows, so no class can be that large. Give a smaller k."
-        )
     suppression, limits = wishes(k, l, suppression_limit)
     choice, search = _best(table, suppression, limits, model)
     done = release(choice, data, warnings=lambda alone: warnings_for(choice, Handling(), limits, alone, search=search))
@@ -154,7 +153,7 @@ def _best(
         recoding, nodes = node(table.hierarchies, optimum(table, suppression, limits)), Lattice(table.hierarchies).size
         return Choice(table, recoding, suppression, limits), SearchFacts("exact", True, nodes, nodes)
     method = {"cuts": "improve", "local": "local"}[model]
-    front = run_plan(problem(table, ["lm"], suppression, limits), Plan(method, METHODS[method][0]))
+    front = search_problem(problem(table, ["lm"], suppression, limits), Plan(method, METHODS[method][0]))
     best = front.choose_least()
     return as_choice(best, limits), search_facts(best)
 
@@ -202,14 +201,10 @@ def wishes(k: int, l: int | None, suppression_limit: float) -> tuple[Suppression
 def optimum(table: Table, suppression: Suppression, limits: Mapping[str, float]) -> tuple[int, ...]:
     """The levels of the node with the least LM within the limits, proven; of equal ones one with the finest labels."""
     lm_problem = problem(table, ["lm"], suppression, limits)
+    check_possible(lm_problem)
     best = exact_front(lm_problem, "one")
     if len(best) == 0:
-        lost = partition(table, top(table.hierarchies), suppression).suppressed_rows
-        raise Unsafe(
-            f"No recoding meets the limits: with everything generalized {lost:,} of {table.rows:,} rows would still "
-            f"have to be suppressed, and {suppression.allowed(table.rows):,} may be. Give a smaller k or l, a larger "
-            "suppression_limit, or hierarchies with a last level of one group."
-        )
+        raise Unsafe(say_nearest(lm_problem))
     return finest_levels(table.hierarchies, [int(level) for level in best.genomes[0]])
 
 

@@ -30,7 +30,7 @@ from kpareto.jobs.checks import (
 from kpareto.jobs.forms import TEXT_KEYS, read_form, read_text_form
 from kpareto.jobs.limits import check_budget, check_limits
 from kpareto.jobs.people import POPULATION_OPTIONS, Everybody, check_population, draw_table
-from kpareto.searches.names import METHODS, MODELS, SEED, check_method, read_options
+from kpareto.searches.names import METHODS, MODELS, SEED, check_method, own_settings, read_options
 from kpareto.strict import FileKind, is_missing, parse_toml, read_text, read_value
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.lattice import Kind
@@ -300,16 +300,14 @@ def _change(raw: dict[str, Any], change: str) -> None:
 
 
 def _take_model(raw: dict[str, Any], model: str) -> None:
-    """Put the search of another model into the raw job; what the job says of its own search goes with that."""
+    """Put the search of another model into the raw job; what is meant for the job's own search alone goes with that."""
     if model not in MODELS:
         raise BadJob(f"No model {model!r}. {did_you_mean(model, MODELS)}There are: {', '.join(MODELS)}.")
     search = raw.get("search", {})
-    if not isinstance(search, dict):
-        return  # the check of the part has the sentence
-    method = search.get("method", "exact")
-    if isinstance(method, str) and METHODS.get(method, ("",))[0] == model:
-        return  # its own search is of that model already
-    raw["search"] = {key: search[key] for key in ("objectives", "seed") if key in search} | {"method": MODELS[model]}
+    if not isinstance(search, dict) or METHODS.get(str(search.get("method", "exact")), ("",))[0] == model:
+        return  # the check of the part has the sentence, or its own search is of that model already
+    kept = ("objectives", "seed", *own_settings(MODELS[model], search.get("method", "exact")))
+    raw["search"] = {key: search[key] for key in kept if key in search} | {"method": MODELS[model]}
 
 
 def parse_job(

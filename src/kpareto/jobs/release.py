@@ -18,6 +18,7 @@ from kpareto.errors import BadJob, Progress, Unsafe
 from kpareto.fronts.choose import choose_point, read_wish
 from kpareto.fronts.front import Front, Point
 from kpareto.fronts.problem import stricter
+from kpareto.jobs.chosen import chosen_point, is_searched_for
 from kpareto.jobs.forms import TEXT_KEYS
 from kpareto.jobs.job import Job
 from kpareto.jobs.search import search_job
@@ -73,7 +74,7 @@ def release_job(
     hierarchies = [file for file in job.inputs if file != job.path(job.source)]
     refuse_overwriting(hierarchies, target if isinstance(target, Path) or is_file_name(target) else None)
     refuse_overwriting(job.inputs, *files.values(), *signed.values())
-    point = choose_point(search_job(job) if front is None else front, job.choose)
+    point = chosen_point(search_job(job) if front is None else front, job.choose)
     prepared = _prepare(job, point)
     warned: list[Remark] = []
 
@@ -211,7 +212,7 @@ def choosing(job: Job, point: Point) -> Job:
     """The job as it chooses this point: by its own words where they mean it, else by the point's number."""
     if job.choose is not None:
         try:
-            if choose_point(point.front, job.choose).id == point.id:
+            if is_searched_for(point.front, job.choose) and choose_point(point.front, job.choose).id == point.id:
                 return job
         except (BadJob, Unsafe):
             pass  # the job's own words name no point of this front; another one was picked

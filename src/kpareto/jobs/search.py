@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kpareto.errors import Interrupted, Progress
+from kpareto.errors import Interrupted, Progress, Unsafe
 from kpareto.fronts.front import Front
 from kpareto.fronts.problem import Problem
 from kpareto.jobs.job import Job
+from kpareto.jobs.nearest import say_nearest
 from kpareto.searches.course import Watch
 from kpareto.searches.run import Plan, run_plan
 
@@ -35,9 +36,30 @@ def search_job(
     nothing is handed out.
     """
     plan = plan_of(job)
-    front = run_plan(problem or job.problem(), plan, report, checkpoint, watch)
+    front = search_problem(problem or job.problem(), plan, report, checkpoint, watch)
     if front.provenance.stopped:
         raise Interrupted("Stopped before the search was done, so nothing was written.")
+    return front
+
+
+def search_problem(
+    problem: Problem,
+    plan: Plan,
+    report: Progress | None = None,
+    checkpoint: Path | None = None,
+    watch: Watch | None = None,
+) -> Front:
+    """The front of a plan with at least one point, unless somebody stopped it.
+
+    A limit that no recoding can meet is told before the search; where none is found that meets all limits, those that
+    are in the way are told after it.
+    """
+    try:
+        front = run_plan(problem, plan, report, checkpoint, watch)
+    except Unsafe as error:
+        raise Unsafe(say_nearest(problem, complete=False)) from error
+    if len(front) == 0 and not front.provenance.stopped:
+        raise Unsafe(say_nearest(problem, front.provenance.complete))
     return front
 
 

@@ -10,10 +10,10 @@ from kpareto.fronts.front import Front
 from kpareto.fronts.problem import problem as make_problem
 from kpareto.jobs.default_hierarchies import complete_hierarchies
 from kpareto.jobs.job import Job
-from kpareto.jobs.search import search_job
+from kpareto.jobs.search import search_job, search_problem
 from kpareto.measures.measure import Measure
 from kpareto.searches.names import METHODS
-from kpareto.searches.run import Plan, run_plan
+from kpareto.searches.run import Plan
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.partition import Suppression
 from kpareto.tables.table import Table
@@ -47,4 +47,4 @@ def front(  # noqa: PLR0913 (what a job says, as keywords)
         )
     bound = complete_hierarchies(table if hierarchies is None else table.bind(hierarchies))
     problem = make_problem(bound, objectives, suppression, limits)
-    return run_plan(problem, Plan(method, METHODS.get(method, ("lattice",))[0], seed=seed, options=options or {}))
+    return search_problem(problem, Plan(method, METHODS.get(method, ("lattice",))[0], seed=seed, options=options or {}))

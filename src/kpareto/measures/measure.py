@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from kpareto.errors import BadJob, did_you_mean
+from kpareto.measures.reach import Reacher
 from kpareto.measures.reading import ClassNumber, Reader, TargetTerm
 from kpareto.tables.partition import RULES, Partition, Rule
 
@@ -113,6 +114,7 @@ class Model:
     parameters: Mapping[str, object] | None = None  # what its maker was given beside defaults; None: not in the table
     reading: Reader | None = None  # how the kernels count it; None: it needs a Partition
     judged: ClassNumber | None = None  # how the kernels judge a single class by it
+    reach: Reacher | None = field(default=None, compare=False)  # the best that a table allows; None: nobody knows
 
     def __call__(self, partition: Partition) -> float:
         """The worst visible class."""

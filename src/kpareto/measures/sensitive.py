@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -29,6 +30,7 @@ from kpareto.kernels.words import (
     T_EQUAL,
     T_ORDERED,
 )
+from kpareto.measures import reach
 from kpareto.measures.measure import Aspect, Better, Model, Trend, drop_unset, named, spell, trends
 from kpareto.measures.reading import ClassNumber, sensitive_columns
 from kpareto.tables.hierarchy import MISSING, Hierarchy
@@ -89,6 +91,7 @@ class _Kind:
     parameters: Mapping[str, object]
     kernel: tuple[int, float] | None = None  # kind and parameter of the kernels' class number
     aspect: Aspect = ABSOLUTE
+    best: reach.ColumnBest | None = None  # that the values allow; None: all as one class is as good as can be
 
     @property
     def column(self) -> str | None:
@@ -127,7 +130,8 @@ def _model(
     judged = None if kind.kernel is None else ClassNumber(*kind.kernel, kind.column)
     reading = None if judged is None else judged.worst
     trend = trends(kind.trend)
-    return Model(name, better, kind.unit, trend, each, exact, kind.aspect, kind.parameters, reading, judged)
+    best = None if kind.best is None else reach.reach_column(kind.best, kind.column, better)
+    return Model(name, better, kind.unit, trend, each, exact, kind.aspect, kind.parameters, reading, judged, best)
 
 
 def _ratio_model(kind: _Kind, ratios: Callable[[Partition, Counts], Ratios]) -> Model:
@@ -144,7 +148,8 @@ def distinct_l(column: str | None = None) -> Model:
 
     aspect = replace(ABSOLUTE, logarithmic=True, shown=True)
     told = drop_unset(column=column)
-    return _ratio_model(_Kind("l", "higher", "distinct values", "rises", told, (DISTINCT, 0.0), aspect), ratios)
+    kind = _Kind("l", "higher", "distinct values", "rises", told, (DISTINCT, 0.0), aspect, reach.most_distinct)
+    return _ratio_model(kind, ratios)
 
 
 @named("entropy-l")
@@ -157,7 +162,7 @@ def entropy_l(column: str | None = None) -> Model:
 
     # Entropy is concave, so a union has at least the smaller entropy of its parts.
     unit, told = "effective number of values", drop_unset(column=column)
-    return _model(_Kind("entropy-l", "higher", unit, "rises", told, (ENTROPY, 0.0)), by_class)
+    return _model(_Kind("entropy-l", "higher", unit, "rises", told, (ENTROPY, 0.0), best=reach.most_entropy), by_class)
 
 
 @named("recursive-l")
@@ -180,7 +185,8 @@ def recursive_l(l: float = 2, column: str | None = None) -> Model:
 
     told = drop_unset(l=None if rank == 2 else rank, column=column)
     # r₁ of a union is at most the sum of both r₁, its tail at least the sum of both tails.
-    return _ratio_model(_Kind("recursive-l", "lower", "least c", "falls", told, (RECURSIVE, float(rank))), ratios)
+    known, best = (RECURSIVE, float(rank)), partial(reach.least_recursive, rank)
+    return _ratio_model(_Kind("recursive-l", "lower", "least c", "falls", told, known, best=best), ratios)
 
 
 @named("alpha")
@@ -193,7 +199,13 @@ def alpha(column: str | None = None, value: str | None = None) -> Model:
 
     told = drop_unset(column=column, value=value)
     kernel = (ALPHA, 0.0) if value is None else None
-    return _ratio_model(_Kind("alpha", "lower", "share of a class", "falls", told, kernel), ratios)
+
+    def best(counts: Counts, spare: int) -> float:
+        if value is None:
+            return reach.least_share(counts, spare)
+        return reach.least_share_of(_code(counts, value), counts, spare)
+
+    return _ratio_model(_Kind("alpha", "lower", "share of a class", "falls", told, kernel, best=best), ratios)
 
 
 def _code(counts: Counts, value: str) -> int:

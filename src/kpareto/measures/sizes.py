@@ -14,6 +14,7 @@ import numpy as np
 from kpareto.errors import BadJob
 from kpareto.kernels.words import BY_SIZE, CLASSES, RISKY, SUPPRESSED, UNIQUES, K
 from kpareto.measures.measure import Aspect, Measure, Model, Number, drop_unset, named, reading_of, spell, trends
+from kpareto.measures.reach import reach_risk, reach_size
 from kpareto.measures.reading import CLASS_SIZE, BoundTerm, ClassNumber, Questions, Reading, real, whole
 from kpareto.tables.partition import Partition
 
@@ -28,7 +29,8 @@ def k() -> Model:
     trend = trends("rises", cap_max_k="rises")
     aspect = Aspect("privacy", logarithmic=True, shown=True, recounted=True)
     unit = "rows, or persons, in the smallest class"
-    return Model("k", "higher", unit, trend, _sizes, _exact_k, aspect, {}, _read_k, ClassNumber(CLASS_SIZE))
+    size = ClassNumber(CLASS_SIZE)
+    return Model("k", "higher", unit, trend, _sizes, _exact_k, aspect, {}, _read_k, size, reach_size)
 
 
 def _sizes(partition: Partition) -> np.ndarray:
@@ -48,7 +50,9 @@ def risk_max() -> Model:
     """The highest prosecutor risk, 1 / size of the smallest class (docs/risk.md)."""
     trend = trends("falls", cap_max_k="falls")  # the reciprocal of k
     aspect = Aspect("privacy", logarithmic=True, recounted=True)
-    return Model("risk-max", "lower", "probability", trend, _risks, _exact_risk_max, aspect, {}, _read_risk_max)
+    return Model(
+        "risk-max", "lower", "probability", trend, _risks, _exact_risk_max, aspect, {}, _read_risk_max, None, reach_risk
+    )
 
 
 def _risks(partition: Partition) -> np.ndarray:

@@ -12,13 +12,14 @@ from kpareto.fronts.compilations import COMPILATIONS
 from kpareto.fronts.front import Front, make_front
 from kpareto.fronts.hearing import pause
 from kpareto.fronts.models import ModelCurve, ModelCurves, ModelPoint, read_models
-from kpareto.fronts.problem import Problem, constrained, problem
+from kpareto.fronts.problem import Problem, problem
 from kpareto.measures.measure import Model
 from kpareto.searches.local.bound import LocalBound, lower_bound
 from kpareto.searches.local.problem import LocalWish, make_problem, with_k
 from kpareto.searches.local.search import Effort
 from kpareto.searches.local.strict import strict
 from kpareto.searches.local.sweep import CurvePoint, sweep
+from kpareto.searches.possible import check_possible
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.cuts import Cuts, make_cuts, make_order
 from kpareto.tables.table import Table
@@ -107,11 +108,12 @@ def compare_models(
     weaker, and the lattice may not be proven; each says so. Seconds are those of work, without compiling. ``own`` is
     the search of the job: its model walks here what it walks there (the space ``order``, local intervals).
     """
+    check_possible(asked)
     names = read_models(models)
     table = asked.table
-    wanted = tuple(sorted({int(k) for k in ks})) if ks is not None else tuple(k for k in KS if 4 * k <= table.rows)
+    wanted = tuple(sorted({int(k) for k in ks})) if ks is not None else usual_ks(asked, own)
     if not wanted or wanted[0] < 1 or wanted[-1] > table.rows:
-        raise BadJob(f"The k to compare are {list(ks or ())!r}. Give whole numbers from 1 to {table.rows:,}.")
+        raise BadJob(f"The k to compare are {list(wanted)!r}. Give whole numbers from 1 to {table.rows:,}.")
     began, curves = _working(), []
     allowed = 0 if asked.suppression.rule == "none" else min(asked.suppression.allowed(table.rows), table.rows - 1)
     limits = {measure.name: limit for measure, limit in asked.limits if measure.name != "k"}
@@ -136,6 +138,18 @@ def compare_models(
     curves = [c if c.proven or c.name not in freer else c.bounded_by(freer[c.name]) for c in curves]
     apart = wish.apart() if {"cuts", "local"} <= set(names) else ()
     return ModelCurves(table.rows, table.schema.quasi, allowed, wanted, tuple(curves), apart)
+
+
+def usual_ks(asked: Problem, own: Plan | None = None, chosen: Sequence[float] = ()) -> tuple[int, ...]:
+    """The k to compare where nobody lists any, rising: the job's own, or those in common use, and none left out of it.
+
+    Its own are those that its local search is for, its limit on k, and those that it has ``chosen``.
+    """
+    rows = asked.table.rows
+    listed = own.settings["ks"] if own is not None and own.method == "local" else None
+    ks = set(listed or [k for k in KS if 4 * k <= rows] or [min(2, rows)])
+    limits = [limit for measure, limit in asked.limits if measure.name == "k"]
+    return tuple(sorted(ks | {math.ceil(k - 1e-9) for k in (*limits, *chosen) if k >= 1}))
 
 
 def _freedom(table: Table, own: Plan | None) -> tuple[Cuts, bool]:
@@ -214,17 +228,18 @@ def _cuts(wish: _Wish, clock: _Clock) -> ModelCurve:
             left = max(LEAST, (clock.seconds - (_working() - began)) / (len(wish.ks) - number))
         limits = {"k": float(k), **wish.limits}
         tried = [limits] if not wish.limits else [{"k": float(k)}, limits]
-        own = problem(wish.asked.table, ["lm"], constrained(limits, wish.allowed), limits)
+        own = problem(wish.asked.table, ["lm"], wish.allowed, limits)
         met, bounds = [], []
         for each in tried:
             share = None if left is None else left / len(tried)
-            asked = problem(wish.asked.table, ["lm"], constrained(each, wish.allowed), each)
+            asked = problem(wish.asked.table, ["lm"], wish.allowed, each)
             budget = 2_000 if len(each) > 1 else None  # flip ends late where limits keep it from being compiled
             try:
                 front = _Clock(share, clock.report, clock.done, clock.total).run(
                     asked, Plan("improve", wish.space, budget, wish.seed)
                 )
             except Unsafe:
+                proven = False
                 continue
             # What is found under k alone may keep the other limits too; what bounds it bounds those that keep them.
             met += _read_off(front if each is limits else _under(front, own), [k])
@@ -234,11 +249,20 @@ def _cuts(wish: _Wish, clock: _Clock) -> ModelCurve:
         if met:
             best = min(met, key=lambda point: point.loss)
             points.append(replace(best, least=min(max(bounds), best.loss) if bounds else None))
-    for place in range(len(points) - 1, 0, -1):  # what keeps a larger k keeps a smaller one too
-        if points[place].loss < points[place - 1].loss:
-            smaller = points[place - 1]
-            points[place - 1] = replace(points[place], k=smaller.k, least=smaller.least)
-    return ModelCurve("cuts", tuple(points), proven and bool(points) and not wish.limits, _working() - began)
+    kept = _with_larger(points, wish.ks)
+    return ModelCurve("cuts", kept, proven and bool(points) and not wish.limits, _working() - began)
+
+
+def _with_larger(points: Sequence[ModelPoint], ks: Sequence[int]) -> tuple[ModelPoint, ...]:
+    """The points of a curve with the best that is known for each k: what keeps a larger k keeps a smaller one too."""
+    own = {point.k: point for point in points}
+    known: list[ModelPoint] = []
+    for k in sorted(ks, reverse=True):
+        fitting = [point for point in (own.get(k), known[-1] if known else None) if point is not None]
+        if fitting:
+            best = min(fitting, key=lambda point: point.loss)
+            known.append(replace(best, k=k, least=own[k].least if k in own else None))
+    return tuple(known[::-1])
 
 
 def _under(front: Front, own: Problem) -> Front:
@@ -249,13 +273,13 @@ def _under(front: Front, own: Problem) -> Front:
 
 
 def _with_nodes(cuts: ModelCurve, lattice: ModelCurve) -> ModelCurve:
-    """The curve of cuts, never below that of the lattice: every node is a recoding by cuts too."""
-    nodes = {point.k: point for point in lattice.points}
-    better = [
-        replace(nodes[own.k], least=own.least) if own.k in nodes and nodes[own.k].loss < own.loss else own
-        for own in cuts.points
-    ]
-    return replace(cuts, points=tuple(better))
+    """The curve of cuts, nowhere below that of the lattice: every node is a recoding by cuts too."""
+    points = {point.k: point for point in cuts.points}
+    for node in lattice.points:
+        own = points.get(node.k)
+        if own is None or node.loss < own.loss:
+            points[node.k] = replace(node, least=None if own is None else own.least)
+    return replace(cuts, points=tuple(points[k] for k in sorted(points)))
 
 
 def _strict(wish: _Wish, clock: _Clock) -> ModelCurve:

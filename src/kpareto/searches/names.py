@@ -321,6 +321,12 @@ def read_options(method: str, options: Mapping[str, object], where: str = "") ->
     return {name: options.get(name, option.default) for name, option in known.items()}
 
 
+def own_settings(method: str, other: object) -> list[str]:
+    """The settings that a search takes and another one does not: beside the other they can only be meant for it."""
+    shared = {option.name for option in OPTIONS.get(str(other), ())}
+    return [option.name for option in OPTIONS[method] if option.name not in shared]
+
+
 def _unknown(method: str, key: str) -> str:
     """Why a key may not stand beside a method, and what may."""
     users = [name for name, options in OPTIONS.items() if key in (option.name for option in options)]

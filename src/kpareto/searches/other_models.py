@@ -14,7 +14,7 @@ import numpy as np
 
 from kpareto.errors import BadJob
 from kpareto.fronts.front import Point
-from kpareto.fronts.problem import constrained, problem
+from kpareto.fronts.problem import problem
 from kpareto.searches.cuts.recut import recut_columns
 from kpareto.searches.cuts.score import score_of
 from kpareto.searches.exact_front import exact_front
@@ -124,7 +124,7 @@ def _best_node(table: Table, k: int, share: float) -> Point | None:
         front = exact_front(problem(table, ["k", "lm"], share), "one")
         return front.choose(k=k) if len(front.meeting({"k": k})) else None
     limits = {"k": float(k)}
-    front = exact_front(problem(table, ["lm"], constrained(limits, share), limits), "one")
+    front = exact_front(problem(table, ["lm"], share, limits), "one")
     return front[0] if len(front) else None
 
 
@@ -134,7 +134,7 @@ def _cut_loss(table: Table, k: int, share: float, levels: tuple[int, ...]) -> fl
     The same steps every time, so that the sentence can be repeated; None where the table is too large for them.
     """
     limits = {"k": float(k)}
-    asked = problem(table, ["lm"], constrained(limits, share), limits)
+    asked = problem(table, ["lm"], share, limits)
     steps = min(STEPS, ROW_STEPS // max(table.distinct, 1))
     space = make_cuts(table.hierarchies)
     score = score_of(asked, space)

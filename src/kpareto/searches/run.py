@@ -23,6 +23,7 @@ from kpareto.searches.compiled import Compiled, can_compile
 from kpareto.searches.course import Course, Ending, Watch
 from kpareto.searches.exact_course import Exact
 from kpareto.searches.names import SEED, check_method, make_search, read_options
+from kpareto.searches.possible import check_possible
 from kpareto.searches.proposals import GENE_BYTES, MOST_POPULATION, Proposals
 from kpareto.searches.time_limit import OutOfTime, TimeLimit
 from kpareto.tables.cuts import Cuts, make_space
@@ -123,9 +124,13 @@ def run_plan(
     checkpoint: Path | None = None,
     watch: Watch | None = None,
 ) -> Front:
-    """The front that a search finds by name, the exact one over the lattice unless a plan says otherwise."""
+    """The front that a search finds by name, the exact one over the lattice unless a plan says otherwise.
+
+    A limit that no recoding can meet is a sentence before anything is searched (``check_possible``).
+    """
     chosen = plan or Plan()
     chosen.check()
+    check_possible(problem)
     # Local recodings share their time out among the class sizes themselves.
     limit = TimeLimit(None if chosen.method == "local" else chosen.settings["seconds"])
     return complete_front(drive(course_of(problem, chosen, limit), report, checkpoint, watch, limit), chosen)
@@ -188,4 +193,5 @@ def run(
     Under the rule as-needed, where a recoding has several rows, the search is sent one of them (see
     ``leading_rows``), and the front is made of all.
     """
+    check_possible(problem)
     return drive(Proposals(problem, space, search, budget, seed), report, checkpoint)

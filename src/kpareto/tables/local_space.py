@@ -64,6 +64,25 @@ def make_local_space(table: Table, items: Division, boxes: Sequence[LabelBoxes])
     return LocalSpace(table.hierarchies, items, tuple(local(each) for each in boxes))
 
 
+def join_spaces(table: Table, space: LocalSpace, other: LocalSpace) -> LocalSpace:
+    """The recodings of two spaces of one table as one space, those of the second after those of the first.
+
+    In both the rows stand in a line by distinct row and value, so the borders of both together make the common items.
+    """
+    if space.items is None or other.items is None:
+        return other if space.items is None else space
+    lines = [(each, np.cumsum(each.items.weight)) for each in (space, other) if each.items is not None]
+    borders = np.unique(np.concatenate([ends for _, ends in lines]))
+    place = np.searchsorted(lines[0][1], borders)
+    items = Division(space.items.row[place], space.items.value[place], np.diff(borders, prepend=0))
+    rows, boxes = items.table(table), []
+    for each, ends in lines:
+        place = np.searchsorted(ends, borders)
+        known = [recoding.boxes for recoding in each.recodings if recoding.boxes is not None]
+        boxes += [LabelBoxes(rows, own.members[place], own.first, own.last, own.root) for own in known]
+    return make_local_space(table, items, boxes)
+
+
 def read_local_space(data: Mapping[str, Any], table: Table) -> LocalSpace:
     """The space of plain data on the table it was found on; what does not fit it is a sentence."""
     if "items" not in data:

@@ -131,9 +131,9 @@ def test_the_whole_way_from_a_file_to_new_rows(folder: Path, capsys: pytest.Capt
 
 
 def test_release_writes_nothing_that_misses_a_limit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A k nobody reaches, or a k of one that nobody asked for: status 3 and no file."""
-    assert main(["release", "job.toml", "-q", "--choose", "k=500"]) == 3
-    assert "No point meets k = 500" in capsys.readouterr().err
+    """A k of one that nobody asked for is status 3, a k that nobody can reach status 2; and there is no file."""
+    assert main(["release", "job.toml", "-q", "--choose", "k=500"]) == 2
+    assert "The choice k = 500 cannot be met: the table has 120 rows" in capsys.readouterr().err
     assert not (folder / "people-anon.csv").exists()
     open_job = JOB.replace("[limits]\nk = 2", "").replace('objectives = ["k", "l", "nwp"]', 'objectives = ["k", "lm"]')
     (folder / "open.toml").write_text(open_job)
@@ -182,8 +182,8 @@ def test_a_limit_that_is_no_objective_can_be_the_choice(folder: Path, capsys: py
     change = ["--set", "suppression.rule=constraint", "--set", 'search.objectives=["lm"]', "--set", "limits.k=5"]
     assert main(["release", "job.toml", "-q", *change]) == 0
     assert "verified: k = " in capsys.readouterr().out
-    assert main(["front", "job.toml", "-q", *change, "--set", "limits.k=500"]) == 0
-    assert "No recoding of" in capsys.readouterr().out
+    assert main(["front", "job.toml", "-q", *change, "--set", "limits.k=500"]) == 2
+    assert "The limit k = 500 cannot be met" in capsys.readouterr().err
 
 
 def test_release_answers_in_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -278,3 +278,34 @@ def test_a_decision_tree_is_asked_on_request(folder: Path, capsys: pytest.Captur
     target = ["--set", 'columns.illness.role="target"', "--set", 'search.objectives=["k", "lm"]', "--set", "limits.l="]
     assert main(["front", "job.toml", "-q", "--tree-error", *target]) == 0
     assert "Point 0: A decision tree told 'illness' wrong in" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "words"),
+    [
+        (
+            ["limits.l=4"],
+            2,
+            "The limit l = 4 cannot be met: the sensitive column 'illness' has 3 distinct values, so 3 is",
+        ),
+        (["limits.k=5000"], 2, "The limit k = 5,000 cannot be met: the table has"),
+        (
+            ["search.method=local", "search.space=local", 'search.objectives=["k", "lm"]', "limits.k=5000"],
+            2,
+            "The limit k = 5,000 cannot",
+        ),
+        (["limits.k=30", "limits.lm=0.01", "suppression.rule=cap-max-k"], 3, "No recoding meets the limits k = 30, lm"),
+    ],
+)
+def test_wishes_that_nothing_meets_are_explained(
+    folder: Path, capsys: pytest.CaptureFixture[str], changes: list[str], status: int, words: str
+) -> None:
+    """What can be told before the search is bad input, what the search finds unsafe; neither is called complete."""
+    said = [part for change in changes for part in ("--set", change)]
+    for command in (["front", "job.toml", "--json", "front.json"], ["release", "job.toml"], ["report", "job.toml"]):
+        more = said if command[0] != "report" else [*said, "-o", "report.html"]
+        assert main([*command, "-q", *more]) == status
+        out, err = capsys.readouterr()
+        assert words in err
+        assert "omplete" not in out + err
+    assert not [file.name for file in folder.iterdir() if file.suffix in (".json", ".html") or "anon" in file.name]

@@ -349,6 +349,15 @@ def test_a_local_recoding_is_looked_at_and_released(page: Page, session: str, tm
         shown = [label for band in column["bands"] if band["chosen"] for _, _, label in band["runs"]]
         assert sorted(shown) == sorted(code["label"] for code in column["codes"])
     assert "W18" in {each["id"] for each in point["warnings"]}
+    assert page.client.post(f"{session}/prefer", json={"k": 6}).json()["searched"]
+    nearest = page.client.post(f"{session}/prefer", json={"k": 4}).json()
+    assert (front["values"][nearest["id"]][0] >= 6, nearest["searched"]) == (True, False)
+    further = page.client.post(f"{session}/prefer/search", json={"k": 4}).json()
+    front = page.client.get(f"{session}/front").json()
+    assert (front["values"][further["id"]][0], further["searched"]) == (4, True)
+    assert "a heuristic search for k = 3, 4, 6" in front["sentence"]
+    assert page.client.post(f"{session}/prefer/search", json={"k": 4}).json() == further
+    assert page.client.post(f"{session}/prefer/search", json={"k": 401}).status_code == 400
     spread = page.client.get(f"{session}/distribution?point={best}&column=age").json()
     assert (sum(spread["before"]), round(sum(spread["after"]))) == (400, rows)
     both = page.client.get(f"{session}/contingency?point={best}&first=age&second=illness").json()

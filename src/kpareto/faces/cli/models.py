@@ -8,11 +8,12 @@ import click
 
 from kpareto.faces.cli.fronts import check_files, protect, read_problem
 from kpareto.faces.console import remark, reporting, show_table, write_json
+from kpareto.fronts.choose import read_wish
 from kpareto.fronts.models import ModelCurves, read_models
 from kpareto.fronts.picture import check_picture
 from kpareto.jobs.job import load_job
 from kpareto.jobs.search import plan_of
-from kpareto.searches.models import compare_models
+from kpareto.searches.models import compare_models, usual_ks
 
 
 def show_models(
@@ -30,8 +31,11 @@ def show_models(
     check_files(json_file, picture)
     check_picture(picture)
     problem = read_problem(job, quiet)
+    plan = plan_of(job)
+    wished = read_wish(job.choose).models() if job.choose else {}
+    ks = usual_ks(problem, plan, [wished["k"]] if "k" in wished else [])
     with reporting("Comparing models", quiet) as report:
-        curves = compare_models(problem, names, None, job.options.get("seconds"), job.seed, report, plan_of(job))
+        curves = compare_models(problem, names, ks, job.options.get("seconds"), job.seed, report, plan)
     if json_file != "-":
         print_models(curves)
     write_json(curves.to_dict() if json_file else None, json_file)

@@ -24,6 +24,7 @@ from kpareto.faces.cli.fronts import check_files, find_front, model_command, pro
 from kpareto.faces.console import remark, reporting, show_table, visible, write_json
 from kpareto.fronts.choose import check_wish
 from kpareto.fronts.front import Front
+from kpareto.jobs.chosen import check_choice, is_searched_for, search_for_choice
 from kpareto.jobs.forms import read_form_words
 from kpareto.jobs.inspect import Profile, inspect, job_text
 from kpareto.jobs.job import Job, load_job, parse_job
@@ -185,14 +186,26 @@ def refuse_unasked(place: str | Path, overwrite: bool) -> None:
 def front_of_job(path: str, job: Job, quiet: bool) -> Front:
     """The front that was kept beside the job, where the job is unchanged, else a new one, which is kept."""
     problem = read_problem(job, quiet)
+    if job.choose is not None:
+        check_choice(problem, job.choose)
     front = recall_front(path, job, problem)
     if front is not None:
         refuse_new_columns(kept_columns(path), job, problem.table.columns)
         remark("The job is unchanged since its front was searched, which is used again.", quiet)
-        return front
+        return search_choice(path, job, front, quiet)
     front = find_front(job, problem, quiet)
     keep_front(path, job, front)
-    return front
+    return search_choice(path, job, front, quiet)
+
+
+def search_choice(path: str, job: Job, front: Front, quiet: bool) -> Front:
+    """The front searched for what the job chooses, and kept so; the same one where it has been already."""
+    if is_searched_for(front, job.choose):
+        return front
+    with reporting("Searching for the chosen k", quiet) as report:
+        further = search_for_choice(front, job.choose, report)
+    keep_front(path, job, further)
+    return further
 
 
 def print_release(released: Released) -> None:

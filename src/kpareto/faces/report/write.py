@@ -26,6 +26,7 @@ from kpareto.faces.report.report import Report
 from kpareto.fronts.choose import RECOMMENDED, choose_point, read_wish
 from kpareto.fronts.front import Front, Point
 from kpareto.fronts.json_file import front_data, load_front
+from kpareto.jobs.chosen import is_searched_for, search_for_choice
 from kpareto.jobs.job import Job, load_job
 from kpareto.jobs.kept import recall_front
 from kpareto.jobs.release import handling_of, release_limits
@@ -163,6 +164,9 @@ def find(  # noqa: PLR0913 (as above)
     if len(front) == 0:
         raise Unsafe("The front is empty: no recoding meets the limits, so there is nothing to report on. Relax them.")
     words = choose or known.choose or RECOMMENDED
+    if point is None and not is_searched_for(front, words):
+        with phase("Searching for the chosen k") as progress:
+            front = search_for_choice(front, words, progress)
     return FrontFound(known, point if point is not None else choose_point(front, words), words)
 
 

@@ -20,7 +20,7 @@ from kpareto._version import __version__
 from kpareto.errors import BadInput, BadJob, Interrupted, KparetoError, Progress, Unsafe
 from kpareto.faces.web import exploring, looking, releasing
 from kpareto.faces.web.answers import ANSWERS, Answer, Question
-from kpareto.faces.web.explored import front_of, place_of
+from kpareto.faces.web.explored import front_of, place_of, searched_of
 from kpareto.faces.web.guard import inside, plain_name
 from kpareto.faces.web.questions import TooLarge, read_question
 from kpareto.faces.web.release_answers import RELEASE_ROUTES
@@ -239,7 +239,22 @@ async def prefer(request: Request) -> Response:
     """The point nearest to a wish."""
     session = session_of(request)
     wishes = await read_question(request)
-    return JSONResponse({"id": await aside(lambda: exploring.prefer(front_of(session), wishes))})
+    return JSONResponse(await aside(lambda: exploring.prefer(front_of(session), wishes)))
+
+
+async def search_wish(request: Request) -> Response:
+    """Search the k of a wish that the local front was not searched for; the point that then is nearest."""
+    session = session_of(request)
+    wishes = await read_question(request)
+
+    def work(report: Progress) -> dict[str, Any]:
+        front, search = front_of(session), searched_of(session)
+        further = exploring.search_wish(front, wishes, report)
+        if further is not front:
+            search.take_further(further)
+        return exploring.prefer(further, wishes)
+
+    return JSONResponse(await do_long(session, work_of(request), work))
 
 
 async def point(request: Request) -> Response:
@@ -359,6 +374,7 @@ ROUTES = [
     Route(f"{_S}/front", front),
     Route(f"{_S}/pair", pair),
     Route(f"{_S}/prefer", prefer, methods=["POST"]),
+    Route(f"{_S}/prefer/search", search_wish, methods=["POST"]),
     Route(f"{_S}/points/{{place}}", point),
     Route(f"{_S}/points/{{place}}/tree", tree, methods=["POST"]),
     Route(f"{_S}/works/{{work}}", stop_work, methods=["DELETE"]),

@@ -21,6 +21,7 @@ from kpareto.fronts.summary import mark_points
 from kpareto.measures.measure import Measure, aspect_of, is_privacy, make
 from kpareto.measures.plain import PLAIN, USUAL, USUAL_OF_POPULATION, most_lost, plain_of
 from kpareto.measures.properties import PROPERTIES, Comparison
+from kpareto.searches.local.further import is_searched, search_further
 from kpareto.tables.spelling import EXACT, without_point
 from kpareto.tables.table import Table
 
@@ -162,16 +163,34 @@ def pair_view(front: Front, x: str, y: str) -> dict[str, Any]:
     return {"x": x, "y": y, "ids": places[order].tolist()}
 
 
-def prefer(front: Front, wishes: Mapping[str, Any]) -> int:
-    """The point nearest to the wishes; sizes such as k are limits, losses are wished for."""
+def prefer(front: Front, wishes: Mapping[str, Any]) -> dict[str, Any]:
+    """The point nearest to the wishes, sizes such as k being limits; and whether what they ask for was searched."""
+    numbers = _wished(wishes)
+    if any(front.problem.better[front._column(name)] < 0 for name in numbers):
+        point = front.prefer(**numbers)
+    else:
+        point = front.choose(numbers)
+    return {"id": point.id, "searched": is_searched(front, _sizes(front, numbers))}
+
+
+def search_wish(front: Front, wishes: Mapping[str, Any], report: Progress | None = None) -> Front:
+    """The front with the k of the wishes, which a local front may not have been searched for."""
+    return search_further(front, _sizes(front, _wished(wishes)), report=report)
+
+
+def _wished(wishes: Mapping[str, Any]) -> dict[str, float]:
+    """Wishes as numbers."""
     numbers = {}
     for name, value in wishes.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise BadJob(f"The wish for {name!r} is {value!r}. Give a number.")
         numbers[name] = float(value)
-    if not any(front.problem.better[front._column(name)] < 0 for name in numbers):
-        return front.choose(numbers).id
-    return front.prefer(**numbers).id
+    return numbers
+
+
+def _sizes(front: Front, numbers: Mapping[str, float]) -> dict[str, float]:
+    """Those of the wishes that are limits: what is better higher."""
+    return {name: wish for name, wish in numbers.items() if front.problem.better[front._column(name)] > 0}
 
 
 def point_view(front: Front, place: int) -> dict[str, Any]:

@@ -22,7 +22,6 @@ from kpareto.fronts.hearing import Hearing, hearing, pause
 from kpareto.fronts.numbers import Numbers, join
 from kpareto.fronts.problem import Problem
 from kpareto.jobs.job import Job
-from kpareto.jobs.nearest import say_nearest
 from kpareto.jobs.release import Checked
 from kpareto.jobs.search import plan_of, search_job
 from kpareto.searches.checkpoint import Cancelled
@@ -130,6 +129,14 @@ class Searching:
                 self.front = self._kept_in.load(self.id, self.job, self._problem)
             return self.front
 
+    def take_further(self, front: Front) -> None:
+        """Go on with a front that was searched for one more wish; its points have other numbers now."""
+        with self._ending:
+            self.front, self._kept_points = front, len(front)
+            self.checked.clear()
+        self._keep()
+        self.version += 1
+
     def wait(self, seconds: float | None = None) -> None:
         """Until the thread has ended."""
         if self._thread is not None:
@@ -176,10 +183,7 @@ class Searching:
             points = len(cancelled.front)
             self._end("stopped", f"Stopped after {self.done:,} recodings with {points:,} points. It can go on.")
             return
-        if len(self.front) == 0:
-            self._end("failed", say_nearest(problem))
-        else:
-            self._end("done", "")
+        self._end("done", "")
 
     def _end(self, phase: str, sentence: str) -> None:
         with self._ending:

@@ -6,7 +6,7 @@ second is not true with suppression, and three more steps of the paper fail (PO-
 of them here: ``literal``, as printed, for replication, and ``repaired``.
 
 Both need k as first objective and one loss as second, and a suppression under which k rises with generalization
-(none, cap-max-k, or cap-threshold, whose largest threshold is what POkA is sent); limits are not looked at.
+(none, cap-max-k, or as-needed without limits on classes, whose largest threshold is what POkA is sent).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from kpareto.errors import BadJob, Stopped, Unsafe
+from kpareto.errors import BadJob, Stopped, Unsafe, shorten
 from kpareto.fronts.bound import ProvenGap
 from kpareto.fronts.front import Front, make_front
 from kpareto.fronts.numbers import Numbers
@@ -38,6 +38,7 @@ from kpareto.tables.questions import Question, questions_data, questions_from
 
 PARTS = 100  # of a step, for who watches
 SEARCHED = 0.75  # of the time of a step; the bound has the rest
+KS_SHOWN = 20  # k that are told one by one
 HIGHER, LOWER = (2.0, 3.0, 4.0, 5.0), (0.5, 0.4, 0.3, 0.2, 0.1)  # levels of a second privacy objective
 
 
@@ -206,21 +207,28 @@ class LocalCourse:
     def _front(self, done: list[Searched], *, stopped: bool = False) -> Front:
         space = self._space(done)
         gaps = [self._gap(each, space, place) for place, each in enumerate(done)]
-        details = {"bounds": [None if gap is None else gap.to_dict() for gap in gaps]}
+        details = {
+            "bounds": [None if gap is None else gap.to_dict() for gap in gaps],
+            "searched": [self._asked(each.step) for each in done],
+            "settings": dict(self.settings),
+        }
         seconds = time.perf_counter() - self.began
         provenance = Provenance("local", len(done), False, self.seed, seconds, "", details, stopped=stopped)
         genomes = np.arange(space.size, dtype=np.int64)[:, None]
-        front = make_front(self.problem, space, genomes, self._count(space), provenance, "one")
-        return replace(front, provenance=replace(provenance, note=_note(front, stopped)))
+        return tell_proof(make_front(self.problem, space, genomes, self._count(space), provenance, "one"))
+
+    def _asked(self, step: Step) -> dict[str, float]:
+        """What a step asks of every class, by the names of measures."""
+        at = {"k": float(step.k)}
+        if self.second is not None and step.level is not None:
+            at[self.second.name] = step.level
+        return at
 
     def _gap(self, each: Searched, space: LocalSpace, place: int) -> ProvenGap | None:
         if math.isnan(each.least):
             return None
-        at = {"k": float(each.step.k)}
-        if self.second is not None and each.step.level is not None:
-            at[self.second.name] = each.step.level
         reached = self.loss(self.problem.partition(space.recodings[place]))
-        return ProvenGap(self.loss.name, at, each.least, reached)
+        return ProvenGap(self.loss.name, self._asked(each.step), each.least, reached)
 
 
 class _Listener:
@@ -288,9 +296,17 @@ def _keeps(earlier: Step, step: Step, second: Measure | None) -> bool:
     return earlier.level >= step.level if second.better == "higher" else earlier.level <= step.level
 
 
+def tell_proof(front: Front) -> Front:
+    """A local front with a note on the k that were searched, and on how far its points are from their bounds."""
+    provenance = front.provenance
+    return replace(front, provenance=replace(provenance, note=_note(front, provenance.stopped)))
+
+
 def _note(front: Front, stopped: bool) -> str:
-    """What is proven of a local front."""
+    """What was searched for and what is proven of a local front."""
+    ks = sorted({round(each["k"]) for each in front.provenance.details["searched"]})
     begin = "stopped by the user" if stopped else "a heuristic search"
+    begin += f" for k = {shorten([f'{k:,}' for k in ks], KS_SHOWN)}" if ks and not stopped else ""
     gaps = [gap for point in front if (gap := point.bound) is not None and not math.isinf(gap.gap)]
     if not gaps:
         return f"{begin}, and no bound was asked for" if not stopped else begin

@@ -17,7 +17,7 @@ from kpareto.searches.local.search import Effort, first_classes, search_classes
 from kpareto.searches.local.workers import Progress, Workers
 from kpareto.tables.table import Table
 
-PRESETS = (2, 3, 4, 5, 7, 10, 15, 20, 25, 50, 75, 100, 150, 200, 250, 500, 750, 1000)
+PRESETS = (2, 3, 4, 5, 7, 10, 11, 15, 20, 25, 50, 75, 100, 150, 200, 250, 500, 750, 1000)
 
 
 @dataclass(frozen=True, eq=False)

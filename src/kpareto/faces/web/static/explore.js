@@ -162,9 +162,9 @@ export async function exploreView(page) {
     const mine = ++asked;
     const began = performance.now();
     try {
-      const { id } = await api.post("/prefer", wishes);
+      const { id, searched } = await api.post("/prefer", wishes);
       if (mine !== asked) return;
-      document.getElementById("wish-note").textContent = "";
+      replace(document.getElementById("wish-note"), searched ? "" : notSearched(wishes));
       page.remember({ wishes });
       choose(id, true);
       sliders.dataset.took = String(Math.round(performance.now() - began));
@@ -172,6 +172,19 @@ export async function exploreView(page) {
       if (mine === asked && document.getElementById("wish-note")) document.getElementById("wish-note").textContent = error.message;
     }
   }
+
+  // A local search is for some k; one between them is searched when somebody wants it.
+  const notSearched = (wishes) => [`${wishes.k === undefined ? "This" : `k = ${number(wishes.k)}`} was not searched: what is shown is the best of what was. `,
+    h("button", { type: "button", class: "small second", id: "search-wish", onclick: async () => {
+      try {
+        const { id } = await api.post("/prefer/search", wishes);
+        page.front = null;
+        page.remember({ chosen: id, pins: [null, null], wishes: {} });
+        page.redraw();
+      } catch (error) {
+        if (!error.stopped) replace(document.getElementById("wish-note"), error.message);
+      }
+    } }, "Search it")];
 
   let later = null;
   function choose(id, wished = false) {
