@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import kpareto
+
 ROOT = Path(__file__).parent.parent
 PINS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
 
@@ -49,3 +51,19 @@ def test_ci_runs_make_test() -> None:
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
     assert script.read_text().rstrip().endswith("make test")
+
+
+def test_the_version_and_the_changelog_agree() -> None:
+    """The newest section of the changelog is the version of the package; all sections below it have a date."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    sections = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert re.fullmatch(rf"\[{re.escape(kpareto.__version__)}\] - (?:\d{{4}}-\d\d-\d\d|unreleased)", sections[0])
+    assert [each for each in sections[1:] if not re.fullmatch(r"\[[\d.]+\] - \d{4}-\d\d-\d\d", each)] == []
+
+
+def test_the_project_names_no_address_that_the_readme_does_not() -> None:
+    """What package indexes show as the project's addresses stands in the README too."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert project["urls"]
+    assert [address for address in project["urls"].values() if address not in text] == []
