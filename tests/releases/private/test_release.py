@@ -151,7 +151,6 @@ def excess(plan: PrivatePlan, draw: Callable[[np.ndarray, Fraction], np.ndarray]
     return found
 
 
-@pytest.mark.slow
 def test_a_million_runs_stay_within_epsilon_and_delta_and_find_a_planted_mistake() -> None:
     """The real draws keep to the bound; draws that take all of a class of k rows do not, and are found."""
     plan = small_plan(5)
