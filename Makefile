@@ -10,7 +10,7 @@ PYTEST  = $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-all rest docs programs browser java postgresql ssh lint format types pytest fuzz venv bench pictures constraints clean
+.PHONY: help demo quick test test-all rest warm-up docs programs browser java postgresql ssh lint format types pytest fuzz venv bench pictures constraints clean
 
 help:
 	@echo "make demo         the main job on the embedded Adult table, from a fresh clone"
@@ -60,14 +60,21 @@ docs: $(VENV)/.docs-stamp
 quick: lint
 	$(PYTEST) -m quick --hypothesis-profile=quick $(ARGS)
 
-test: programs lint types
+test: programs lint
+	$(MAKE) -j2 types warm-up
 	$(PYTEST) -m 'quick or test' $(ARGS)
 
-test-all: programs lint types pytest
+test-all: programs lint
+	$(MAKE) -j2 types warm-up
+	$(PYTEST) $(ARGS)
 
 # What test-all has and test has not: continuous integration runs both.
 rest: programs $(VENV)/.dev-stamp
 	$(PYTEST) -m rest $(ARGS)
+
+# In a fresh clone: what every process of the tests would compile for itself, while mypy has the other core.
+warm-up: $(VENV)/.dev-stamp
+	$(BIN)/python -m tests.warm_up
 
 programs: browser java postgresql ssh
 
