@@ -1,17 +1,22 @@
-# make demo | test | docs | fuzz | lint | types | venv | bench | pictures | clean
+# make demo | quick | test | test-all | docs | fuzz | lint | types | venv | bench | pictures | clean
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # `make test WORKERS=0` runs the tests in one process, for a debugger.
 WORKERS ?= auto
+PYTEST  = $(BIN)/pytest -n $(WORKERS) --dist loadgroup
+# Every process of a run reads what the first one has compiled of Python, of the tests and of the package.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test docs browser java postgresql ssh lint format types pytest fuzz venv bench pictures constraints clean
+.PHONY: help demo quick test test-all rest warm-up docs programs browser java postgresql ssh lint format types pytest fuzz venv bench pictures constraints clean
 
 help:
 	@echo "make demo         the main job on the embedded Adult table, from a fresh clone"
-	@echo "make test         everything continuous integration runs: lint, types, pytest"
+	@echo "make quick        while one works: lint, the rules of the house, the rooms that compute (about 2 minutes)"
+	@echo "make test         before every change: lint, types, every room (about 10 minutes)"
+	@echo "make test-all     everything: browsers, Spark, PostgreSQL, papers, benchmarks, … (about 40 minutes)"
 	@echo "make docs         the pages as a site that needs no network: site/index.html"
 	@echo "make lint         ruff check and ruff format --check"
 	@echo "make format       let ruff rewrite what it can"
@@ -51,7 +56,27 @@ docs: $(VENV)/.docs-stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "Open site/index.html"
 
-test: browser java postgresql ssh lint types pytest
+# The rings (tests/rings.py): quick while one works, test before every change, test-all before a release.
+quick: lint
+	$(PYTEST) -m quick --hypothesis-profile=quick $(ARGS)
+
+test: programs lint
+	$(MAKE) -j2 types warm-up
+	$(PYTEST) -m 'quick or test' $(ARGS)
+
+test-all: programs lint
+	$(MAKE) -j2 types warm-up
+	$(PYTEST) $(ARGS)
+
+# What test-all has and test has not: continuous integration runs both.
+rest: programs $(VENV)/.dev-stamp
+	$(PYTEST) -m rest $(ARGS)
+
+# In a fresh clone: what every process of the tests would compile for itself, while mypy has the other core.
+warm-up: $(VENV)/.dev-stamp
+	$(BIN)/python -m tests.warm_up
+
+programs: browser java postgresql ssh
 
 # The tests of the page drive Debian's Chromium; where it is missing and cannot be installed they are skipped.
 browser:
@@ -88,7 +113,7 @@ types: $(VENV)/.dev-stamp
 	$(BIN)/mypy --strict
 
 pytest: $(VENV)/.dev-stamp
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+	$(PYTEST) $(ARGS)
 
 # Nights: make fuzz CASES=100000 SEED=7 JOBS=8 ARGS='--json fuzz.json'
 CASES ?= 1000

@@ -1,4 +1,4 @@
-"""What all tests share: one Hypothesis profile, so that a busy machine fails no test, and a tiny table."""
+"""What all tests share: the rings, Hypothesis profiles, so that a busy machine fails no test, and a tiny table."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from kpareto.tables.hierarchy import flat, from_levels
-from kpareto.tables.schema import Schema
-from kpareto.tables.table import Table, make_table
-from tests.twins.postgres_server import Server, running
-from tests.twins.sparks import java, local_session
+from tests.rings import RINGS, ring_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from kpareto.tables.table import Table
+    from tests.twins.postgres_server import Server
+
 # No deadline: the first call of a compiled loop takes seconds, and test machines are shared.
 settings.register_profile("house", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("house"), max_examples=20)  # make quick
 settings.load_profile("house")
 
 # A shell starts what it runs behind ``&`` with Ctrl-C and Ctrl-\\ ignored, and every process started from there
@@ -40,6 +40,10 @@ def ctrl_c() -> None:
 @pytest.fixture
 def tiny() -> Table:
     """PO's Table 1 in spirit: six rows, two quasi-identifiers, a sensitive column."""
+    from kpareto.tables.hierarchy import flat, from_levels
+    from kpareto.tables.schema import Schema
+    from kpareto.tables.table import make_table
+
     schema = Schema(("zip", "sex"), sensitive=("disease",))
     zips = from_levels(
         "zip", [["13053", "1305*", "*"], ["13058", "1305*", "*"], ["13063", "1306*", "*"], ["13067", "1306*", "*"]]
@@ -53,6 +57,8 @@ def tiny() -> Table:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local Spark, one for all tests of a process."""
+    from tests.twins.sparks import java, local_session
+
     java()
     session = local_session(str(tmp_path_factory.mktemp("warehouse")))
     yield session
@@ -62,6 +68,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
     """A PostgreSQL of our own, one for all tests of a process."""
+    from tests.twins.postgres_server import running
+
     with running() as started:
         yield started
 
@@ -85,10 +93,23 @@ class AtOnce:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Only the process that writes has use for it."""
+    """Name the rings; what fails is told at once by the process that writes."""
+    for ring, what in RINGS.items():
+        config.addinivalue_line("markers", f"{ring}: {what}")
     terminal = config.pluginmanager.getplugin("terminalreporter")
     if terminal is not None and not hasattr(config, "workerinput"):
         config.pluginmanager.register(AtOnce(terminal), "at-once")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Put a test into its ring; ``make quick`` takes few examples of each, also where a test asks for many."""
+    item.add_marker(ring_of(item.nodeid, getattr(item, "fixturenames", ())))
+    own: settings | None = getattr(getattr(item, "obj", None), "_hypothesis_internal_use_settings", None)
+    most = settings().max_examples
+    if own is not None and settings.get_current_profile_name() == "quick" and own.max_examples > most:
+        named: Any = item
+        named.obj._hypothesis_internal_use_settings = settings(own, max_examples=most)
 
 
 @pytest.hookimpl(trylast=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,12 @@ import pytest
 import kpareto
 from kpareto.faces.cli import commands
 from kpareto.searches.names import METHODS
+from tests.twins.consoles import FENCE
+from tests.twins.sources import listed
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
+LANGUAGES = {"python", "console", "sh", "toml", "json", "text", "markdown"}
 # Their code needs Java, a database or the commands between it; it runs in tests/engines/spark, tests/engines/postgres
 # and tests/faces/cli/test_first_hour.py.
 ELSEWHERE = {"spark.md", "postgresql.md", "tutorial.md"}
@@ -27,13 +31,56 @@ def test_the_code_on_the_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch, 
     assert found.failed == 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_lead_somewhere() -> None:
     """Every relative link names a file that exists."""
-    text = page.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", text):
-        if not target.startswith(("http", "mailto:")):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    offenders = [
+        f"{page.relative_to(ROOT)}:{line}: there is no {target}"
+        for page in PAGES
+        for line, text in enumerate(page.read_text(encoding="utf-8").splitlines(), 1)
+        for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", text)
+        if not target.startswith(("http", "mailto:")) and not (page.parent / target).exists()
+    ]
+    assert not offenders, listed(offenders)
+
+
+def wrong_blocks(text: str) -> list[tuple[int, str]]:
+    """What is wrong with the fenced blocks of a page, and in which line."""
+    wrong = [] if len(re.findall(r"^```", text, re.MULTILINE)) % 2 == 0 else [(1, "a block is left open")]
+    if ">>> " in FENCE.sub("", text):
+        wrong.append((text.count("\n", 0, text.index(">>> ")) + 1, "an example stands outside a block"))
+    for block in FENCE.finditer(text):
+        language, line = block[1], text.count("\n", 0, block.start()) + 1
+        if language not in LANGUAGES:
+            wrong.append((line, f"a block of {language or 'no language'}"))
+        if language == "python" and not block[2].startswith(">>> "):
+            wrong.append((line, "a block of Python that is no session"))
+    return wrong
+
+
+def test_every_block_says_what_it_is() -> None:
+    """Blocks of Python are sessions that the tests run; what is not Python is marked as such, and no fence is left open."""
+    pages = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
+    offenders = [
+        f"{page.relative_to(ROOT)}:{line}: {wrong}"
+        for page in pages
+        for line, wrong in wrong_blocks(page.read_text(encoding="utf-8"))
+    ]
+    assert not offenders, listed(offenders)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("```sh\nls\n```\n```python\n>>> 1\n```\n", []),
+        ("words\n```sh\n", [(1, "a block is left open")]),
+        ("words\n>>> 1\n", [(2, "an example stands outside a block")]),
+        ("```\nls\n```\n", [(1, "a block of no language")]),
+        ("\n```python\nx = 1\n```\n", [(2, "a block of Python that is no session")]),
+    ],
+)
+def test_a_wrong_block_is_seen(text: str, wrong: list[tuple[int, str]]) -> None:
+    """A fence left open, an example outside, a block without a language and code that no test runs are told."""
+    assert wrong_blocks(text) == wrong
 
 
 def test_every_command_is_documented() -> None:
@@ -51,15 +98,26 @@ def test_every_search_is_documented() -> None:
             assert name in text, (page, name)
 
 
-TEXTS = [
-    *(ROOT / "docs").rglob("*.md"),
-    *ROOT.glob("*.md"),
-    *(ROOT / "src").rglob("*.py"),
-    *(ROOT / "tests").rglob("*.py"),
-]
-ROOMS = {
-    path.relative_to(ROOT).as_posix() for folder in ("src", "tests", "docs") for path in (ROOT / folder).rglob("*.py")
-}
+@cache
+def texts() -> list[Path]:
+    """Everything that people read: pages, and Python for its docstrings and comments."""
+    folders = [path for kind in ("src", "tests") for path in (ROOT / kind).rglob("*.py")]
+    return sorted([*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), *folders])
+
+
+@cache
+def endings() -> set[str]:
+    """Each way to name a file of ours: its name, with as many of its folders as one likes."""
+    files = [path.relative_to(ROOT).parts for kind in ("src", "tests", "docs") for path in (ROOT / kind).rglob("*.py")]
+    return {"/".join(parts[start:]) for parts in files for start in range(len(parts))}
+
+
+@cache
+def modules() -> set[str]:
+    """What may follow ``kpareto.``: a room, or a public name."""
+    return {path.stem for path in (ROOT / "src" / "kpareto").iterdir()} | set(kpareto.__all__)
+
+
 FILE = re.compile(r"(?<![\w/.<>*-])((?:[a-z_0-9]+/)*[a-z_0-9]+\.py)\b")
 DOTTED = re.compile(r"(?:from|import|``|`) ?kpareto((?:\.[a-z_0-9]+)+)")
 MADE = {"own.py", "program.py"}  # files that an example or a test writes
@@ -69,21 +127,20 @@ OLD = {"0002-numba-rather-than-c-or-rust.md"}
 
 def gone(text: str) -> list[str]:
     """The files and modules of ours that a text names and that do not exist."""
-    files = [name for name in FILE.findall(text) if not any(f"/{room}".endswith(f"/{name}") for room in ROOMS)]
-    modules = []
-    for dotted in DOTTED.findall(text):
-        first = dotted.split(".")[1]
-        rooms = {room.split("/")[2].removesuffix(".py") for room in ROOMS if room.startswith("src/")}
-        if first not in rooms | set(kpareto.__all__):
-            modules.append(f"kpareto{dotted}")
-    return [name for name in files if name not in MADE] + modules
+    files = [name for name in FILE.findall(text) if name not in endings() | MADE]
+    return files + [f"kpareto{name}" for name in DOTTED.findall(text) if name.split(".")[1] not in modules()]
 
 
-@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_no_text_names_a_module_that_is_gone(page: Path) -> None:
+def test_no_text_names_a_module_that_is_gone() -> None:
     """Every file and module of ours that a page, a docstring or a comment names is there."""
-    if page.name not in OLD and page != Path(__file__):
-        assert gone(page.read_text(encoding="utf-8")) == []
+    offenders = [
+        f"{page.relative_to(ROOT)}:{line}: there is no {name}"
+        for page in texts()
+        if page.name not in OLD and page != Path(__file__)
+        for line, text in enumerate(page.read_text(encoding="utf-8").splitlines(), 1)
+        for name in gone(text)
+    ]
+    assert not offenders, listed(offenders)
 
 
 @pytest.mark.parametrize("text", ["see `rollup.py`", "in src/kpareto/kernels.py", "from kpareto.rollup import x"])

@@ -6,15 +6,13 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 import kpareto
+from tests.twins.sources import files, listed, name_of, tree_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-HOUSE = Path(kpareto.__file__).parent
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(HOUSE.rglob("*.py"))}
 # Past participles that do not end in -ed.
 IRREGULAR = {
     "built",
@@ -134,17 +132,16 @@ def bound_names(function: Function) -> set[str]:
 def vague_names(tree: ast.AST, file: str) -> list[str]:
     """A sentence for each argument or local variable of a file that does not say what it holds."""
     return [
-        f"{file}: {function} calls an argument or a local variable {name!r}. Take a noun that says what it holds."
+        f"{file}:{node.lineno}: {function} calls an argument or a local variable {name!r}. Take a noun that says what it holds."
         for function, node in functions_of(tree)
         for name in sorted(bound_names(node) & VAGUE)
     ]
 
 
-@pytest.mark.parametrize("path", TREES, ids=lambda path: path.relative_to(HOUSE).as_posix())
-def test_locals_say_what_they_hold(path: Path) -> None:
+def test_locals_say_what_they_hold() -> None:
     """No function has an argument or a local variable called found, made, given or held."""
-    sentences = vague_names(TREES[path], path.relative_to(HOUSE).as_posix())
-    assert not sentences, "\n".join(sentences)
+    offenders = [sentence for file in files() for sentence in vague_names(tree_of(file), name_of(file))]
+    assert not offenders, listed(offenders)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +164,7 @@ def test_locals_say_what_they_hold(path: Path) -> None:
 def test_a_vague_name_is_seen(code: str, function: str) -> None:
     """Wherever a function may take or bind a name, the name is caught once, with the file and the function."""
     (sentence,) = vague_names(ast.parse(code), "fronts/front.py")
-    assert sentence.startswith(f"fronts/front.py: {function} calls an argument or a local variable ")
+    assert re.match(rf"fronts/front\.py:\d: {function} calls an argument or a local variable ", sentence)
     assert any(repr(name) in sentence for name in VAGUE)
 
 
@@ -180,11 +177,15 @@ def test_other_uses_of_a_word_pass(code: str) -> None:
     assert vague_names(ast.parse(code), "fronts/front.py") == []
 
 
-@pytest.mark.parametrize("path", TREES, ids=lambda path: path.relative_to(HOUSE).as_posix())
-def test_functions_are_verbs(path: Path) -> None:
+def test_functions_are_verbs() -> None:
     """No function of a file is called by a past participle."""
-    names = [node.name for node in TREES[path].body if isinstance(node, ast.FunctionDef)]
-    assert [name for name in names if is_participle(name)] == []
+    offenders = [
+        f"{name_of(file)}:{node.lineno}: {node.name} says what was done, not what it does"
+        for file in files()
+        for node in tree_of(file).body
+        if isinstance(node, ast.FunctionDef) and is_participle(node.name)
+    ]
+    assert not offenders, listed(offenders)
 
 
 @pytest.mark.parametrize(("name", "caught"), [("opened", True), ("_held", True), ("open_file", False), ("seed", False)])
@@ -197,8 +198,8 @@ def test_classes_exist_once() -> None:
     """Two classes never share a name."""
     names = Counter(
         node.name
-        for tree in TREES.values()
-        for node in ast.walk(tree)
+        for file in files()
+        for node in ast.walk(tree_of(file))
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     assert [name for name, count in names.items() if count > 1] == []
@@ -206,14 +207,14 @@ def test_classes_exist_once() -> None:
 
 def test_kernels_take_few_arguments() -> None:
     """What a loop needs comes in named records rather than in a long list."""
-    long = {
-        node.name: len(node.args.args)
-        for path, tree in TREES.items()
-        if "kernels" in path.parts
-        for node in tree.body
+    offenders = [
+        f"{name_of(file)}:{node.lineno}: {node.name} takes {len(node.args.args)} arguments"
+        for file in files()
+        if name_of(file).startswith("kernels/")
+        for node in tree_of(file).body
         if isinstance(node, ast.FunctionDef) and len(node.args.args) > MOST_ARGUMENTS
-    }
-    assert long == {}
+    ]
+    assert not offenders, listed(offenders)
 
 
 def test_no_public_name_is_lost() -> None:

@@ -47,7 +47,6 @@ def test_there_are_notebooks() -> None:
     assert all("a picture" in printed(path) for path in NOTEBOOKS)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_prints_what_it_shows(notebook: Path, tmp_path: Path) -> None:
     """Executed from the first cell to the last, without ipywidgets as in a bare Jupyter, a notebook says the same again."""

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import kpareto
+
 ROOT = Path(__file__).parent.parent
 PINS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
 
@@ -37,15 +39,33 @@ def test_every_dependency_is_pinned_and_bounded_below() -> None:
     assert [name for name in names if name not in pinned] == [], "renew with: make constraints"
 
 
-@pytest.mark.parametrize("target", ["demo", "test", "docs", "lint", "types", "venv", "bench", "clean"])
+@pytest.mark.parametrize(
+    "target", ["demo", "quick", "test", "test-all", "rest", "docs", "lint", "types", "venv", "bench", "clean"]
+)
 def test_make_targets(target: str) -> None:
     """The targets that the documentation names are there."""
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no executable bits")
-def test_ci_runs_make_test() -> None:
-    """Continuous integration runs what people run."""
+def test_ci_runs_every_ring_once() -> None:
+    """Continuous integration runs what people run before a change, and then the rest."""
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
-    assert script.read_text().rstrip().endswith("make test")
+    assert script.read_text().rstrip().endswith("make test\nmake rest")
+
+
+def test_the_version_and_the_changelog_agree() -> None:
+    """The newest section of the changelog is the version of the package; all sections below it have a date."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    sections = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert re.fullmatch(rf"\[{re.escape(kpareto.__version__)}\] - (?:\d{{4}}-\d\d-\d\d|unreleased)", sections[0])
+    assert [each for each in sections[1:] if not re.fullmatch(r"\[[\d.]+\] - \d{4}-\d\d-\d\d", each)] == []
+
+
+def test_the_project_names_no_address_that_the_readme_does_not() -> None:
+    """What package indexes show as the project's addresses stands in the README too."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert project["urls"]
+    assert [address for address in project["urls"].values() if address not in text] == []

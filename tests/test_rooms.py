@@ -3,14 +3,14 @@
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-import kpareto
-
-HOUSE = Path(kpareto.__file__).parent
+from tests.twins.sources import HOUSE, files, listed, name_of, text_of, tree_of
 
 # From the foundation up: a folder, or a file beside the folders, imports only what stands before it.
 # Inside a folder files may import each other, as long as they do not go in circles.
@@ -58,18 +58,10 @@ NOUNS = {
 } | {f"tables.{n}" for n in ("schema", "hierarchy", "table", "recoding", "boxes", "partition", "lattice", "cuts")}
 CLOSURE = 10  # files besides the nouns that one must open to understand one search, at the most
 
-FILES = sorted(HOUSE.rglob("*.py"))
 
-
-def name_of(file: Path) -> str:
-    """The file's path inside the package, as pytest shows it."""
-    return file.relative_to(HOUSE).as_posix()
-
-
-def room_of(file: Path) -> str:
+def room_of(name: str) -> str:
     """The room a file belongs to: its folder, or its own name."""
-    parts = file.relative_to(HOUSE).parts
-    return parts[0] if len(parts) > 1 else file.stem
+    return name.partition("/")[0].removesuffix(".py")
 
 
 def module_of(file: Path) -> str:
@@ -78,22 +70,23 @@ def module_of(file: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
 
-MODULES = {module_of(file): file for file in FILES}
+MODULES = {module_of(file): file for file in files()}
 
 
-def imported_modules(source: str) -> dict[str, int]:
-    """Each module of ours that the source imports at run time, anywhere in it, and the first line that does."""
+def statements_run(inside: ast.AST) -> Iterator[ast.AST]:
+    """Every statement below a node but those for type checkers alone; imports are statements, so expressions are let be."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for node in getattr(inside, field, ()):
+            if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
+                yield node
+                yield from statements_run(node)
+
+
+@cache
+def imported_modules(tree: ast.Module) -> dict[str, int]:
+    """Each module of ours that a source imports at run time, anywhere in it, and the first line that does."""
     lines: dict[str, int] = {}
-    tree = ast.parse(source)
-    skip = {
-        child
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        for child in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        if node in skip:
-            continue
+    for node in statements_run(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -114,14 +107,17 @@ def module_meant(name: str) -> str:
     return ".".join(parts) or "__init__"
 
 
-def complaints(room: str, source: str) -> list[str]:
-    """What is wrong with the imports of a source that stands in this room."""
+def complaints(name: str, tree: ast.Module) -> list[str]:
+    """What is wrong with the imports of a file."""
+    room = room_of(name)
     if room not in ROOMS:
-        return [f"{room} is not in the list of rooms: add it to ROOMS in tests/test_rooms.py, above its users."]
+        return [
+            f"{name}:1: {room} is not in the list of rooms: add it to ROOMS in tests/test_rooms.py, above its users."
+        ]
     allowed = ONLY.get(room, set(ROOMS[: ROOMS.index(room)])) | {room}
     return [
-        f"line {line}: {room} imports {other}, which does not stand before it in the list of rooms."
-        for other, line in imported_modules(source).items()
+        f"{name}:{line}: {room} imports {other}, which does not stand before it in the list of rooms."
+        for other, line in imported_modules(tree).items()
         if other.split(".")[0] not in allowed
     ]
 
@@ -129,7 +125,7 @@ def complaints(room: str, source: str) -> list[str]:
 def arrows_inside(room: str) -> dict[str, set[str]]:
     """Which file of a folder imports which other file of the folder when it is loaded or called."""
     return {
-        module: {other for other in imported_modules(file.read_text(encoding="utf-8")) if other in MODULES} - {module}
+        module: {other for other in imported_modules(tree_of(file)) if other in MODULES} - {module}
         for module, file in MODULES.items()
         if module.split(".")[0] == room
     }
@@ -155,17 +151,17 @@ def closure_of(module: str) -> set[str]:
         here = waiting.pop()
         if here.startswith("kernels."):
             continue
-        for other in imported_modules(MODULES[here].read_text(encoding="utf-8")):
+        for other in imported_modules(tree_of(MODULES[here])):
             if other not in open_ | NOUNS | {module}:
                 open_.add(other)
                 waiting.append(other)
     return open_
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_rooms_import_only_rooms_before_them(file: Path) -> None:
+def test_rooms_import_only_rooms_before_them() -> None:
     """No file imports a room that stands after its own."""
-    assert complaints(room_of(file), file.read_text(encoding="utf-8")) == []
+    offenders = [complaint for file in files() for complaint in complaints(name_of(file), tree_of(file))]
+    assert not offenders, listed(offenders)
 
 
 @pytest.mark.parametrize("room", [room for room in ROOMS if (HOUSE / room).is_dir()])
@@ -181,15 +177,15 @@ def test_a_circle_is_seen() -> None:
 
 def test_few_files_stand_beside_the_folders() -> None:
     """The house is read by its folders."""
-    assert len([file for file in FILES if file.parent == HOUSE]) <= BESIDE
+    assert len([file for file in files() if file.parent == HOUSE]) <= BESIDE
 
 
 @pytest.mark.parametrize(
     ("room", "source", "complaint"),
     [
-        ("tables", "from kpareto.fronts.front import Front", "line 1: tables imports fronts.front"),
-        ("tables", "import kpareto.fronts.front as front", "line 1: tables imports fronts.front"),
-        ("tables", "def late():\n    from kpareto.fronts import front", "line 2: tables imports fronts.front"),
+        ("tables", "from kpareto.fronts.front import Front", "own.py:1: tables imports fronts.front"),
+        ("tables", "import kpareto.fronts.front as front", "own.py:1: tables imports fronts.front"),
+        ("tables", "def late():\n    from kpareto.fronts import front", "own.py:2: tables imports fronts.front"),
         ("tables", "from kpareto import Front", "tables imports __init__"),
         ("searches", "from kpareto.jobs.job import Job", "searches imports jobs.job"),
         ("verifier", "from kpareto.tables.table import Table", "verifier imports tables.table"),
@@ -198,7 +194,7 @@ def test_few_files_stand_beside_the_folders() -> None:
 )
 def test_wrong_imports_are_seen(room: str, source: str, complaint: str) -> None:
     """Every way of writing a forbidden import is caught."""
-    assert complaint in "".join(complaints(room, source))
+    assert complaint in "".join(complaints(f"{room}/own.py", ast.parse(source)))
 
 
 @pytest.mark.parametrize(
@@ -213,20 +209,26 @@ def test_wrong_imports_are_seen(room: str, source: str, complaint: str) -> None:
 )
 def test_right_imports_pass(room: str, source: str) -> None:
     """Imports from the rooms before, from other packages and for annotations alone are fine."""
-    assert complaints(room, source) == []
+    assert complaints(f"{room}/own.py", ast.parse(source)) == []
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_rooms_have_telling_names_and_a_first_line(file: Path) -> None:
+def test_rooms_have_telling_names_and_a_first_line() -> None:
     """No room is called utils or the like, and each says in its first line what it is for."""
-    assert not VAGUE & {part.removesuffix(".py") for part in file.relative_to(HOUSE).parts}
-    assert ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))), "the room's first line is missing"
+    parts = {name_of(file): {part.removesuffix(".py") for part in name_of(file).split("/")} for file in files()}
+    offenders = [f"{name}:1: say what it is for in its name" for name, words in parts.items() if VAGUE & words]
+    offenders += [
+        f"{name_of(file)}:1: the room's first line is missing"
+        for file in files()
+        if not ast.get_docstring(tree_of(file))
+    ]
+    assert not offenders, listed(offenders)
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_files_are_short(file: Path) -> None:
+def test_files_are_short() -> None:
     """A file that grew past what one can keep in mind wants to be two rooms."""
-    assert len(file.read_text(encoding="utf-8").splitlines()) <= LONGEST
+    lengths = {name_of(file): len(text_of(file).splitlines()) for file in files()}
+    offenders = [f"{name}:{length}: more than {LONGEST} lines" for name, length in lengths.items() if length > LONGEST]
+    assert not offenders, listed(offenders)
 
 
 SEARCHES = [

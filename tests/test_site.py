@@ -6,17 +6,14 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 import kpareto
-from tests.twins.consoles import FENCE, blocks
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
 # What a browser fetches by itself; a link (a) is followed by people alone.
 FETCHED = {"link": "href", "script": "src", "img": "src", "iframe": "src", "source": "src", "object": "data"}
 
@@ -57,7 +54,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_the_site_needs_no_network(site: Path) -> None:
     """No page, style or script of ours fetches anything from a foreign host."""
     pages = list(site.rglob("*.html"))
@@ -67,7 +63,6 @@ def test_the_site_needs_no_network(site: Path) -> None:
         assert re.findall(r"url\(['\"]?(?:https?:)?//[^)]*\)", style.read_text(encoding="utf-8")) == [], style.name
 
 
-@pytest.mark.slow
 def test_every_public_name_has_its_place(site: Path) -> None:
     """The reference shows each public name with an anchor of its own, and words from its docstring."""
     text = (site / "api.html").read_text(encoding="utf-8")
@@ -102,31 +97,3 @@ def test_links_that_lead_nowhere_end_the_build(tmp_path: Path) -> None:
 def test_a_fetch_from_elsewhere_is_seen(content: str, fetched: list[str]) -> None:
     """A script or style of another host is told apart from a link and a picture of ours."""
     assert foreign(content) == fetched
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_block_says_what_it_is(page: Path) -> None:
-    """Blocks of Python are sessions that the tests run; what is not Python is marked as such, and no fence is left open."""
-    text = page.read_text(encoding="utf-8")
-    assert len(re.findall(r"^```", text, re.MULTILINE)) % 2 == 0
-    assert ">>> " not in FENCE.sub("", text)
-    for language, block in blocks(page):
-        assert language in {"python", "console", "sh", "toml", "json", "text", "markdown"}, (language, block[:60])
-        if language == "python":
-            assert block.startswith(">>> "), block[:60]
-
-
-def test_the_version_and_the_changelog_agree() -> None:
-    """The newest section of the changelog is the version of the package; all sections below it have a date."""
-    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    sections = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    assert re.fullmatch(rf"\[{re.escape(kpareto.__version__)}\] - (?:\d{{4}}-\d\d-\d\d|unreleased)", sections[0])
-    assert [each for each in sections[1:] if not re.fullmatch(r"\[[\d.]+\] - \d{4}-\d\d-\d\d", each)] == []
-
-
-def test_the_project_names_no_address_that_the_readme_does_not() -> None:
-    """What package indexes show as the project's addresses stands in the README too."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert project["urls"]
-    assert [address for address in project["urls"].values() if address not in text] == []

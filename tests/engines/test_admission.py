@@ -146,7 +146,6 @@ def near_unique(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak can be asked for on Linux alone")
 def test_the_estimate_is_within_a_factor_of_two(near_unique: Path) -> None:
     """What was said before the rows were fetched, beside what reading and searching really took."""
@@ -174,7 +173,6 @@ def test_more_columns_values_and_rows_take_more() -> None:
 # -- spilling ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_table_larger_than_memory_is_grouped_on_disk(tmp_path: Path) -> None:
     """Groups of several times the memory allowed are the groups that all memory gives, and the folder goes."""
     rng = np.random.default_rng(3)
@@ -277,7 +275,6 @@ print(json.dumps([answer, number("VmHWM") - before]))
 """
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak can be asked for on Linux alone")
 @pytest.mark.parametrize("policy", ["error", "coarsen", "sample"])
 def test_near_unique_rows_never_crash(near_unique: Path, policy: str) -> None:
@@ -644,7 +641,6 @@ def test_a_stopped_query_does_not_go_on(monkeypatch: pytest.MonkeyPatch) -> None
         assert made == [(0,)]
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 def test_ctrl_c_during_the_group_by_leaves_nothing(tmp_path: Path) -> None:
     """Exit status 130, one line, no folder with copies of rows."""

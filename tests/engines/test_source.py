@@ -8,19 +8,17 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-import kpareto
 from kpareto.engines import ENGINES, file_of, in_form, is_address, kind_of, open_source, table_at
 from kpareto.engines.form import DataFile, Form
 from kpareto.engines.postgres.connect import Postgres
 from kpareto.engines.source import is_file_name, is_text
 from kpareto.engines.spark.connect import SparkTable
 from kpareto.errors import BadJob, BadTable
+from tests.twins.sources import HOUSE, files, listed, name_of, tree_of
 
-HOUSE = Path(kpareto.__file__).parent
 DOOR = "engines/__init__.py"
 # The rooms below the engines have never heard of them; a source of tables/ is one of hierarchies.
 BELOW = ("kernels/", "tables/", "measures/")
-FILES = sorted(file.relative_to(HOUSE).as_posix() for file in HOUSE.rglob("*.py"))
 
 # What a source may be, and the folder that may ask for it besides the door: an engine knows its own.
 KINDS = {
@@ -39,9 +37,9 @@ PATHS = {"Path", "PathLike"}
 TOLD = {"is_frame", "is_spark", "remote"}
 
 
-def type_tests(file: str, text: str) -> list[str]:
+def type_tests(file: str, tree: ast.Module) -> list[str]:
     """Every place of a file that asks what kind of source something is."""
-    return [ast.unparse(node) for node in ast.walk(ast.parse(text)) if asks(file, node)]
+    return [f"{file}:{getattr(node, 'lineno', 1)}: {ast.unparse(node)}" for node in ast.walk(tree) if asks(file, node)]
 
 
 def asks(file: str, node: ast.AST) -> bool:
@@ -67,10 +65,15 @@ def called(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if file != DOOR and not file.startswith(BELOW)])
-def test_only_the_door_asks_what_a_source_is(file: str) -> None:
+def test_only_the_door_asks_what_a_source_is() -> None:
     """One place knows all engines: engines/__init__.py; anywhere else a Source answers for itself."""
-    assert type_tests(file, (HOUSE / file).read_text(encoding="utf-8")) == []
+    offenders = [
+        place
+        for file in files()
+        if name_of(file) != DOOR and not name_of(file).startswith(BELOW)
+        for place in type_tests(name_of(file), tree_of(file))
+    ]
+    assert not offenders, listed(offenders)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +93,7 @@ def test_only_the_door_asks_what_a_source_is(file: str) -> None:
 )
 def test_a_planted_type_test_is_seen(file: str, line: str) -> None:
     """Every way of asking is caught."""
-    assert len(type_tests(file, line)) == 1
+    assert len(type_tests(file, ast.parse(line))) == 1
 
 
 @pytest.mark.parametrize(
@@ -104,7 +107,7 @@ def test_a_planted_type_test_is_seen(file: str, line: str) -> None:
 )
 def test_other_questions_pass(file: str, line: str) -> None:
     """An engine may ask for its own table, and texts and values are no sources."""
-    assert type_tests(file, line) == []
+    assert type_tests(file, ast.parse(line)) == []
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "postgres", "spark"])

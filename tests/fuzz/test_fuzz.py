@@ -42,7 +42,6 @@ def test_a_few_cases(kind: Kind) -> None:
         assert not isinstance(found, Failure) or found.name in KNOWN, f"{found.name}: {found.sentence} {found.repeat}"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [k for k in KINDS.values() if not k.asked and k.cost >= 15], ids=lambda kind: kind.name
 )

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from kpareto.kernels import compiling
+from tests.twins.sources import files, listed, name_of, tree_of
 
 KERNELS = Path(compiling.__file__).parent
 
@@ -125,12 +126,11 @@ def test_a_numba_without_the_stamp_is_not_cached(loops: Path, tmp_path: Path) ->
     assert not list(tmp_path.rglob("*.nbi"))
 
 
-def foreign_names(source: str) -> set[str]:
-    """Names of a kernel file that its functions read and that come neither from kernels nor from a library.
+def foreign_names(tree: ast.Module) -> dict[str, int]:
+    """Names of a kernel file that its functions read and that come neither from kernels nor from a library, and where.
 
     A constant or a function from another folder would not be part of the stamp.
     """
-    tree = ast.parse(source)
     own = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     for node in tree.body:
         if isinstance(node, ast.Import):
@@ -142,20 +142,25 @@ def foreign_names(source: str) -> set[str]:
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             own |= {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
-    foreign: set[str] = set()
+    foreign: dict[str, int] = {}
     for function in (node for node in tree.body if isinstance(node, ast.FunctionDef)):
         names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
         local = {name.id for name in names if isinstance(name.ctx, ast.Store)}
         local |= {node.name for node in ast.walk(function) if isinstance(node, ast.FunctionDef)}
         local |= {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
-        foreign |= {name.id for name in names} - local - own - set(dir(builtins))
+        foreign |= {name.id: name.lineno for name in names if name.id not in local | own | set(dir(builtins))}
     return foreign
 
 
-@pytest.mark.parametrize("file", sorted(KERNELS.glob("*.py")), ids=lambda file: file.name)
-def test_everything_a_kernel_uses_is_under_the_stamp(file: Path) -> None:
+def test_everything_a_kernel_uses_is_under_the_stamp() -> None:
     """Constants, functions and records of kernels come from the folder of kernels, whose files make the stamp."""
-    assert foreign_names(file.read_text(encoding="utf-8")) == set()
+    offenders = [
+        f"{name_of(file)}:{line}: {name} does not come from the kernels"
+        for file in files()
+        if file.parent == KERNELS
+        for name, line in foreign_names(tree_of(file)).items()
+    ]
+    assert not offenders, listed(offenders)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +177,7 @@ def test_everything_a_kernel_uses_is_under_the_stamp(file: Path) -> None:
 )
 def test_foreign_names_are_seen(source: str, names: set[str]) -> None:
     """A name from another folder is caught in every spelling, and the folder's own are not."""
-    assert foreign_names(source) == names
+    assert set(foreign_names(ast.parse(source))) == names
 
 
 def test_an_interrupt_waits_for_the_compilation() -> None:

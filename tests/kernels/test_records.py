@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
 
-import pytest
+from tests.twins.sources import files, listed, name_of, text_of
 
-from kpareto import kernels
-
-FILES = sorted(Path(str(kernels.__file__)).parent.glob("*.py"))
-MOST_ARGUMENTS = 12
 MOST_LINES = 420
 
 # (columns + 1,) int64, (losses, all leaves) float64, (…,) bool
@@ -20,11 +15,11 @@ SHAPE = re.compile(
 )
 
 
-def array_fields(source: str) -> list[tuple[str, bool]]:
-    """The array fields of every record, and whether shape and dtype stand in the margin."""
+def array_fields(source: str) -> list[tuple[int, str, bool]]:
+    """The array fields of every record, the line of each, and whether shape and dtype stand in the margin."""
     lines = source.splitlines()
     return [
-        (f"{record.name}.{field.target.id}", bool(SHAPE.search(lines[field.lineno - 1])))
+        (field.lineno, f"{record.name}.{field.target.id}", bool(SHAPE.search(lines[field.lineno - 1])))
         for record in ast.parse(source).body
         if isinstance(record, ast.ClassDef)
         for field in record.body
@@ -34,22 +29,30 @@ def array_fields(source: str) -> list[tuple[str, bool]]:
     ]
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_arrays_of_records_have_a_shape_in_the_margin(file: Path) -> None:
+def test_arrays_of_records_have_a_shape_in_the_margin() -> None:
     """Every array of a record says its shape and dtype."""
-    assert [name for name, told in array_fields(file.read_text(encoding="utf-8")) if not told] == []
+    offenders = [
+        f"{name_of(file)}:{line}: {name} has no shape or dtype in the margin"
+        for file in files()
+        if name_of(file).startswith("kernels/")
+        for line, name, told in array_fields(text_of(file))
+        if not told
+    ]
+    assert not offenders, listed(offenders)
 
 
 def test_a_missing_shape_is_seen() -> None:
     """A field without shape or dtype is caught."""
     source = "class A(NamedTuple):\n    a: np.ndarray  # (n,) int64, x\n    b: np.ndarray  # rows\n    c: int\n"
-    assert array_fields(source) == [("A.a", True), ("A.b", False)]
+    assert array_fields(source) == [(2, "A.a", True), (3, "A.b", False)]
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_kernels_take_few_arguments_and_fit_in_the_head(file: Path) -> None:
-    """No kernel takes more than twelve arguments, and no file has more than 420 lines."""
-    source = file.read_text(encoding="utf-8")
-    functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
-    assert [node.name for node in functions if len(node.args.args) > MOST_ARGUMENTS] == []
-    assert len(source.splitlines()) <= MOST_LINES
+def test_kernels_fit_in_the_head() -> None:
+    """No file of loops has more than 420 lines; tests/test_names.py counts their arguments."""
+    lengths = {name_of(file): len(text_of(file).splitlines()) for file in files()}
+    offenders = [
+        f"{name}:{length}: more than {MOST_LINES} lines"
+        for name, length in lengths.items()
+        if name.startswith("kernels/") and length > MOST_LINES
+    ]
+    assert not offenders, listed(offenders)

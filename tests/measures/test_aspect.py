@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-import kpareto
 from kpareto.measures import MAKERS, make
 from kpareto.measures.measure import Aspect, aspect_of, parameters_of, short_name
 from tests.measures.test_measure import NEEDS
+from tests.twins.sources import files, listed, name_of, text_of, tree_of
 
-HOUSE = Path(kpareto.__file__).parent
 # Measures themselves; the verifier, which has its own definitions; papers and benchmarks, which run certain ones.
 FREE = ("measures/", "verifier/", "faces/papers/", "faces/bench/")
 ASPECTS: dict[str, Callable[[Aspect], bool]] = {
@@ -59,10 +57,9 @@ def test_measures_know_their_parameters(name: str) -> None:
     assert MAKERS[short_name(measure.name)](**parameters).name == measure.name
 
 
-def lists_of_names(source: str) -> list[tuple[int, str]]:
+def lists_of_names(tree: ast.Module) -> list[tuple[int, str]]:
     """Where two or more names of measures stand together as something to compare or look up by."""
     found = []
-    tree = ast.parse(source)
     compared = {id(right) for node in ast.walk(tree) if isinstance(node, ast.Compare) for right in node.comparators}
     constants = {id(node.value) for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign)}
     for node in ast.walk(tree):
@@ -81,15 +78,15 @@ def lists_of_names(source: str) -> list[tuple[int, str]]:
 def test_no_other_room_lists_names_of_measures() -> None:
     """Neither a list of names nor a parser of their spelling stands outside the measures."""
     wrong = []
-    for file in sorted(HOUSE.rglob("*.py")):
-        name = file.relative_to(HOUSE).as_posix()
+    for file in files():
+        name = name_of(file)
         if name.startswith(FREE):
             continue
-        source = file.read_text()
-        wrong += [f"{name}:{line}: {names}" for line, names in lists_of_names(source)]
-        wrong += [f"{name}: takes a name of a measure apart" for _ in range(source.count('.partition("(")'))]
-        wrong += [f"{name}: asks for a module's name" for _ in range(source.count('.startswith("kpareto.")'))]
-    assert not wrong
+        wrong += [f"{name}:{line}: {names}" for line, names in lists_of_names(tree_of(file))]
+        for line, words in enumerate(text_of(file).splitlines(), 1):
+            wrong += [f"{name}:{line}: takes a name of a measure apart"] * words.count('.partition("(")')
+            wrong += [f"{name}:{line}: asks for a module's name"] * words.count('.startswith("kpareto.")')
+    assert not wrong, listed(wrong)
 
 
 @pytest.mark.parametrize(
@@ -97,5 +94,5 @@ def test_no_other_room_lists_names_of_measures() -> None:
 )
 def test_a_planted_list_is_seen(source: str) -> None:
     """The search above finds what it looks for."""
-    assert lists_of_names(source)
-    assert not lists_of_names('front(table, objectives=["k", "glm"])')
+    assert lists_of_names(ast.parse(source))
+    assert not lists_of_names(ast.parse('front(table, objectives=["k", "glm"])'))

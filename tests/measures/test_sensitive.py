@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 from kpareto.errors import BadTable
 from kpareto.measures import make
@@ -75,6 +74,8 @@ def test_t_over_a_hierarchy_agrees_with_the_papers_algorithm(pair: Pair, tree: H
 @given(pair=pairs(rules=["none"]), tree=hierarchies("s0", values=VALUES))
 def test_t_is_the_cheapest_transport(pair: Pair, tree: Hierarchy) -> None:
     """Each ground distance gives the least cost of moving p to q, as a linear program finds it."""
+    from scipy.optimize import linprog
+
     made = pair.partition
     counts = made.counts(pair.case.table.sensitive[0])
     places = [VALUES.index(value) for value in counts.values]

@@ -430,7 +430,6 @@ def test_zero_is_zero_whatever_its_sign(tmp_path: Path) -> None:
     assert (done.rows, done.verified.classes) == (24, 4)
 
 
-@pytest.mark.slow
 def test_a_table_larger_than_memory_is_released_within_it(tmp_path: Path) -> None:
     """Some 590 MB of rows through an engine that may use 500 MB: every row is there."""
     source = tmp_path / "wide.parquet"

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 from kpareto.errors import BadJob
 from kpareto.searches.bounds import (
@@ -91,6 +90,8 @@ def test_proofs_equal_brute_force(case: Case, k: int, losses: dict[str, float], 
 )
 def test_packing_is_the_best_of_all_weights(worth: list[int], rows: int, data: st.DataObject) -> None:
     """The weights cover no column more than once and reach what a linear programme reaches."""
+    from scipy.optimize import linprog
+
     chosen = st.lists(st.booleans(), min_size=rows, max_size=rows).filter(any)
     cover = np.array([data.draw(chosen) for _ in worth], dtype=np.float64).T
     weights = packing(np.array(worth, dtype=np.float64), cover)

@@ -64,7 +64,6 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return request.param, told(folder / "whole.json")
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 @pytest.mark.parametrize("sent", ["SIGINT", "SIGKILL"])
 def test_stopped_from_outside_and_resumed(

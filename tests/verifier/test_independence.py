@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import kpareto
 from kpareto.engines.read import read
 from kpareto.errors import Unsafe
 from kpareto.measures import MAKERS, make
@@ -25,8 +24,8 @@ from kpareto.verifier import verify
 from kpareto.verifier.definitions import HIGHER, RELATIVE, SIZES, TOTALS, VALUES
 from kpareto.verifier.population import PEOPLE, PEOPLE_HIGHER
 from tests.measures.test_measure import NEEDS
+from tests.twins.sources import HOUSE, files, listed, name_of, tree_of
 
-HOUSE = Path(kpareto.__file__).parent
 # What anybody may have of the verifier: its verdicts, its digests, and what it counted. Never its definitions.
 SHARED = {
     "verify", "check", "parts", "Verified", "content_digest", "digest_of",
@@ -40,11 +39,11 @@ CLAIMS = (
 RELATIVES = [spec for spec in CLAIMS if short_name(spec) in RELATIVE]
 
 
-def imported_from_verifier(source: str) -> set[str]:
-    """The names that a source imports from the verifier and its parts."""
+def imported_from_verifier(tree: ast.Module) -> dict[str, int]:
+    """The names that a source imports from the verifier and its parts, and where."""
     return {
-        alias.name
-        for part in ast.walk(ast.parse(source))
+        alias.name: part.lineno
+        for part in ast.walk(tree)
         if isinstance(part, ast.ImportFrom) and str(part.module).startswith("kpareto.verifier")
         for alias in part.names
     }
@@ -52,12 +51,17 @@ def imported_from_verifier(source: str) -> set[str]:
 
 def test_nobody_takes_a_definition_from_the_verifier() -> None:
     """What claims are made of comes from the measures; the certificate takes digests and counts alone."""
-    for file in HOUSE.rglob("*.py"):
-        if "verifier" not in file.relative_to(HOUSE).parts:
-            assert imported_from_verifier(file.read_text()) <= SHARED, file.name
-    certificate = (HOUSE / "releases" / "certificate.py").read_text()
-    assert imported_from_verifier(certificate) == {"content_digest", "digest_of", "Counted"}
-    assert imported_from_verifier("from kpareto.verifier import by_class") - SHARED == {"by_class"}
+    offenders = [
+        f"{name_of(file)}:{line}: takes {name} from the verifier"
+        for file in files()
+        if "verifier" not in name_of(file).split("/")
+        for name, line in imported_from_verifier(tree_of(file)).items()
+        if name not in SHARED
+    ]
+    assert not offenders, listed(offenders)
+    certificate = tree_of(HOUSE / "releases" / "certificate.py")
+    assert set(imported_from_verifier(certificate)) == {"content_digest", "digest_of", "Counted"}
+    assert imported_from_verifier(ast.parse("from kpareto.verifier import by_class")).keys() - SHARED == {"by_class"}
 
 
 def test_measures_say_what_the_verifier_knows() -> None:

@@ -40,8 +40,8 @@ _waiting: ContextVar[Hearing | None] = ContextVar("waiting", default=None)
 
 
 @contextmanager
-def hearing(somebody: Hearing) -> Iterator[None]:
-    """Work inside the block hears this person."""
+def hearing(somebody: Hearing | None) -> Iterator[None]:
+    """Work inside the block hears this person, or nobody: what tells how far it came when it was stopped must end."""
     token = _waiting.set(somebody)
     try:
         yield

@@ -15,6 +15,7 @@ from typing import Any
 from kpareto.errors import BadJob, Interrupted, Progress, Stopped, Unsafe, keep_interrupt
 from kpareto.fronts.choose import answer_wishes
 from kpareto.fronts.front import Front
+from kpareto.fronts.hearing import hearing
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem
 from kpareto.searches import Search
@@ -67,7 +68,8 @@ def drive(
             kept.save()
         return front
     except (KeyboardInterrupt, Stopped):
-        front = course.front_so_far(kept.now, Ending())
+        with hearing(None):
+            front = course.front_so_far(kept.now, Ending())
     except Unsafe:
         kept.drop()  # the search is done all the same
         raise

@@ -17,7 +17,7 @@ from tests.twins.releases import people
 from tests.twins.spark_cluster import Cluster, cluster
 from tests.twins.sparks import QUICK, java, job_text
 
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.cluster, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(900)]
 
 PATIENCE = 400  # seconds for what takes twenty on an idle machine
 

@@ -100,7 +100,6 @@ def test_a_messy_export_keeps_its_form(tmp_path: Path, capsys: pytest.CaptureFix
     assert walked.of("sensitive") == ["Diagnose"]
 
 
-@pytest.mark.slow
 def test_a_survey_of_42_columns_releases_only_what_was_decided(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,7 +115,6 @@ def test_a_survey_of_42_columns_releases_only_what_was_decided(
     assert walked.smallest() >= 5
 
 
-@pytest.mark.slow
 def test_many_rows_with_few_distinct_lose_only_what_they_must(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

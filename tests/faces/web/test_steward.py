@@ -331,7 +331,6 @@ def test_columns_are_shown_before_and_after(explored: Visit) -> None:
     expect(tab.get_by_role("region", name="Risk without one column")).to_contain_text("education")
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(1200)  # the loops of local recoding are compiled first, on a machine that has not done so yet
 def test_other_models_are_a_run_with_stop(browser: Browser, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     """Started by a button, stopped by a button; at the end their curves are told and drawn."""

@@ -15,7 +15,7 @@ from tests.twins.messy import ROWS, write_letters, write_workbook
 from tests.twins.page import Page
 from tests.twins.window import Visit, place_of
 
-pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.slow]
+pytestmark = pytest.mark.xdist_group("browser")
 FAR = 250  # presses of the tab key after which something counts as out of reach
 WALKS = [("workbook.xlsx", 1400), ("workbook.xlsx", 800), ("workbook.xlsx", 390), ("letters.csv", 1400)]
 

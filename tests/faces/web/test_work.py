@@ -230,6 +230,45 @@ def test_a_step_that_does_not_end_is_left_behind(tmp_path: Path, monkeypatch: py
     assert search.phase == "done"
 
 
+@pytest.mark.parametrize("method", ["nsga2", "genitor"])
+def test_what_an_earlier_stretch_found_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    """Stopped again before anything new was counted, a search shows and says what it had; before all, that it has none."""
+    job = load_job("adult", (f"search.method={method}", "search.space=cuts", "search.budget=1000000"))
+    search = Searching(job, tmp_path / "checkpoint.npz")
+    quick = Searching._report
+
+    def stop_at_once(self: Searching, done: int, total: int) -> None:
+        quick(self, done, total)
+        self.cancel()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Searching, "_report", stop_at_once)
+        search.start()
+        search.wait(WHILE)
+    first, points = search.done, search.status()["points"]
+    assert (search.phase, points > 0, first > 0) == ("stopped", True, True)
+    sentence = f"Stopped after {first:,} recodings with {points:,} points. It can go on."
+    assert search.sentence == sentence
+    for looks in ("_search", "_see"):  # before the search proper, and while it takes up what it knows
+        with monkeypatch.context() as patched:
+            plain = getattr(Searching, looks)
+
+            def stop_first(self: Searching, *args: Any, plain: Any = plain) -> None:
+                self.cancel()
+                plain(self, *args)
+
+            patched.setattr(Searching, looks, stop_first)
+            search.start()
+            search.wait(WHILE)
+        assert (search.phase, search.done, search.sentence) == ("stopped", first, sentence)
+        assert search.status()["points"] == points
+    fresh = Searching(load_job("adult"), tmp_path / "other.npz")
+    monkeypatch.setattr("kpareto.faces.web.searching.plan_of", lambda _: fresh.cancel())
+    fresh.start()
+    fresh.wait(WHILE)
+    assert fresh.sentence == "Stopped before anything was counted. It can begin again."
+
+
 def test_a_search_is_over_when_its_run_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is done and no longer running while its run is being written, and is told to be over only after that."""
     writing, free, kept = threading.Event(), threading.Event(), threading.Event()

@@ -10,7 +10,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from kpareto.errors import BadInput
 from kpareto.releases.private.choose import choose_node, noisy_maximum, pick, walk_nodes
@@ -40,6 +39,8 @@ def plain(sensitivity: int, monotone: bool) -> PrivateScore:
 
 def alike(seen: Counter[int], expected: Sequence[float]) -> float:
     """The chance of counts at least as far from the expected chances as these (chi-square)."""
+    from scipy import stats
+
     total = sum(seen.values())
     pairs = [(seen[place], chance * total) for place, chance in enumerate(expected) if chance * total >= 5]
     rest = [total - sum(column) for column in zip(*pairs, strict=True)]

@@ -8,7 +8,6 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from kpareto.errors import BadInput
 from kpareto.releases.private.delta import at_least, delta, largest_beta, smallest_k
@@ -88,6 +87,8 @@ def test_k_is_the_one_that_arx_works_out(epsilon: float, wanted: float) -> None:
 
     ARX counts k up once more after it has found it, so it works with one row more than it needs.
     """
+    from scipy import stats
+
     beta = 1 - math.exp(-epsilon)
     gamma = (math.exp(epsilon) - 1 + beta) / math.exp(epsilon)
 
@@ -115,6 +116,8 @@ def test_smallest_k_meets_delta_and_one_less_does_not(epsilon: float, wanted: fl
 @given(n=st.integers(1, 400), share=st.floats(0.02, 0.9), j=st.integers(1, 400))
 def test_tails_agree_with_scipy(n: int, share: float, j: int) -> None:
     """P[Bin(n, beta) ≥ j] above the mean is that of another library."""
+    from scipy import stats
+
     beta = Fraction(math.floor(share * 1000), 1000)
     if n * beta < j <= n:
         assert float(at_least(j, n, beta)) == pytest.approx(float(stats.binom.sf(j - 1, n, float(beta))), rel=1e-9)

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from kpareto.errors import BadInput, BadTable
 from kpareto.releases.private.compare import compare, release_loss
@@ -56,6 +55,8 @@ def outcomes(table: Table, plan: PrivatePlan, trust: Fraction = Fraction(1)) -> 
 
     ``trust`` divides the noise: 1 is honest, 4 a mechanism that believes in a quarter of the sensitivity.
     """
+    from scipy import stats
+
     score = make_score("granularity", table.hierarchies, plan.beta, plan.k)
     scale = float(score.sensitivity / plan.epsilon_search / trust)
     lattice = Lattice(table.hierarchies)
@@ -151,7 +152,6 @@ def excess(plan: PrivatePlan, draw: Callable[[np.ndarray, Fraction], np.ndarray]
     return found
 
 
-@pytest.mark.slow
 def test_a_million_runs_stay_within_epsilon_and_delta_and_find_a_planted_mistake() -> None:
     """The real draws keep to the bound; draws that take all of a class of k rows do not, and are found."""
     plan = small_plan(5)
@@ -169,6 +169,8 @@ def test_a_million_runs_stay_within_epsilon_and_delta_and_find_a_planted_mistake
 
 def test_rows_are_drawn_with_chance_beta() -> None:
     """Counts of draws from classes of five rows follow the binomial distribution."""
+    from scipy import stats
+
     beta = largest_beta("0.7")
     seen = np.bincount(draw_rows(np.full(200_000, 5), beta), minlength=6)
     expected = stats.binom.pmf(np.arange(6), 5, float(beta)) * 200_000

@@ -728,7 +728,6 @@ def test_bad_sources_are_named(source: object, values: Values | None, sentence: 
         load("x", source, values)
 
 
-@pytest.mark.slow
 def test_a_million_values_are_no_trouble() -> None:
     """A column of a million different numbers gets its intervals in seconds."""
     made = load("x", {"intervals": [10, 1000]}, [str(number) for number in range(10**6 - 1, -1, -1)])

@@ -57,6 +57,7 @@ class Searching:
     _first: tuple[float, int, float] | None = None  # at the first report: when, what was done, seconds compiled
     _thread: threading.Thread | None = None
     _left: bool = False  # the person has gone on while a step was ending
+    _earlier_done: int = 0  # recodings of the stretches before this one
     _kept_points: int = 0
     _kept_in: KeptRuns | None = None
     _loading: threading.Lock = field(default_factory=threading.Lock)
@@ -72,7 +73,7 @@ class Searching:
             raise BadJob("The step that was under way when you stopped is still ending. Try again in a moment.")
         self._hearing = Hearing(self._look)
         self.phase, self.sentence, self.began = "reading", "", time.monotonic()
-        self.looked, self._first, self._left = 0, None, False
+        self.looked, self._first, self._left, self._earlier_done = 0, None, False, self.done
         self.version += 1
         self._thread = threading.Thread(target=self._work, name="kpareto-search", daemon=True)
         self._thread.start()
@@ -156,10 +157,10 @@ class Searching:
         try:
             with hearing(self._hearing):
                 self._search()
-        except Stopped:
-            self._end("stopped", "Stopped before anything was counted. It can begin again.")
-        except Interrupted as error:
-            self._end("stopped", str(error))
+        except Cancelled as cancelled:
+            self._end_early(cancelled.front)
+        except (Stopped, Interrupted):  # before it had counted anything itself
+            self._end_early(None)
         except KparetoError as error:
             self._end("failed", str(error))
         except MemoryError:
@@ -176,14 +177,19 @@ class Searching:
         self.phase, self.began, self._best = "searching", time.monotonic(), None
         self._keep()
         self.version += 1
-        try:
-            self.front = search_job(self.job, problem, self._report, self.checkpoint, self._see)
-        except Cancelled as cancelled:
-            self.front = cancelled.front
-            points = len(cancelled.front)
-            self._end("stopped", f"Stopped after {self.done:,} recodings with {points:,} points. It can go on.")
-            return
+        self.front = search_job(self.job, problem, self._report, self.checkpoint, self._see)
         self._end("done", "")
+
+    def _end_early(self, front: Front | None) -> None:
+        """Stopped: what an earlier stretch found stays, until this one has counted as far and has a front."""
+        if front is not None and (not self.has_points or (self._first and self.done >= self._earlier_done)):
+            self.front = front
+        elif front is None and not self.has_points:
+            self._end("stopped", "Stopped before anything was counted. It can begin again.")
+            return
+        self.done = max(self.done, self._earlier_done)
+        points = self._kept_points if self.front is None else len(self.front)
+        self._end("stopped", f"Stopped after {self.done:,} recodings with {points:,} points. It can go on.")
 
     def _end(self, phase: str, sentence: str) -> None:
         with self._ending:

@@ -1,0 +1,72 @@
+"""Which tests run when: ``quick`` while one works, ``test`` before every change, the ``rest`` in continuous integration.
+
+Every test is in one ring, by its folder or file; ``make test`` runs the first two, ``make test-all`` all three. A test
+that starts a browser, a Spark or a PostgreSQL is in the rest wherever it stands. Single tests are moved by what they
+were measured to take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+QUICK, TEST, REST = "quick", "test", "rest"
+RINGS = {
+    QUICK: "the rules of the house and the rooms that compute: make quick",
+    TEST: "every room without a browser, Spark or PostgreSQL, and one walk through each of these: make test",
+    REST: "browsers, Spark, PostgreSQL, papers, benchmarks, fuzzing, notebooks, the site, kills: make test-all",
+}
+OUTSIDE = {"browser", "machines", "remote", "server", "spark"}  # fixtures that start something beside Python
+
+# The longest beginning of a test's name decides. What is not here is in the second ring.
+PLACES = {
+    "tests/tables/": QUICK,
+    "tests/measures/": QUICK,
+    "tests/kernels/": QUICK,
+    "tests/fronts/": QUICK,
+    "tests/verifier/": QUICK,
+    "tests/jobs/": QUICK,
+    "tests/twins/": QUICK,
+    "tests/test_": QUICK,
+    "tests/engines/test_source.py": QUICK,
+    # Adult by brute force, processes of their own, code on pages, whole searches: seconds each.
+    "tests/fronts/test_golden_adult.py::test_a_node_has_the_numbers_of_brute_force": TEST,
+    "tests/jobs/test_population.py::test_a_local_recoding_counts_no_population": TEST,
+    "tests/jobs/test_population.py::test_adult_is_released_against_a_made_population_of_300_000": TEST,
+    "tests/jobs/test_private.py": TEST,
+    "tests/jobs/test_proposed_jobs.py": TEST,
+    "tests/jobs/test_search.py": TEST,
+    "tests/kernels/test_compiling.py::test_a_numba_without_the_stamp_is_not_cached": TEST,
+    "tests/kernels/test_compiling.py::test_an_edit_in_another_file_is_noticed": TEST,
+    "tests/kernels/test_compiling.py::test_an_index_that_cannot_be_read_is_made_anew": TEST,
+    "tests/tables/hierarchies/test_builders.py::test_a_million_values_are_no_trouble": TEST,
+    "tests/tables/test_coarse.py": TEST,
+    "tests/test_docs.py::test_the_code_on_the_page_runs": TEST,
+    "tests/test_sklearn.py": TEST,
+    "tests/test_notebooks.py": REST,
+    "tests/test_site.py": REST,
+    # Memory and time of large tables, in processes of their own.
+    "tests/engines/test_admission.py::test_the_estimate_is_within_a_factor_of_two": REST,
+    "tests/engines/postgres/": REST,
+    "tests/engines/spark/": REST,
+    "tests/faces/bench/": REST,
+    "tests/faces/papers/": REST,
+    "tests/fuzz/": REST,
+    "tests/releases/test_kill.py": REST,
+}
+
+# One walk through each of what a person may use instead of files and the command line.
+WALKS = (
+    "tests/faces/web/test_walk.py::test_a_messy_workbook_becomes_a_verified_release[workbook.xlsx-1400-Mouse]",
+    "tests/engines/spark/test_write.py::test_a_folder_of_parts_is_what_duckdb_releases",
+    "tests/engines/postgres/test_write.py::test_a_table_becomes_a_table",
+)
+
+
+def ring_of(test: str, fixtures: Collection[str] = ()) -> str:
+    """The ring of a test by its name and by what it asks for."""
+    if test.startswith(WALKS):
+        return TEST
+    if OUTSIDE.intersection(fixtures):
+        return REST
+    places = [place for place in PLACES if test.startswith(place)]
+    return PLACES[max(places, key=len)] if places else TEST
