@@ -43,7 +43,7 @@ ONLY = {
 
 VAGUE = {"utils", "util", "helpers", "helper", "core", "base", "common", "manager", "misc", "tools"}
 BESIDE = 8  # files beside the folders, at the most
-LONGEST = 450  # lines of a file
+LONGEST = 800  # lines of a file: longer is a smell, shorter says nothing
 HEAVY = {"numba", "pandas", "polars", "duckdb", "pyarrow", "matplotlib", "sklearn", "pyspark", "psycopg"}
 # The nouns everybody knows, the words of the kernels, and how whoever waits is heard, which a reader of one search need
 # not open again.

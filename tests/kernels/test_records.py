@@ -7,8 +7,6 @@ import re
 
 from tests.twins.sources import files, listed, name_of, text_of
 
-MOST_LINES = 420
-
 # (columns + 1,) int64, (losses, all leaves) float64, (…,) bool
 SHAPE = re.compile(
     r"# \([^()]*,[^()]*\) (u?int(8|16|32|64)|float64|bool)\b|# \(4,\) int64|# \(2, distinct \+ 1\) int64"
@@ -45,14 +43,3 @@ def test_a_missing_shape_is_seen() -> None:
     """A field without shape or dtype is caught."""
     source = "class A(NamedTuple):\n    a: np.ndarray  # (n,) int64, x\n    b: np.ndarray  # rows\n    c: int\n"
     assert array_fields(source) == [(2, "A.a", True), (3, "A.b", False)]
-
-
-def test_kernels_fit_in_the_head() -> None:
-    """No file of loops has more than 420 lines; tests/test_names.py counts their arguments."""
-    lengths = {name_of(file): len(text_of(file).splitlines()) for file in files()}
-    offenders = [
-        f"{name}:{length}: more than {MOST_LINES} lines"
-        for name, length in lengths.items()
-        if name.startswith("kernels/") and length > MOST_LINES
-    ]
-    assert not offenders, listed(offenders)
