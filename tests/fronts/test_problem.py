@@ -162,8 +162,6 @@ def test_bad_problems_are_sentences(tiny: Table) -> None:
         problem(tiny, ["k", "glmm"])
     with pytest.raises(BadJob, match="not a number about a class"):
         constrained({"lm": 0.3})
-    with pytest.raises(BadJob, match="needs at least one limit"):
-        problem(tiny, ["k"], Suppression("as-needed", 0.1, fails=()))
     with pytest.raises(BadJob, match="Give a finite number"):
         problem(tiny, ["k"], 0.0, {"k": float("inf")})
     with pytest.raises(BadJob, match="Give a list of measures"):

@@ -20,12 +20,13 @@ from kpareto.searches.lattice.poka import literal
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.adult import adult_table
 from kpareto.tables.lattice import Lattice
+from kpareto.tables.partition import Suppression
 
 
 @pytest.fixture(scope="module")
 def adult() -> Problem:
     """K and GLM on Adult with the hierarchies of the replication."""
-    return problem(adult_table("replication"), ["k", "glm"], 0.01)
+    return problem(adult_table("replication"), ["k", "glm"], Suppression("cap-max-k", 0.01))
 
 
 def vectors(front: Front) -> set[tuple[int, ...]]:

@@ -25,6 +25,7 @@ from kpareto.searches.exact_front import exact_front
 from kpareto.tables.coarse import declare, declared_recoding
 from kpareto.tables.hierarchy import from_levels
 from kpareto.tables.lattice import Lattice
+from kpareto.tables.partition import Suppression
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table
 from tests.twins.strategies import Case, cases
@@ -75,9 +76,9 @@ def test_every_node_above_the_first_levels_has_the_same_numbers(case: Case, data
     assert coarse.rows == whole.rows
     assert coarse.distinct <= whole.distinct
     objectives = (*OBJECTIVES, "l") if whole.persons is None else OBJECTIVES
-    levels, values, lost = every_node(make_problem(whole, objectives, limit))
+    levels, values, lost = every_node(make_problem(whole, objectives, Suppression("cap-max-k", limit)))
     above = (levels >= np.array(first)).all(axis=1)
-    mine, own_values, own_lost = every_node(make_problem(coarse, objectives, limit))
+    mine, own_values, own_lost = every_node(make_problem(coarse, objectives, Suppression("cap-max-k", limit)))
     assert np.array_equal(mine + np.array(first), levels[above])
     assert np.array_equal(own_values, values[above])
     assert np.array_equal(own_lost, lost[above])

@@ -14,6 +14,7 @@ from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import problem
 from kpareto.searches.lattice.boxes import BoxArchive, Grid, SteadyArchive, coverage, grid_for
 from kpareto.tables.adult import adult_table
+from kpareto.tables.partition import Suppression
 
 Vectors = list[tuple[float, ...]]
 
@@ -151,7 +152,7 @@ def test_coverage_by_hand() -> None:
 
 def test_the_grid_of_a_problem() -> None:
     """Losses count down from everything suppressed, and a box is one unit or one row's share."""
-    made = problem(adult_table(target="salary-class"), ["k", "glm", "cm"], 301)
+    made = problem(adult_table(target="salary-class"), ["k", "glm", "cm"], Suppression("cap-max-k", 301))
     plain = grid_for(made)
     assert plain.worst == (0.0, 7 * 30162, 1.0)
     assert plain.epsilons == (1.0, 1.0, 1 / 30162)

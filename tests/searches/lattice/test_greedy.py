@@ -18,7 +18,7 @@ from kpareto.searches.lattice.greedy import Samarati, answer, datafly_for, nodes
 from kpareto.tables.adult import adult_table
 from kpareto.tables.hierarchy import Hierarchy, bits_cut, runs_of
 from kpareto.tables.lattice import Lattice
-from kpareto.tables.partition import partition
+from kpareto.tables.partition import Suppression, partition
 from kpareto.tables.recoding import Recoding
 from tests.twins.strategies import Case, cases
 
@@ -86,9 +86,9 @@ def every_cut(hierarchy: Hierarchy) -> list[np.ndarray]:
 def test_top_down_keeps_k_and_never_beats_the_best_cuts(case: Case, k: int, limit: float) -> None:
     """The recoding has the k it says, within the suppression limit, and no fewer errors than the best of all cuts."""
     table = case.table
-    given_problem = problem(table, ["k", "cm"], limit)
+    given_problem = problem(table, ["k", "cm"], Suppression("cap-max-k", limit))
     try:
-        found = top_down(problem(table, ["k", "cm(column=t0)"], limit), k)
+        found = top_down(problem(table, ["k", "cm(column=t0)"], Suppression("cap-max-k", limit)), k)
     except Unsafe:
         assert k > table.rows or table.rows <= given_problem.suppression.allowed(table.rows)
         return

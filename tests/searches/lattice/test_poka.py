@@ -42,7 +42,7 @@ XOR = problem(small(XOR_ROWS, FLAT, ["1" if a != b else "0" for a, b in XOR_ROWS
 TIE = problem(small([("0", "0")] * 3 + [("1", "1")] * 3, FLAT), ["k", "glm"])
 HALVING = [[str(i), f"{i // 2}/2", f"{i // 4}/4", "*"] for i in range(8)]
 O28_ROWS = [("5", "0")] * 3 + [("5", "1")] * 2 + [("3", "1"), ("0", "1"), ("3", "0")]
-O28 = problem(small(O28_ROWS, HALVING), ["k", "glm"], 5)
+O28 = problem(small(O28_ROWS, HALVING), ["k", "glm"], Suppression("cap-max-k", 5))
 
 
 def levels(made: Problem, search: Poka) -> list[tuple[int, ...]]:
@@ -98,7 +98,7 @@ def test_the_report_names_the_errors() -> None:
 
 def test_later_optima_are_found_from_a_sub_optimal_base() -> None:
     """PO-r11: started at random nodes of Adult, literal POkA still hits most optima with a smaller k than the start's."""
-    made = problem(adult_table("replication"), ["k", "glm"], 301)
+    made = problem(adult_table("replication"), ["k", "glm"], Suppression("cap-max-k", 301))
     numbers, lattice = whole(made), Lattice(made.table.hierarchies)
     best = vectors(made, non_dominated(numbers.keys), numbers)
     rng = np.random.default_rng(5)
@@ -121,7 +121,7 @@ def test_a_useless_level_makes_the_top_a_false_member() -> None:
 @settings(max_examples=100)
 def test_repaired_poka_finds_every_point(case: Case, limit: float, loss: str) -> None:
     """With unlimited depth the repaired search reports the complete front and nothing else."""
-    made = problem(case.table, ["k", loss], limit)
+    made = problem(case.table, ["k", loss], Suppression("cap-max-k", limit))
     numbers, lattice = whole(made), Lattice(case.table.hierarchies)
     if not numbers.feasible.all():
         return  # everything may be suppressed
@@ -135,7 +135,7 @@ def test_repaired_poka_finds_every_point(case: Case, limit: float, loss: str) ->
 def test_every_variant_ends_and_counts_what_it_asked(case: Case, limit: float, depth: int, data: st.DataObject) -> None:
     """Any depth with any repairs comes to an end, and the nodes it says it evaluated are those it asked for."""
     repairs = data.draw(st.sets(st.sampled_from(sorted(REPAIRS))))
-    made = problem(case.table, ["k", "glm"], limit)
+    made = problem(case.table, ["k", "glm"], Suppression("cap-max-k", limit))
     lattice = Lattice(case.table.hierarchies)
     asked: list[int] = []
 
@@ -158,7 +158,7 @@ def test_every_variant_ends_and_counts_what_it_asked(case: Case, limit: float, d
 def counted(preset: str, loss: str) -> tuple[Problem, Numbers]:
     """Adult with every node counted; the known numbers count declared leaves in both sets of hierarchies."""
     table = adult_table(preset, target="salary-class" if loss == "cm" else None, domain="declared")
-    made = problem(table, ["k", loss], 301)
+    made = problem(table, ["k", loss], Suppression("cap-max-k", 301))
     return made, whole(made)
 
 
