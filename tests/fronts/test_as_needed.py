@@ -25,7 +25,7 @@ from kpareto.fronts.numbers import Numbers, join
 from kpareto.fronts.problem import problem
 from kpareto.fronts.provenance import Provenance
 from kpareto.measures.cells import glm
-from kpareto.searches.run import Plan, run_plan
+from kpareto.searches.exact_front import exact_front
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import make_cuts
 from kpareto.tables.lattice import Lattice, Space
@@ -163,7 +163,7 @@ def test_a_front_has_what_a_search_for_every_wish_alone_finds(
     lattice = Lattice(case.table.hierarchies)
     recodings = [classes_of(case, lattice.decode(genome)) for genome in every_recoding(lattice)]
     exact = {name: Fraction(str(value)) for name, value in own.items()}
-    check_promise(case, run_plan(made), recodings, exact, made.suppression.allowed(case.table.rows))
+    check_promise(case, exact_front(made), recodings, exact, made.suppression.allowed(case.table.rows))
 
 
 @settings(max_examples=40)
@@ -230,7 +230,7 @@ def test_a_point_has_the_numbers_of_its_partition(
 ) -> None:
     """The thresholds that a point names suppress the very rows it was counted with."""
     rule = Suppression("as-needed", limit, rows="mask" if style == "mask" else "drop")
-    front = run_plan(problem(case.table, objectives, rule, own), Plan())
+    front = exact_front(problem(case.table, objectives, rule, own))
     for point in front:
         for name, value in point.values.items():
             measure = next(m for m in front.problem.objectives if m.name == name)
@@ -248,9 +248,9 @@ KS = (2, 3, 5, 11, 20, 50, 100, 500)
 def test_the_front_is_the_job_for_every_k(name: str, limits: dict[str, float]) -> None:
     """One front has, at each k in use, the loss that a search with this k as its limit finds: what ARX answers there."""
     table = {"adult": adult_table, "fars": small_fars, "census": small_census}[name]()
-    front = run_plan(problem(table, ["k", "glm"], 0.02, limits))
+    front = exact_front(problem(table, ["k", "glm"], 0.02, limits))
     for k in KS:
-        alone = run_plan(problem(table, ["glm"], 0.02, {"k": float(k), **limits}))
+        alone = exact_front(problem(table, ["glm"], 0.02, {"k": float(k), **limits}))
         met = front.meeting({"k": k})
         assert (len(met) > 0) == (len(alone) > 0), k
         if len(met):
@@ -279,10 +279,19 @@ def last_is_sensitive(table: Table, columns: int) -> Table:
     return make_table(schema, hierarchies, codes, table.weights, values)
 
 
+def test_points_of_a_slice_keep_the_thresholds_of_the_whole() -> None:
+    """A front of k and loss that was cut out of one with l too suppresses what the whole one does."""
+    front = exact_front(problem(adult_table(sensitive="occupation"), ["k", "l", "lm"], 0.01))
+    part = front.slice("k", "lm")
+    for point in part:
+        assert point.partition.suppressed_rows == part.numbers.suppressed[point.id]
+        assert "l" in dict(point.suppression.thresholds)
+
+
 def test_between_the_ks_of_a_job_nothing_is_hidden() -> None:
     """A job with k = 5 shows at k = 11 what the same job with k = 11 shows there."""
     table = adult_table()
     for k in (11, 20, 50):
-        five, own = (run_plan(problem(table, ["k", "lm"], 0.01, {"k": float(least)})) for least in (5, k))
+        five, own = (exact_front(problem(table, ["k", "lm"], 0.01, {"k": float(least)})) for least in (5, k))
         assert five.choose(k=k).values == own.choose(k=k).values
         assert five.choose(k=k).recoding.levels == own.choose(k=k).recoding.levels

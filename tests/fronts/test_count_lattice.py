@@ -85,7 +85,7 @@ def check(table: Table, suppression: Suppression, counted: CountedNodes) -> None
     for number in range(lattice.size):
         levels = lattice.levels(np.array([number]))[0].tolist()
         for partition in partitions(table, node(table.hierarchies, levels), suppression):
-            if partition.empty and suppression.rule in ("cap-max-k", "as-needed"):
+            if partition.empty and suppression.rule == "cap-max-k":
                 continue
             assert counted.nodes[at] == number
             ints = counted.ints[at]
@@ -125,7 +125,7 @@ def drawn_suppression(
             HistLimit(DISTINCT, values, sensitive),
             HistLimit(ALPHA, most, sensitive),
         )
-        return Suppression(rule, limit, fails=fails), limits
+        return Suppression(rule, limit, fails=fails, by_size=data.draw(st.booleans())), limits
     return Suppression(rule, limit), ()
 
 

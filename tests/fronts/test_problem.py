@@ -54,7 +54,8 @@ def by_partitions(given_problem: Problem) -> Numbers:
 
 def _sorted(numbers: Numbers) -> Numbers:
     feasible = np.flatnonzero(numbers.feasible)
-    order = np.lexsort((numbers.thresholds[feasible], numbers.which[feasible]))
+    keys = [numbers.keys[feasible, column] for column in range(numbers.keys.shape[1])]
+    order = np.lexsort((numbers.suppressed[feasible], *keys, numbers.thresholds[feasible], numbers.which[feasible]))
     return numbers.take(feasible[order])
 
 

@@ -29,7 +29,7 @@ from kpareto.measures.properties import Comparison, Property, compare
 from kpareto.tables.fingerprint import fingerprint
 from kpareto.tables.lattice import Space
 from kpareto.tables.local_space import LocalSpace
-from kpareto.tables.partition import Partition, Suppression
+from kpareto.tables.partition import Partition, Suppression, partition
 from kpareto.tables.recoding import Recoding
 from kpareto.tables.spelling import EXACT, spell_infinite, without_point
 from kpareto.tables.table import Table
@@ -68,7 +68,9 @@ class Point:
     @property
     def suppression(self) -> Suppression:
         """The rule by which classes are suppressed, with the thresholds of this point."""
-        return self.front.problem.settle(self.threshold, self.values)
+        asked, values = self.front.whole or (self.front.problem, self.front.numbers.values)
+        names = (measure.name for measure in asked.objectives)
+        return asked.settle(self.threshold, dict(zip(names, values[self.id].tolist(), strict=True)))
 
     @property
     def limits(self) -> dict[str, float]:
@@ -90,7 +92,7 @@ class Point:
     @cached_property
     def partition(self) -> Partition:
         """The equivalence classes, and which are suppressed."""
-        return self.front.problem.partition(self.recoding, self.threshold, self.values)
+        return partition(self.table, self.recoding, self.suppression)
 
     def measure(self, measure: Measure) -> float:
         """Any other number about this point."""
@@ -135,6 +137,7 @@ class Front:
     provenance: Provenance
     cloud: np.ndarray | None = None  # (n, objectives) float64, values of dominated recodings, for pictures
     floors: np.ndarray | None = None  # (points, objectives) float64, the least at the point's k; nan: nothing known
+    whole: tuple[Problem, np.ndarray] | None = None  # of a slice: the problem and the values of all its objectives
 
     def __len__(self) -> int:
         return len(self.genomes)
@@ -296,7 +299,9 @@ class Front:
         """Some of the points as a front of their own."""
         chosen = np.asarray(places, dtype=np.int64)
         floors = None if self.floors is None else self.floors[chosen]
-        return replace(self, genomes=self.genomes[chosen], numbers=self.numbers.take(chosen), floors=floors)
+        whole = None if self.whole is None else (self.whole[0], self.whole[1][chosen])
+        numbers = self.numbers.take(chosen)
+        return replace(self, genomes=self.genomes[chosen], numbers=numbers, floors=floors, whole=whole)
 
     def filter(self, **limits: float) -> Front:
         """The points that meet limits on objectives."""
@@ -311,6 +316,7 @@ class Front:
             numbers=replace(self.numbers, values=self.numbers.values[:, columns], keys=self.numbers.keys[:, columns]),
             cloud=None if self.cloud is None else self.cloud[:, columns],
             floors=None if self.floors is None else self.floors[:, columns],
+            whole=self.whole or (self.problem, self.numbers.values),
         )
         return part.take(non_dominated(part.numbers.keys, ties))
 

@@ -170,7 +170,7 @@ class Problem:
         released = np.array([p.feasible and not p.empty for _, p in numbered_partitions], dtype=np.bool_)
         return Numbers(
             np.array([which for which, _ in numbered_partitions], dtype=np.int64),
-            np.array([_threshold(p) for _, p in numbered_partitions], dtype=np.int64),
+            np.array([self._threshold(p) for _, p in numbered_partitions], dtype=np.int64),
             values[:, :count],
             keys,
             released & self._meets(values[:, count:]),
@@ -253,7 +253,7 @@ class Problem:
         Under the rule as-needed these are the thresholds: each is met exactly by the worst class that is left.
         """
         rule = self.suppression
-        if rule.rule != "as-needed" or (rule.by_size is False and not rule.graded):
+        if rule.rule != "as-needed" or rule.thresholds:
             return rule
         graded = {m.name: self._on_grid(m, values[m.name]) for m in self.graded}
         own = {m.name: limit for m, limit in self.class_limits}
@@ -270,16 +270,22 @@ class Problem:
         rank = float(rank_numbers(model, np.array([value]), step)[0])
         return round(rank * step * (-1 if model.better == "higher" else 1), 12)
 
-    def partition(self, recoding: Recoding, threshold: int = 0, values: Mapping[str, float] | None = None) -> Partition:
-        """The partition behind one row of numbers; without its values the one that suppresses least."""
-        rule = self.suppression if values is None else self.settle(threshold, values)
-        return partition(self.table, recoding, rule)
+    def partition(self, recoding: Recoding) -> Partition:
+        """The partition of a recoding; under the rule as-needed the one that suppresses least."""
+        return partition(self.table, recoding, self.suppression)
 
-
-def _threshold(partition: Partition) -> int:
-    """The class size from which on classes are kept."""
-    kept = partition.sizes[~partition.suppressed]
-    return int(kept.min()) if len(kept) and partition.rule != "none" else 0
+    def _threshold(self, partition: Partition) -> int:
+        """The class size from which on classes are kept."""
+        rule = self.suppression
+        if rule.rule in ("none", "below-k"):
+            return rule.k or 0
+        if rule.rule == "as-needed" and not rule.by_size:
+            sizes = [
+                limit if m.better == "higher" else 1 / limit for m, limit in self.class_limits if is_smallest_class(m)
+            ]
+            return max([1, *(math.ceil(size - 1e-9) for size in sizes)])
+        kept = partition.sizes[~partition.suppressed]
+        return int(kept.min()) if len(kept) else 0
 
 
 def problem(

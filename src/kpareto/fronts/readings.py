@@ -51,13 +51,21 @@ def translate(
 
 def class_limits(table: Table, measure: Measure, threshold: float) -> list[HistLimit] | None:
     """How the kernels judge each class by a limit, or None where they cannot."""
-    if is_smallest_class(measure):
-        least = threshold if measure.better == "higher" else min(1 / max(threshold, 1e-300), 2.0**62)
-        return [HistLimit(CLASS_SIZE, least)]
+    if sizes := size_limit(measure, threshold):
+        return sizes
     judged = measure.judged if isinstance(measure, Model) else None
     if judged is None:
         return None
     columns = judged.columns(table)
     return [HistLimit(judged.kind, threshold, counts, judged.parameter) for counts in columns] or [
         HistLimit(judged.kind, threshold)
+    ]
+
+
+def size_limit(measure: Measure, threshold: float) -> list[HistLimit]:
+    """A limit on the smallest class, by k or by its risk, as one on class sizes; none for other measures."""
+    if not is_smallest_class(measure):
+        return []
+    return [
+        HistLimit(CLASS_SIZE, threshold if measure.better == "higher" else min(1 / max(threshold, 1e-300), 2.0**62))
     ]

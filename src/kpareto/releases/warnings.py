@@ -253,7 +253,7 @@ def _w7(context: Context) -> Remark | None:
     ]
     groups.sort(key=lambda each: (-each[0], -each[1], each[2]))
     text = f"{lost:,} of {rows:,} rows ({percent(lost / rows)}) are suppressed"
-    if context.suppression is not None and context.suppression.missed:
+    if context.suppression is not None and context.suppression.missed and partition.recoding.boxes is None:
         text += f", as their classes miss {context.suppression.missed}"
     text += f", most of all {shorten([each[2] for each in groups[:PROFILE]])}." if groups else ", in all groups alike."
     numbers: dict[str, Number] = {"suppressed": lost, "share": lost / rows, "masked": 0}

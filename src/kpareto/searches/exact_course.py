@@ -156,7 +156,7 @@ class Exact:
             genomes.append(self._others.genomes)
         numbers = join(parts, len(self.problem.objectives))
         levels = np.concatenate([np.zeros((0, len(lattice.genes)), dtype=np.int64), *genomes])
-        rows = np.column_stack((levels, numbers.thresholds))
+        rows = np.column_stack((levels, numbers.thresholds, numbers.keys))
         _, first = np.unique(rows, axis=0, return_index=True)
         return levels[first], replace(numbers.take(first), which=np.arange(len(first)))
 

@@ -197,6 +197,8 @@ def statement(point: Point, columns: Sequence[ColumnPart]) -> tuple[str, ...]:
     suppressed = (
         f"Every class that misses {rule.missed} is suppressed, and no other." if rule.missed else RULES[rule.rule]
     )
+    if point.recoding.boxes is not None and rule.rule == "as-needed":
+        suppressed = "Rows that the search has put into no class are left out."
     allowed = rule.allowed(problem.table.rows)
     cap = "" if rule.rule in ("none", "below-k") else f" At most {rule.limit * 100:g}% of the rows may be suppressed."
     if rule.limit >= 1 and cap:
