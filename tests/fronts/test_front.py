@@ -82,7 +82,7 @@ def test_choices_by_words_and_by_limits(adult: Front) -> None:
         adult.choose(lm=0.5)
     with pytest.raises(BadJob, match="Say what the choice must meet"):
         adult.choose()
-    with pytest.raises(BadJob, match=r"No point 99 on this front\. Its points are 0 to 41"):
+    with pytest.raises(BadJob, match=r"No point 99 on this front\. Its points are 0 to 51"):
         adult[99]
 
 
@@ -101,7 +101,7 @@ def test_printing_shows_no_values(adult: Front) -> None:
     for thing in (adult, adult[3], adult.problem.table, adult[3].partition):
         assert len(repr(thing)) < 200
         assert "\n" not in repr(thing)
-    assert "42 points" in repr(adult)
+    assert "52 points" in repr(adult)
 
 
 def test_presets_are_the_choices_for_common_class_sizes(adult: Front) -> None:
