@@ -12,16 +12,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from kpareto.errors import BadJob, did_you_mean
-from kpareto.measures.reading import ClassNumber, Reader, TargetTerm
+from kpareto.measures.reading import ClassNumber, Reacher, Reader, TargetTerm
 from kpareto.tables.partition import RULES, Partition, Rule
-
-if TYPE_CHECKING:
-    from kpareto.measures.reach import Reacher
 
 Better = Literal["lower", "higher"]
 Trend = Literal["rises", "falls", "either"]  # as classes merge: never falls, never rises, no promise
