@@ -39,7 +39,7 @@ def _say_alone(problem: Problem, place: int) -> str:
     measure, limit = problem.limits[place]
     table, ends = problem.table, (top,) if isinstance(measure, Model) else (top, bottom)
     best = _best(measure, [measure(classes(table, end(table.hierarchies))) for end in ends])
-    return "" if _met(measure, best, limit) else f"by itself {measure.name} comes to {best:,.4g}"
+    return "" if _is_met(measure, best, limit) else f"by itself {measure.name} comes to {best:,.4g}"
 
 
 def _say_beside(problem: Problem, place: int) -> str:
@@ -52,10 +52,10 @@ def _say_beside(problem: Problem, place: int) -> str:
     if len(front) == 0:
         return ""
     best = _best(measure, front.numbers.values[:, 0].tolist())
-    return "" if _met(measure, best, limit) else f"where the others are met, {measure.name} comes to {best:,.4g}"
+    return "" if _is_met(measure, best, limit) else f"where the others are met, {measure.name} comes to {best:,.4g}"
 
 
-def _met(measure: Measure, value: float, limit: float) -> bool:
+def _is_met(measure: Measure, value: float, limit: float) -> bool:
     return bool(meets(measure.better, value, limit))
 
 

@@ -17,8 +17,7 @@ from typing import Literal, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from kpareto.errors import BadJob, did_you_mean
-from kpareto.measures.reach import Reacher
-from kpareto.measures.reading import ClassNumber, Reader, TargetTerm
+from kpareto.measures.reading import ClassNumber, Reacher, Reader, TargetTerm
 from kpareto.tables.partition import RULES, Partition, Rule
 
 Better = Literal["lower", "higher"]

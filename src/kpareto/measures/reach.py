@@ -15,43 +15,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from kpareto.measures.reading import sensitive_columns
+from kpareto.measures.reading import Reach, Reacher, sensitive_columns
 from kpareto.tables.spelling import percent, several
 from kpareto.tables.table import Counts, Table
 
-
-@dataclass(frozen=True)
-class Reach:
-    """The best value that a table allows, and what of the table is in the way of a better one."""
-
-    best: float
-    why: str  # half a sentence: the table has 40 rows
-
-
-Reacher = Callable[[Table, int], Reach]  # a table, and how many of its rows may be suppressed
-ColumnBest = Callable[[Counts, int], float]  # the same for one column
-
-
-def reach_size(table: Table, _spare: int = 0) -> Reach:
-    """The largest class there can be: all rows, or all persons where they are told apart."""
-    if table.persons is None:
-        return Reach(float(table.rows), f"the table has {several(table.rows, 'row')}")
-    persons = len(np.unique(table.persons.code))
-    return Reach(float(persons), f"the table has {several(persons, 'person')}")
-
-
-def reach_risk(table: Table, _spare: int = 0) -> Reach:
-    """The least risk there can be: 1 / the largest class."""
-    size = reach_size(table)
-    return Reach(1 / size.best, size.why)
+ColumnBest = Callable[[Counts, int], float]  # a column, and how many rows may be suppressed -> the best value
 
 
 def reach_column(best: ColumnBest, column: str | None, better: str) -> Reacher:
-    """The same for a model of a sensitive column; of several the one that allows least."""
+    """What a model of sensitive values can have; of several columns the one that allows least."""
 
     def reach(table: Table, spare: int) -> Reach:
         bests = [(best(counts, spare), counts) for counts in sensitive_columns(table, column)]

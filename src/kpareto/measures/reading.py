@@ -201,3 +201,14 @@ class TargetTerm:
     kind: Literal["minority", "cost", "variance"]  # rows not of the majority, with costs; dispersion within groups
     column: str | None
     share: bool = True  # of all rows; else a number of rows
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The best value that a table allows a model, and what of the table is in the way of a better one."""
+
+    best: float
+    why: str  # half a sentence: the table has 40 rows
+
+
+Reacher = Callable[[Table, int], Reach]  # a table, and how many of its rows may be suppressed

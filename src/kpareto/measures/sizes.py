@@ -14,9 +14,9 @@ import numpy as np
 from kpareto.errors import BadJob
 from kpareto.kernels.words import BY_SIZE, CLASSES, RISKY, SUPPRESSED, UNIQUES, K
 from kpareto.measures.measure import Aspect, Measure, Model, Number, drop_unset, named, reading_of, spell, trends
-from kpareto.measures.reach import reach_risk, reach_size
-from kpareto.measures.reading import CLASS_SIZE, BoundTerm, ClassNumber, Questions, Reading, real, whole
+from kpareto.measures.reading import CLASS_SIZE, BoundTerm, ClassNumber, Questions, Reach, Reading, real, whole
 from kpareto.tables.partition import Partition
+from kpareto.tables.table import Table
 
 RECOUNTED = Aspect("privacy", recounted=True)
 
@@ -35,6 +35,14 @@ def k() -> Model:
 
 def _sizes(partition: Partition) -> np.ndarray:
     return partition.sizes.astype(np.float64)
+
+
+def reach_size(table: Table, _spare: int = 0) -> Reach:
+    """The largest class there can be: all rows, or all persons where they are told apart (``measures/reach.py``)."""
+    size, noun = table.rows, "row"
+    if table.persons is not None:
+        size, noun = len(np.unique(table.persons.code)), "person"
+    return Reach(float(size), f"the table has {size:,} {noun if size == 1 else noun + 's'}")
 
 
 def _read_k(ask: Questions) -> Reading:
@@ -57,6 +65,12 @@ def risk_max() -> Model:
 
 def _risks(partition: Partition) -> np.ndarray:
     return 1.0 / partition.sizes
+
+
+def reach_risk(table: Table, _spare: int = 0) -> Reach:
+    """The least risk there can be: 1 / the largest class."""
+    size = reach_size(table)
+    return Reach(1 / size.best, size.why)
 
 
 def _read_risk_max(ask: Questions) -> Reading:

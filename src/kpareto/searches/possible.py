@@ -53,7 +53,7 @@ def say_impossible(table: Table, measure: Measure, limit: float, spare: int = 0,
     if bool(meets(measure.better, best + slack if measure.better == "higher" else best - slack, limit)):
         return ""
     sure = reach(table, 0)  # of the recoding in which every quasi-identifier is hidden
-    begin = f"The {word} {measure.name} = {limit:,.6g} cannot be met: {sure.why}"
+    begin = f"The {word} {measure.name} = {_plain(limit)} cannot be met: {sure.why}"
     if math.isinf(best):
         return f"{begin}, too few for it. Take it out, or ask for less of another kind."
     higher = measure.better == "higher"
@@ -66,6 +66,11 @@ def say_impossible(table: Table, measure: Measure, limit: float, spare: int = 0,
         f"{begin}, so no {measure.name} {beyond} {_spell(best, not higher)} is possible, even without the "
         f"{several(spare, 'row')} that may be suppressed; {possible} is. Ask for that or {more}."
     )
+
+
+def _plain(limit: float) -> str:
+    """A limit as a person wrote it, a whole number in full."""
+    return f"{limit:,.0f}" if float(limit).is_integer() else f"{limit:,.6g}"
 
 
 def _spell(value: float, down: bool) -> str:

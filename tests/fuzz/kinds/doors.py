@@ -17,6 +17,7 @@ from tests.fuzz import oracle
 from tests.fuzz.face import Refused, demand, plain_words, schema
 from tests.fuzz.kinds import Case, Kind
 from tests.fuzz.kinds.commands import check_secrets, check_written, make_way
+from tests.fuzz.kinds.fronts import says_none
 from tests.fuzz.oracle.files import groups_of, read_rows
 from tests.fuzz.sources import write_job
 from tests.fuzz.worlds import QUASI, kept_rows, make_world, of_role, place_of
@@ -110,10 +111,12 @@ def _judge(case: Case, folder: Path, rows: Any, target: str) -> None:
     with plain_words("read"):
         table = kp.read(rows, schema(case), missing=case["missing"], hierarchies=forms, domain=case["domain"])
     demand(table.rows == len(kept_rows(case)), "rows read", f"{table.rows} instead of {len(kept_rows(case))}")
-    with plain_words("front"):
-        front = kp.front(table, objectives=["k", "lm"], limits=case["limits"], suppression=0.2)
-    if len(front) == 0:
-        raise Refused("no recoding meets the limits")
+    try:
+        with plain_words("front"):
+            front = kp.front(table, objectives=["k", "lm"], limits=case["limits"], suppression=0.2)
+    except kp.KparetoError as error:
+        demand(says_none(str(error)), "front refuses", str(error))
+        raise Refused(str(error)) from error
     with plain_words("release"):
         done = kp.release(front[0], rows, f"{folder}/{target}", limits=case["limits"])
     released = read_rows(folder / target)

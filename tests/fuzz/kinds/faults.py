@@ -195,8 +195,6 @@ def check_swapped(case: Case, folder: Path) -> None:
     rows = source(case, "csv", folder)
     table = table_of(case, rows, folder)
     front = find_front(case, table)
-    if len(front) == 0:
-        raise Refused("no recoding meets the limits")
     role = {"persons": PERSON, "sensitive": SENSITIVE, "quasi": QUASI}[case["what"]]
     names = of_role(case, role)
     if not names:
@@ -252,8 +250,6 @@ def check_limits(case: Case, folder: Path) -> None:
     rows = source(case, "arrow", folder)
     base = {name: part for name, part in case.items() if name not in ("spec", "value")}
     front, _ = keep("limits", base, lambda world, _: find_front(world, read_once(world)[0]))
-    if len(front) == 0:
-        raise Refused("nothing to release")
     value: Any = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf"), "1e400": float("1e400"), "None": None, "'5'": "5",
              "True": True, "[]": []}[case["value"]]  # fmt: skip
     try:

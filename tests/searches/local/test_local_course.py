@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from kpareto.errors import BadInput, BadJob, Stopped, Unsafe
+from kpareto.errors import BadInput, BadJob, Stopped
 from kpareto.fronts.front import Front
 from kpareto.fronts.json_file import load_front
 from kpareto.fronts.problem import Problem, problem
@@ -164,7 +164,7 @@ def test_what_a_local_search_cannot_do_is_a_sentence(made: Problem) -> None:
     ):
         with pytest.raises(BadJob, match=words):
             searched(problem(table, objectives), options)
-    with pytest.raises(Unsafe, match="cannot be reached"):
+    with pytest.raises(BadJob, match="k = 1,000,000 cannot be met: the table has 900 rows"):
         searched(made, {"ks": [10**6]})
 
 

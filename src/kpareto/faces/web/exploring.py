@@ -165,7 +165,7 @@ def pair_view(front: Front, x: str, y: str) -> dict[str, Any]:
 
 def prefer(front: Front, wishes: Mapping[str, Any]) -> dict[str, Any]:
     """The point nearest to the wishes, sizes such as k being limits; and whether what they ask for was searched."""
-    numbers = _wished(wishes)
+    numbers = _read_wishes(wishes)
     if any(front.problem.better[front._column(name)] < 0 for name in numbers):
         point = front.prefer(**numbers)
     else:
@@ -175,10 +175,10 @@ def prefer(front: Front, wishes: Mapping[str, Any]) -> dict[str, Any]:
 
 def search_wish(front: Front, wishes: Mapping[str, Any], report: Progress | None = None) -> Front:
     """The front with the k of the wishes, which a local front may not have been searched for."""
-    return search_further(front, _sizes(front, _wished(wishes)), report=report)
+    return search_further(front, _sizes(front, _read_wishes(wishes)), report=report)
 
 
-def _wished(wishes: Mapping[str, Any]) -> dict[str, float]:
+def _read_wishes(wishes: Mapping[str, Any]) -> dict[str, float]:
     """Wishes as numbers."""
     numbers = {}
     for name, value in wishes.items():

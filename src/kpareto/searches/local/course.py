@@ -33,6 +33,7 @@ from kpareto.searches.local.recoding import LocalClasses, read_classes, to_boxes
 from kpareto.searches.local.search import Effort
 from kpareto.searches.local.strict import strict_recoding
 from kpareto.searches.local.sweep import preset_ks, search_k
+from kpareto.searches.possible import check_possible
 from kpareto.tables.local_space import LocalSpace, make_local_space
 from kpareto.tables.questions import Question, questions_data, questions_from
 
@@ -99,7 +100,8 @@ class LocalCourse:
     # -- searching ---------------------------------------------------------------------------------------------------
 
     def go(self, known: Arrays | None, tell: Tell, kept: Kept[tuple[Searched, ...]]) -> Front:
-        """Search every step that is not done yet."""
+        """Search every step that is not done yet; a k that no table of this size has is told first."""
+        check_possible(self.problem, {"k": self.ks[0]})
         done = list(() if known is None else self._unpack(known))
         missed: dict[float, str] = {}  # levels that even the whole table as one class misses
         for place, step in enumerate(self.steps):

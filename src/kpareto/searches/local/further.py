@@ -20,7 +20,6 @@ from kpareto.fronts.front import Front, make_front
 from kpareto.measures.measure import make
 from kpareto.searches.local.course import LocalCourse, tell_proof
 from kpareto.searches.names import read_options
-from kpareto.searches.possible import check_possible
 from kpareto.searches.run import drive
 from kpareto.tables.local_space import LocalSpace, join_spaces
 
@@ -37,7 +36,6 @@ def search_further(
     course = further_course(front, asked)
     if course is None or not isinstance(front.space, LocalSpace):
         return front
-    check_possible(front.problem, {"k": course.ks[0]})
     other = drive(course, report)
     if other.provenance.stopped or not isinstance(other.space, LocalSpace):
         raise Interrupted(f"Stopped before k = {course.ks[0]:,} was searched, so nothing was written.")

@@ -25,7 +25,6 @@ from kpareto.measures.cells import CellLoss, lm
 from kpareto.measures.measure import Model, make
 from kpareto.measures.population import refuse_local
 from kpareto.measures.reading import CLASS_SIZE
-from kpareto.searches.possible import say_impossible
 from kpareto.tables.table import Counts, Table
 
 LEAVES = 6_000  # of one column: its square of losses takes 2 x 8 x LEAVES ** 2 bytes, half a gigabyte
@@ -91,8 +90,8 @@ def check_wish(table: Table, wish: LocalWish) -> None:
 def make_problem(table: Table, wish: LocalWish) -> LocalProblem:
     """Make a table ready; raise where no recoding of it can keep the wish."""
     check_wish(table, wish)
-    if too_large := say_impossible(table, make("k"), wish.k):
-        raise BadJob(too_large)
+    if wish.k > table.rows:
+        raise Unsafe(f"k = {wish.k:,} cannot be reached: the table has only {table.rows:,} rows. Ask for a smaller k.")
     labels, leaves, codes, unit = _labels(table, wish)
     columns, limits = _limits(table, wish)
     pieces = _bundle(_pieces(table, codes, columns), table.rows, wish.k)
