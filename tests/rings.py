@@ -29,6 +29,7 @@ PLACES = {
     "tests/test_": QUICK,
     "tests/engines/test_source.py": QUICK,
     # Processes of their own, code on pages, whole searches: seconds each.
+    "tests/fronts/test_as_needed.py::test_the_front_is_the_job_for_every_k": TEST,
     "tests/jobs/test_anonymize.py::test_adult_at_k_5": TEST,
     "tests/jobs/test_anonymize.py::test_forty_columns_are_no_obstacle": TEST,
     "tests/jobs/test_inspect.py::test_the_page_is_true": TEST,
