@@ -529,7 +529,7 @@ def test_no_recoding_within_the_limits(page: Page, session: str) -> None:
     """Limits that nothing meets end the search with a sentence."""
     status = searched(page, session, {"limits": {"k": 10_000}})
     assert status["phase"] == "failed"
-    assert "No recoding meets the limits" in status["sentence"]
+    assert "The limit k = 10,000 cannot be met: the table has 400 rows" in status["sentence"]
     assert "has found no point yet" in page.client.get(f"{session}/front").json()["error"]
 
 

@@ -262,7 +262,7 @@ def test_what_goes_wrong_is_one_sentence(visit: Visit, page: Page, tmp_path: Pat
     share.blur()
     tab.locator("input[data-limit=k]").fill("9999")
     tab.locator("#start").click()
-    expect(tab.get_by_text("No recoding meets the limits")).to_be_visible()
+    expect(tab.get_by_text("The limit k = 9,999 cannot be met")).to_be_visible()
 
 
 def test_two_people_at_once(browser: Browser, page: Page) -> None:

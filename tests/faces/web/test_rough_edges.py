@@ -75,7 +75,7 @@ def test_the_picture_on_search_is_the_front(visit: Visit) -> None:
     expect(plot).to_have_attribute("data-points", points)
     tab.locator("input[data-limit=k]").fill("9999")
     tab.locator("#start").click()
-    expect(tab.get_by_text("No recoding meets the limits")).to_be_visible()
+    expect(tab.get_by_text("The limit k = 9,999 cannot be met")).to_be_visible()
     expect(tab.get_by_text("the picture shows it")).to_be_visible()
     expect(plot).to_have_attribute("data-points", points)
 
