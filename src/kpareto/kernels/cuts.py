@@ -414,7 +414,8 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, lanes, questions, needed, pers
         classes = Classes(sizes, counts, sets, hists, size, lanes.bits)
         if questions is not None:
             if rule.marked:
-                mark_failing(classes, lanes, questions.limits, rule.rows, room.failing, room.values)
+                everybody = np.int64(2**62)  # a search may compare recodings that miss the limit on suppressed rows
+                mark_failing(classes, least, lanes, questions.limits, rule.rows, everybody, room.failing, room.values)
         cutoffs = 1
         thresholds[0] = least
         if capped:

@@ -130,21 +130,29 @@ def class_value(classes, lanes, kind, column, parameter, i, rows, values):
 
 
 @compiled
-def mark_failing(classes, lanes, limits, rows, failing, values):
-    """failing[i] = 1 where class i misses a limit on its values.
+def mark_failing(classes, least, lanes, limits, rows, allowed, failing, values):
+    """failing[i] = 1 where class i is smaller than ``least`` or misses a limit on its values; returns its rows in all.
 
-    A class without rows is one of the population alone: nothing of it can be shown, so it fails. values: (values,)
-    int64, room for one histogram.
+    A class without rows is one of the population alone: nothing of it can be shown, so it fails. Where more than
+    ``allowed`` rows fail, the classes behind are not looked at. values: (values,) int64, room for one histogram.
     """
+    sizes, counts = classes.sizes, classes.counts
     kinds, columns, bounds = limits.kinds, limits.columns, limits.bounds
+    gone = np.int64(0)
     for i in range(classes.size):
-        bad = classes.counts[i] == 0
+        failing[i] = sizes[i] < least or counts[i] == 0
+        gone += counts[i] if failing[i] else 0
+    for i in range(classes.size):
+        if gone > allowed:
+            break
         for j in range(kinds.shape[0]):
-            if bad:
+            if failing[i]:
                 break
             number = class_value(classes, lanes, kinds[j], columns[j], bounds[j, 1], i, rows, values)
-            bad = is_worse(kinds[j], number, bounds[j, 0])
-        failing[i] = bad
+            if is_worse(kinds[j], number, bounds[j, 0]):
+                failing[i] = True
+                gone += counts[i]
+    return gone
 
 
 @compiled

@@ -24,7 +24,7 @@ from kpareto.kernels.classes import (
 )
 from kpareto.kernels.compiling import compiled
 from kpareto.kernels.histograms import hist_numbers, mark_failing
-from kpareto.kernels.needed import combine, next_combination, prepare_reach, worst_numbers
+from kpareto.kernels.needed import combine, next_combination, prepare_reach
 from kpareto.kernels.records import Classes, ClassTable, Hiding, SizeSteps
 from kpareto.kernels.words import AS_NEEDED, BELOW_K, CAP_MAX_K, CLASSES, INTS, NONE, SUPPRESSED, K
 
@@ -200,6 +200,7 @@ def walk(tables, levels, first_column, by_level, rule, sized, lanes, questions, 
             # Count this node: the thresholds that its rule allows, and a row of statistics for each.
             size, key, rows = sizes[depth], keys[depth], counts[depth]
             classes = Classes(rows, rows, sets[depth], hists[depth], size, lane_bits[depth])
+            gone = np.int64(0)
             if questions is not None:
                 if levels[first_column + depth] > 0:  # running sums
                     words = lanes.word_at[lane_width(lane_bits[depth]), -1]
@@ -207,12 +208,14 @@ def walk(tables, levels, first_column, by_level, rule, sized, lanes, questions, 
                     show_words(summed, size, words, hists[depth + 1])
                     classes = Classes(rows, rows, sets[depth], hists[depth + 1], size, lane_bits[depth])
                 if rule.marked:
-                    mark_failing(classes, lanes, questions.limits, rule.rows, failing, room.values)
+                    gone = mark_failing(
+                        classes, least, lanes, questions.limits, rule.rows, rule.allowed, failing, room.values
+                    )
             missed = Hiding(least, failing, rule.marked)
             n = 1
             thresholds[0] = least
-            lost[0] = 0
-            if rule.number == CAP_MAX_K or rule.number == AS_NEEDED:
+            lost[0] = gone
+            if rule.number == CAP_MAX_K or (rule.number == AS_NEEDED and gone <= rule.allowed):
                 n = size_steps(rows, rows, size, missed, rule.allowed, steps)
                 if rule.number == CAP_MAX_K:
                     thresholds[0], lost[0], n = thresholds[n - 1], lost[n - 1], 1
@@ -222,12 +225,11 @@ def walk(tables, levels, first_column, by_level, rule, sized, lanes, questions, 
                 for i in range(size):
                     lost[0] += rows[i] if rows[i] < least else 0
             marked, again, gone = rule.marked, False, lost[0]
+            hopeless = rule.number == AS_NEEDED and gone > rule.allowed
             if needed is not None:
                 axes, numbered, reach = needed
-                again = gone <= rule.allowed
-                if not again:
-                    worst_numbers(classes, missed, lanes, numbered, axes, rule.rows, room.values, reach.worst)
-                else:
+                again = not hopeless
+                if again:
                     within, strictest = prepare_reach(
                         classes, missed, gone, n, rule, lanes, numbered, axes, room.values, reach, steps
                     )
@@ -246,12 +248,23 @@ def walk(tables, levels, first_column, by_level, rule, sized, lanes, questions, 
                         for i in range(size):
                             if failing[i] or rows[i] < least:
                                 lose_class(key[i], rows[i], levels, columns, losses, base, 0)
-            if not again:
+            if not again and not hopeless:
                 lose_steps(key, classes, missed, levels, columns, losses, n, steps)
             number = 0
             for c in range(levels.shape[0]):
                 number += levels[c] * strides[c]
-            first = True
+            if hopeless:  # whatever is suppressed beside, it misses the limit on rows: one row that says so
+                if used == labels.shape[0]:
+                    return np.int64(-1)
+                labels[used, 0], labels[used, 1] = number, least
+                for c in range(ints.shape[1]):
+                    ints[used, c] = 0
+                ints[used, K], ints[used, SUPPRESSED] = np.int64(2**62), gone
+                if pruning is None:
+                    used += 1
+                else:
+                    bounds.seen[0] += 1
+            first = not hopeless
             while first or again:
                 if needed is not None:
                     if again:  # one combination of thresholds after the other
