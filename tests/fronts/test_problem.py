@@ -11,7 +11,7 @@ from kpareto.errors import BadJob
 from kpareto.fronts.count_lattice import fits
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem, constrained, problem
-from kpareto.measures.measure import Number, make, trends
+from kpareto.measures.measure import Number, trends
 from kpareto.measures.reading import real_keys
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.partition import Partition, Rule, Suppression, partitions
@@ -170,6 +170,3 @@ def test_bad_problems_are_sentences(tiny: Table) -> None:
     nothing = Number("nothing", "lower", "rows", trends("either"), lambda partition: float("nan"))
     with pytest.raises(BadJob, match="gave no number"):
         list(problem(tiny, [nothing]).whole_lattice())
-    rule = constrained({"k": 2})
-    with pytest.raises(BadJob, match="'lm' is not a number about a class"):
-        Problem(tiny, (make("k"),), rule, ((make("lm"), 0.5),))

@@ -22,7 +22,7 @@ from kpareto.releases.private.class_tables import class_tables
 from kpareto.searches.exact_front import exact_front
 from kpareto.tables.hierarchy import Hierarchy, from_levels
 from kpareto.tables.lattice import Lattice
-from kpareto.tables.partition import Partition, Suppression, partition
+from kpareto.tables.partition import Partition, Suppression, partition, partitions
 from kpareto.tables.recoding import Recoding
 from kpareto.tables.table import Population, Table
 from tests.twins.strategies import Case, Row, cases, coarser, recodings, table_of
@@ -93,11 +93,12 @@ def slow_front(judged: Problem) -> set[int]:
     """The nodes that no other feasible node beats, one partition after the other."""
     lattice = Lattice(judged.table.hierarchies)
     nodes = lattice.levels(np.arange(lattice.size))
-    slow = judged.by_partitions([(i, judged.partition(lattice.decode(levels))) for i, levels in enumerate(nodes)])
-    keys = {int(node): tuple(row) for node, row in zip(slow.which, slow.keys.tolist(), strict=True)}
-    some = [int(node) for node in slow.which[slow.feasible]]
-    beaten = {i for i in some for j in some if keys[i] != keys[j] and all(map(int.__le__, keys[j], keys[i]))}
-    return set(some) - beaten
+    made = [partitions(judged.table, lattice.decode(levels), judged.suppression) for levels in nodes]
+    slow = judged.by_partitions([(i, each) for i, own in enumerate(made) for each in own])
+    rows = slow.take(np.flatnonzero(slow.feasible))
+    keys = rows.keys.tolist()
+    beaten = [any(other != own and all(map(int.__le__, other, own)) for other in keys) for own in keys]
+    return {int(node) for node, lost in zip(rows.which, beaten, strict=True) if not lost}
 
 
 def nodes_of(front: Front) -> set[int]:

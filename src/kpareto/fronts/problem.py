@@ -62,16 +62,16 @@ class Problem:
 
     def _completed(self) -> Suppression:
         """The suppression with what objectives and limits ask of it, where it leaves that open (rule as-needed)."""
-        given = self.suppression
-        if given.rule != "as-needed" or given.by_size is not None:
-            return given
-        fails = given.fails or tuple(model.fails(threshold) for model, threshold in self.class_limits)
+        rule = self.suppression
+        if rule.rule != "as-needed" or rule.by_size is not None:
+            return rule
+        fails = rule.fails or tuple(model.fails(threshold) for model, threshold in self.class_limits)
         graded = tuple(
             m for m in self.objectives if isinstance(m, Model) and stands_alone(m) and not is_smallest_class(m)
         )
         # A number of all classes together, such as the mean risk, falls as small classes go.
         by_size = any(is_privacy(m) for m in self.objectives if m not in graded)
-        return replace(given, fails=fails, graded=graded, by_size=by_size)
+        return replace(rule, fails=fails, graded=graded, by_size=by_size)
 
     @cached_property
     def graded(self) -> tuple[Model, ...]:

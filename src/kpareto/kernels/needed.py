@@ -40,8 +40,8 @@ class ReachRoom(NamedTuple):
     costs: np.ndarray  # (losses, reach) int64, what a loss grows by when each of them is suppressed
     away: np.ndarray  # (reach,) bool, suppressed by a threshold of a number
     floors: np.ndarray  # (objectives,) float64, the strictest threshold of each, as a rank
-    held: np.ndarray  # (classes,) float64, ranks that may be within reach
-    held_rows: np.ndarray  # (classes,) int64
+    near_ranks: np.ndarray  # (classes,) float64, ranks that may be within reach
+    near_rows: np.ndarray  # (classes,) int64
     cutoffs: np.ndarray  # (objectives, reach + 1) float64, thresholds as ranks, the loosest first
     counts: np.ndarray  # (objectives,) int64, how many
     at: np.ndarray  # (objectives,) int64, the combination of thresholds that is looked at
@@ -123,7 +123,7 @@ def number_classes(classes, hiding, allowed, lanes, numbers, axes, rows, values,
 def strictest_rank(classes, hiding, allowed, ranks, floor, reach):
     """The least rank such that classes with a higher one have at most ``allowed`` rows."""
     counts = classes.counts
-    held, held_rows, places = reach.held, reach.held_rows, reach.classes
+    near_ranks, near_rows, places = reach.near_ranks, reach.near_rows, reach.classes
     low, n = floor, 0
     most = 2 * allowed + 64
     total = np.int64(0)
@@ -134,31 +134,31 @@ def strictest_rank(classes, hiding, allowed, ranks, floor, reach):
             if counts[i] > allowed:
                 low = ranks[i]
                 continue
-            held[n] = ranks[i]
-            held_rows[n] = counts[i]
+            near_ranks[n] = ranks[i]
+            near_rows[n] = counts[i]
             total += counts[i]
             n += 1
             if total <= most:
                 continue
-        # Keep the worst of those that are held, as many as may go; the next one says how strict a threshold can be.
+        # Keep the worst of them, as many as may go; the next one says how strict a threshold can be.
         for j in range(n):
             places[j] = j
-        sort_by(places, n, held)
+        sort_by(places, n, near_ranks)
         total = np.int64(0)
         j = n - 1
-        while j >= 0 and held[places[j]] > low:
-            total += held_rows[places[j]]
+        while j >= 0 and near_ranks[places[j]] > low:
+            total += near_rows[places[j]]
             if total > allowed:
-                low = held[places[j]]
+                low = near_ranks[places[j]]
                 break
             j -= 1
         kept = 0
         total = np.int64(0)
         for j in range(n):
-            if held[j] > low:
-                held[kept] = held[j]
-                held_rows[kept] = held_rows[j]
-                total += held_rows[j]
+            if near_ranks[j] > low:
+                near_ranks[kept] = near_ranks[j]
+                near_rows[kept] = near_rows[j]
+                total += near_rows[j]
                 kept += 1
         n = kept
     return low
