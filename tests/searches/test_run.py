@@ -199,7 +199,7 @@ def test_a_fingerprint_knows_all_that_decides_a_search() -> None:
 
 
 def test_every_threshold_of_what_a_search_met_is_on_its_front(made: Problem) -> None:
-    """Under cap-threshold a search walks as under cap-max-k, and no threshold of a node it met is left aside."""
+    """Under as-needed a search walks as under cap-max-k, and no threshold of a node it met is left aside."""
     several = problem(made.table, ["k", "glm"], Suppression("as-needed", 0.01))
     space = Lattice(made.table.hierarchies)
     one, all_of_them = run(made, space, Wander(), seed=3), run(several, space, Wander(), seed=3)

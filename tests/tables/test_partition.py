@@ -82,7 +82,7 @@ def test_o14_cap_max_k(limit: int, k: int | None, lost: int) -> None:
 
 
 def test_cap_threshold_offers_every_affordable_k() -> None:
-    """The rule cap-threshold yields one partition per threshold, the last of them that of cap-max-k."""
+    """The rule as-needed yields one partition per threshold, the last of them that of cap-max-k."""
     table = table_of_sizes([1, 1, 1, 2, 2, 5, 7])
     made = list(partitions(table, bottom(table.hierarchies), Suppression("as-needed", 7)))
     assert [int(p.sizes[p.visible].min()) for p in made] == [1, 2, 5]
@@ -131,7 +131,7 @@ def test_masked_rows_are_compared_by_persons() -> None:
 
 
 def test_constraint_is_infeasible_above_the_limit() -> None:
-    """The rule constraint suppresses every failing class and says whether the limit is kept."""
+    """The rule as-needed suppresses every failing class and says whether the limit is kept."""
     table = table_of_sizes([1, 2, 5])
     made = partition(table, bottom(table.hierarchies), Suppression("as-needed", 2, fails=(SmallerThan(3),)))
     assert made.suppressed_rows == 3

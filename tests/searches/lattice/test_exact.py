@@ -146,7 +146,7 @@ def test_golden_fronts_of_adult(preset: str, file: str, key: str, objectives: li
 
 
 def test_more_thresholds_make_a_better_front() -> None:
-    """cap-threshold enlarges the k–GLM front of Adult from 31 to 41 points (readings.md#thresholds)."""
+    """as-needed enlarges the k–GLM front of Adult from 31 to 41 points (readings.md#thresholds)."""
     table = adult_table("default", domain="declared")
     front = exact_front(problem(table, ["k", "glm"], Suppression("as-needed", 301)))
     assert front.vectors == 41
