@@ -13,6 +13,8 @@ from kpareto.fronts.choose import choose_point
 from kpareto.jobs.job import load_job
 from kpareto.jobs.release import check_release, choosing, place_of, release_job, release_limits
 from kpareto.jobs.search import search_job
+from kpareto.releases.apply import apply
+from kpareto.releases.choice import read_stored
 from kpareto.verifier import verify
 from tests.jobs.test_job import JOB, PEOPLE
 
@@ -161,3 +163,36 @@ def test_rows_are_counted_in_the_table_and_not_in_its_sample(
         release_job(load_job(tmp_path / "job.toml", ["suppression.rule=constraint", "suppression.limit=0.2"]))
     )
     assert "of 6,008 rows" in capsys.readouterr().out
+
+
+def test_a_point_above_the_limit_is_released_with_its_own_thresholds(tmp_path: Path) -> None:
+    """A job for k = 5 releases its point for 11, and certificate, verifier, stored recoding and new rows say so."""
+    rows = [f"{20 + row % 50},{row % 37:03d},{('flu', 'cold', 'gout')[row % 11 % 3]}" for row in range(1500)]
+    (tmp_path / "people.csv").write_text("age,zip,ill\n" + "\n".join(rows) + "\n")
+    (tmp_path / "job.toml").write_text(
+        '[data]\nsource = "people.csv"\n[columns.age]\nrole = "quasi-identifier"\nhierarchy = {intervals = [5, 10]}\n'
+        '[columns.zip]\nrole = "quasi-identifier"\nhierarchy = {prefix = [2, 1]}\n[columns.ill]\nrole = "sensitive"\n'
+        '[suppression]\nlimit = 0.1\n[limits]\nk = 5\nl = 2\n[release]\ntarget = "out.csv"\nchoose = "k=11"\n'
+    )
+    job = load_job(tmp_path / "job.toml")
+    front = search_job(job)
+    alone = search_job(load_job(tmp_path / "job.toml", ["limits.k=11"]))
+    point = choose_point(front, "k=11")
+    assert point.values == choose_point(alone, "k=11").values
+    done = release_job(job, front)
+    part = point.partition
+    public = json.loads((tmp_path / "out.certificate.json").read_text(encoding="utf-8"))["public"]
+    assert public["suppression"]["rule"] == "as-needed"
+    assert public["suppression"]["thresholds"] == {"k": point.threshold, "l": 2}
+    assert done.release.rows == 1500 - part.suppressed_rows
+    verified = verify(tmp_path / "out.csv", tmp_path / "out.certificate.json")
+    assert verified.thresholds == {"k": point.threshold, "l": 2}
+    assert verified.numbers["k"] == point.values["k"] >= 11
+    stored = read_stored(tmp_path / "out.recoding.json")
+    assert dict(stored.suppression.thresholds) == {"k": point.threshold, "l": 2}
+    (tmp_path / "few.csv").write_text("age,zip,ill\n" + "\n".join(rows[:400]) + "\n")
+    applied = apply(stored, tmp_path / "few.csv", tmp_path / "few-anon.csv")
+    assert applied.release.partition.sizes[applied.release.partition.visible].min() >= point.threshold
+    public["suppression"]["thresholds"]["k"] = 10_000
+    with pytest.raises(Unsafe, match="Classes missing k = 10000 are said to be suppressed, and one has"):
+        verify(tmp_path / "out.csv", public)

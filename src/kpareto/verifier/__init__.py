@@ -14,7 +14,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
@@ -55,6 +55,7 @@ class Verified:
     files: tuple[str, ...] = ()  # every file that was looked at, by its name; none where it is a table
     proves: str = UNSIGNED  # what a certificate is worth, in a sentence
     signer: Signer | None = None  # whose signature of the certificate was checked
+    thresholds: dict[str, float] = field(default_factory=dict)  # of suppression, met by every class
 
     def __repr__(self) -> str:
         """Short: a notebook prints this."""
@@ -161,6 +162,8 @@ def _check_certificate(
     if masked and hidden != masked:
         raise Unsafe(f"{hidden:,} rows are masked, and the certificate says {masked:,}.")
     numbers, unchecked = _recount(classes, public, confidential, people)
+    thresholds, more = _check_thresholds(public["suppression"].get("thresholds", {}), numbers)
+    unchecked += more
     if confidential:
         lost, source = confidential["suppression"], confidential["input"]
         if source["rows"] - source["missing_rows"] - lost["dropped"] != rows:
@@ -175,7 +178,27 @@ def _check_certificate(
         raise Unsafe(f"{shown!r} is not what was certified: its classes are others than those counted then.")
     if said["sha256"] is None and content is None:
         unchecked.append("sha256")
-    return Verified(rows, len(classes), numbers, tuple(unchecked))
+    return Verified(rows, len(classes), numbers, tuple(unchecked), thresholds=thresholds)
+
+
+def _check_thresholds(stated: dict[str, float], numbers: dict[str, float]) -> tuple[dict[str, float], list[str]]:
+    """The thresholds of suppression that the counted numbers meet, and those of numbers that were not counted.
+
+    That no other class was suppressed is not to be seen in a release.
+    """
+    met, unchecked = {}, []
+    for name, threshold in stated.items():
+        own = numbers.get(name, numbers.get(f"{name}(counts=persons)"))
+        if own is None:
+            unchecked.append(f"threshold of {name}")
+            continue
+        higher = name.partition("(")[0] in HIGHER
+        if own < threshold - SLACK if higher else own > threshold + SLACK:
+            raise Unsafe(
+                f"The certificate says that classes missing {name} = {threshold:g} went, and one has {own:.12g}."
+            )
+        met[name] = threshold
+    return met, unchecked
 
 
 def _recount(

@@ -39,7 +39,7 @@ PUBLIC = record(
             },
         ),
         "recoding": map_of(record({"labels": list_of(text)})),
-        "suppression": record({"masked": whole()}),
+        "suppression": record({"masked": whole()}, {"thresholds": map_of(number())}),
     },
     {"kpareto certificate": whole(1), "version": text},
 )

@@ -274,6 +274,9 @@ def verify_file(
         click.echo(f"{table or path} holds what its certificate claims: {size_of(verified)}.")
         for line in verified_numbers(verified, certificate):
             click.echo(f"  {line}")
+        if verified.thresholds:
+            spelled = ", ".join(f"{name} = {value:g}" for name, value in verified.thresholds.items())
+            click.echo(f"  every class meets the thresholds of suppression: {spelled}")
         for name in verified.unchecked:
             why = ": persons cannot be recounted from the file" if "counts=persons" in name else ""
             click.echo(f"  not checked: {name}{why}")
@@ -285,6 +288,7 @@ def verify_file(
         "classes": verified.classes,
         "numbers": verified.numbers,
         "unchecked": list(verified.unchecked),
+        "thresholds": dict(verified.thresholds),
         "files": list(verified.files),
         "proves": verified.proves,
         "signed_by": None if verified.signer is None else verified.signer.fingerprint,
