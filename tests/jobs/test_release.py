@@ -190,7 +190,7 @@ def test_a_point_above_the_limit_is_released_with_its_own_thresholds(tmp_path: P
     assert verified.numbers["k"] == point.values["k"] >= 11
     stored = read_stored(tmp_path / "out.recoding.json")
     assert dict(stored.suppression.thresholds) == {"k": point.threshold, "l": 2}
-    (tmp_path / "few.csv").write_text("age,zip,ill\n" + "\n".join(rows[:400]) + "\n")
+    (tmp_path / "few.csv").write_text("age,zip,ill\n" + "\n".join(rows[:1200]) + "\n")
     applied = apply(stored, tmp_path / "few.csv", tmp_path / "few-anon.csv")
     assert applied.release.partition.sizes[applied.release.partition.visible].min() >= point.threshold
     public["suppression"]["thresholds"]["k"] = 10_000

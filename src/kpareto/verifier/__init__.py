@@ -194,9 +194,7 @@ def _check_thresholds(stated: dict[str, float], numbers: dict[str, float]) -> tu
             continue
         higher = name.partition("(")[0] in HIGHER
         if own < threshold - SLACK if higher else own > threshold + SLACK:
-            raise Unsafe(
-                f"The certificate says that classes missing {name} = {threshold:g} went, and one has {own:.12g}."
-            )
+            raise Unsafe(f"Classes missing {name} = {threshold:g} are said to be suppressed, and one has {own:.12g}.")
         met[name] = threshold
     return met, unchecked
 
