@@ -255,7 +255,8 @@ class Problem:
         rule = self.suppression
         if rule.rule != "as-needed" or rule.thresholds:
             return rule
-        graded = {m.name: self._on_grid(m, values[m.name]) for m in self.graded}
+        # A number without bound is a threshold that no class misses.
+        graded = {m.name: self._on_grid(m, values[m.name]) for m in self.graded if math.isfinite(values[m.name])}
         own = {m.name: limit for m, limit in self.class_limits}
         thresholds = stricter({**graded, **({"k": float(threshold)} if rule.by_size and threshold > 1 else {})}, own)
         others = rule.fails if len(rule.fails) != len(self.class_limits) else ()  # a user's own class-wise rules
@@ -265,7 +266,7 @@ class Problem:
     def _on_grid(self, model: Model, value: float) -> float:
         """A number as the threshold that it meets: nobody asks for t = 0.183742."""
         step = self.suppression.step
-        if step == 0 or not math.isfinite(value):
+        if step == 0:
             return value
         rank = float(rank_numbers(model, np.array([value]), step)[0])
         return round(rank * step * (-1 if model.better == "higher" else 1), 12)

@@ -258,7 +258,9 @@ def walk(tables, levels, first_column, by_level, rule, sized, lanes, questions, 
                     return np.int64(-1)
                 labels[used, 0], labels[used, 1] = number, least
                 for c in range(ints.shape[1]):
-                    ints[used, c] = 0
+                    ints[used, c] = 1
+                for c in range(reals.shape[1]):
+                    reals[used, c] = 1.0
                 ints[used, K], ints[used, SUPPRESSED] = np.int64(2**62), gone
                 if pruning is None:
                     used += 1

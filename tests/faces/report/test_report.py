@@ -503,9 +503,9 @@ def test_other_points_are_left_out_where_few_are_suppressed() -> None:
 
 def test_points_are_left_out_for_what_they_are(public: Report) -> None:
     """Points with a smaller k are told apart from those that would tell of a few suppressed rows."""
-    assert public.front.left_out == 7
+    assert public.front.left_out == 10
     note = (
-        "Left out of this public report: 4 points with a smaller k than the release; 3 points whose numbers, beside "
+        "Left out of this public report: 4 points with a smaller k than the release; 6 points whose numbers, beside "
         "the released file, would tell of fewer than 5 suppressed rows in a class."
     )
     assert public.front.left_out_note == note
@@ -809,7 +809,7 @@ def test_one_is_not_several(confidential: bool) -> None:
     """A number of one has a noun and a verb in the singular in the report's own words; warnings come from their room."""
     cells = {"place": ["n"] * 9 + ["s"], "ill": ["flu"] * 10}
     table = read(pa.table(cells), Schema(("place",), ("ill",)))
-    front = run_plan(problem(table, ("k", "glm"), 0.1))
+    front = run_plan(problem(table, ("k", "glm"), Suppression("cap-max-k", 0.1)))
     for point in front:
         report = replace(make_report(point, confidential=confidential), warnings=())
         said = " ".join((*Page(html(report)).words, markdown(report)))

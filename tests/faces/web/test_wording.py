@@ -42,13 +42,6 @@ def test_no_word_of_a_job_file(part: str, sentence: str) -> None:
     assert for_page(str(caught.value)).startswith(sentence)
 
 
-def test_a_rule_without_a_limit_names_the_step() -> None:
-    """Where to fill it in."""
-    with pytest.raises(KparetoError) as caught:
-        parse_job(JOB + '[suppression]\nrule = "as-needed"\n', Path(), "the job").suppression()
-    assert for_page(str(caught.value)).endswith("Fill in a limit on the Search step, such as k at least 5.")
-
-
 def test_other_sentences_stay() -> None:
     """What has nothing of a job file in it is said as it is."""
     assert for_page("The table has no rows. Give at least one row.") == "The table has no rows. Give at least one row."

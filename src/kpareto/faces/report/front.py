@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -92,16 +92,24 @@ def _values(front: Front, discretion: Discretion) -> np.ndarray:
 
 
 def front_part(
-    point: Point, ids: Sequence[int], partition: Partition, discretion: Discretion, choice: str
+    point: Point,
+    ids: Sequence[int],
+    partition: Partition,
+    discretion: Discretion,
+    choice: str,
+    named: Collection[int] = (),
 ) -> FrontPart:
-    """The table of the points that may be shown, an even choice where they are many, and the picture."""
+    """The table of the points that may be shown, an even choice where they are many, and the picture.
+
+    named: points that a warning speaks of, which are in the table where they may be shown.
+    """
     front = point.front
     veiled = discretion.veils(partition)
     seen, here = front.take(ids), ids.index(point.id)
     values = _values(seen, discretion)
     marks = {ids.index(place): words for place, words in marks_of(front).items() if place in ids}
     marks[here] = ("chosen", *(() if veiled else marks.get(here, ())))
-    places = _places(len(seen), set(marks))
+    places = _places(len(seen), set(marks) | {ids.index(place) for place in named if place in ids})
     points = []
     for place in places:
         own = partition if place == here else seen[place].partition

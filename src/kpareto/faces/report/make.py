@@ -89,7 +89,8 @@ def make_report(
     profiles, note = _profiles(partition, discretion)
     ids = seen_ids(point, partition, discretion)
     shown = tuple(_warning(remark, about, ids, discretion) for remark in remarks(about))
-    front = front_part(point, ids, partition, discretion, choice)
+    named = () if about.safer is None else (about.safer.other.id,)
+    front = front_part(point, ids, partition, discretion, choice, named)
     title = f"{'Release' if said else 'Candidate'} with k = {k:,}"
     template = fill(point, summary, columns, risks, method, discretion)
     return Report(
