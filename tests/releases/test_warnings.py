@@ -412,7 +412,7 @@ def test_w16_is_quiet_where_safety_has_its_price() -> None:
 def test_remarks_are_in_order_and_plain_data() -> None:
     """A release of Adult gets its remarks by number, each with text and numbers that JSON can hold."""
     table = adult_table()
-    rule = Suppression(limit=0.01)
+    rule = Suppression("cap-max-k", 0.01)
     made = partition(table, node(table.hierarchies, [3, 1, 2, 1, 1, 0, 2, 1]), rule)
     context = Context(made, {"k": 2}, rule, unique_rows(adult()), search=POKA, certificate=True)
     found = remarks(context)

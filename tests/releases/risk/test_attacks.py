@@ -358,7 +358,7 @@ def test_minimality_and_downcoding_agree_with_slow_twins(case: Case, data: st.Da
 def test_all_tests_on_adult() -> None:
     """A release of Adult goes through every test, with a sentence each and plain data."""
     table = adult_table()
-    rule = Suppression(limit=0.01)
+    rule = Suppression("cap-max-k", 0.01)
     made = partition(table, node(table.hierarchies, [3, 1, 2, 1, 1, 0, 2, 1]), rule)
     found = attack(made, {"k": 2, "l": 2}, rule, [partition(table, top(table.hierarchies))])
     assert len(found.sentences()) == 5

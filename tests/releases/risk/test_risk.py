@@ -277,7 +277,7 @@ def test_before_and_after_on_adult() -> None:
     """The raw table has 8,841 unique rows; a release with k = 2 has none, and plain data to write."""
     table = adult_table()
     assert raw_risks(table).unique_rows == 8841
-    made = partition(table, node(table.hierarchies, [3, 1, 2, 1, 1, 0, 2, 1]), Suppression(limit=0.01))
+    made = partition(table, node(table.hierarchies, [3, 1, 2, 1, 1, 0, 2, 1]), Suppression("cap-max-k", 0.01))
     found = risk_change(made, Population(fraction=0.05)).to_dict()
     before, after = found["before"], found["after"]
     assert isinstance(before, dict)
