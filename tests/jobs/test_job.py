@@ -306,3 +306,32 @@ def test_the_rule_below_k_takes_whole_numbers(folder: Path) -> None:
     text = JOB.replace('rule = "cap-max-k"\nlimit = 0.05', 'rule = "below-k"').replace("k = 2", "k = 2.5")
     with pytest.raises(BadJob, match=r"limits\.k is 2\.5\. It counts rows"):
         parse_job(text, folder).suppression()
+
+
+@pytest.mark.parametrize("name", ["constraint", "cap-threshold"])
+def test_rules_of_earlier_versions_are_what_they_became(folder: Path, name: str) -> None:
+    """A job that names a rule of an earlier version is the one without a rule, front and all."""
+    old = parse_job(JOB.replace('rule = "cap-max-k"', f'rule = "{name}"'), folder)
+    new = parse_job(JOB.replace('rule = "cap-max-k"\n', ""), folder)
+    assert old == new
+    assert old.suppression().rule == "as-needed"
+    assert old.problem().fingerprint == new.problem().fingerprint
+
+
+@pytest.mark.parametrize(("method", "rule"), [("exact", "as-needed"), ("poka", "cap-max-k"), ("pbg-ea", "cap-max-k")])
+def test_searches_of_the_papers_have_their_papers_rule(folder: Path, method: str, rule: str) -> None:
+    """Unless a job names another: POkA and PBG-EA suppress as much as they may."""
+    text = JOB.replace('rule = "cap-max-k"\n', "")
+    assert parse_job(text, folder, changes=[f"search.method={method}"]).rule == rule
+    named = [f"search.method={method}", "suppression.rule=as-needed"]
+    assert parse_job(text, folder, changes=named).rule == "as-needed"
+
+
+def test_the_step_of_thresholds_is_checked(folder: Path) -> None:
+    """A number from 0 to 1, and only beside the rule that has thresholds."""
+    text = JOB.replace('rule = "cap-max-k"\n', "")
+    assert parse_job(text, folder, changes=["suppression.step=0.05"]).suppression().step == 0.05
+    with pytest.raises(BadJob, match=r"suppression\.step is 2\. Give a number from 0"):
+        parse_job(text, folder, changes=["suppression.step=2"])
+    with pytest.raises(BadJob, match="the rule cap-max-k has no thresholds"):
+        parse_job(JOB, folder, changes=["suppression.step=0.05"])
