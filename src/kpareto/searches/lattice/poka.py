@@ -287,8 +287,9 @@ def check_problem(problem: Problem) -> None:
     if len(names) != 2 or names[0] != "k" or problem.objectives[1].better != "lower":
         raise BadJob(f"POkA trades k against one loss, and the objectives are {', '.join(names)}. Take k and glm.")
     if problem.suppression.rule == "below-k" or problem.class_limits:
-        told = "below-k" if not problem.class_limits else "as-needed with limits on classes"
+        limits = " with limits on classes" if problem.class_limits else ""
         raise BadJob(
-            f"POkA needs a suppression under which k rises with generalization, and the rule is {told}. "
+            "POkA needs a suppression under which k rises with generalization, and the rule is "
+            f"{problem.suppression.rule!r}{limits}. "
             'Take cap-max-k, as its paper does: rule = "cap-max-k" under [suppression].'
         )
