@@ -33,7 +33,7 @@ from kpareto.tables.hierarchy import Coarse
 from kpareto.tables.table import Sample
 
 # Not part of what decides a number; each is declared with compare=False.
-ASIDE = {"Table.spelled", "Table.digest", "Table.remarks", "Table.bare", "CellLoss.known"}
+ASIDE = {"Table.spelled", "Table.digest", "Table.remarks", "Table.bare", "CellLoss.known", "Model.reach"}
 ASIDE |= {"Table.columns", "Table.form", "Table.missing_values"}  # how the rows were read, which the codes tell already
 
 

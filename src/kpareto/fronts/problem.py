@@ -256,20 +256,22 @@ class Problem:
         if rule.rule != "as-needed" or rule.thresholds:
             return rule
         # A number without bound is a threshold that no class misses.
-        graded = {m.name: self._on_grid(m, values[m.name]) for m in self.graded if math.isfinite(values[m.name])}
+        places = {measure.name: place for place, measure in enumerate(self.objectives)}
+        numbers = {m.name: values[m.name] for m in self.graded if math.isfinite(values[m.name])}
+        graded = {name: float(self.on_grid(places[name], np.array([own]))[0]) for name, own in numbers.items()}
         own = {m.name: limit for m, limit in self.class_limits}
         thresholds = stricter({**graded, **({"k": float(threshold)} if rule.by_size and threshold > 1 else {})}, own)
         others = rule.fails if len(rule.fails) != len(self.class_limits) else ()  # a user's own class-wise rules
         settled = settled_rule(thresholds, rule.limit, rule.rows)
         return replace(settled, fails=(*settled.fails, *others))
 
-    def _on_grid(self, model: Model, value: float) -> float:
-        """A number as the threshold that it meets: nobody asks for t = 0.183742."""
-        step = self.suppression.step
-        if step == 0:
-            return value
-        rank = float(rank_numbers(model, np.array([value]), step)[0])
-        return round(rank * step * (-1 if model.better == "higher" else 1), 12)
+    def on_grid(self, place: int, values: np.ndarray) -> np.ndarray:
+        """Values of an objective as the thresholds that they meet: nobody asks for t = 0.183742; (n,) float64."""
+        measure, step = self.objectives[place], self.suppression.step
+        if step == 0 or not isinstance(measure, Model) or measure not in self.graded:
+            return values
+        sign = -1 if measure.better == "higher" else 1
+        return np.asarray(np.round(rank_numbers(measure, values, step) * step * sign, 12))
 
     def partition(self, recoding: Recoding) -> Partition:
         """The partition of a recoding; under the rule as-needed the one that suppresses least."""

@@ -160,6 +160,8 @@ class Bounds:
                 if term.kind == BY_SET:
                     keys[:, term.owner] = -values.astype(np.int64)
                 elif term.kind == BY_CLASS:
+                    # Points that are equal on the grid of thresholds are all kept: none beats another by less than it.
+                    values = self.problem.on_grid(term.owner, values)
                     bits = (values + 0.0).view(np.int64)
                     keys[:, term.owner] = -bits if term.class_kind == ENTROPY else bits
         return np.ascontiguousarray(keys)

@@ -7,6 +7,7 @@ import numpy as np
 from kpareto.fronts.dominance import non_dominated
 from kpareto.fronts.problem import Problem
 from kpareto.searches import Search
+from kpareto.searches.memo import leading_rows
 from kpareto.searches.run import run
 from kpareto.tables.lattice import Space
 
@@ -50,7 +51,8 @@ def _check_proposals(search: Search, problem: Problem, space: Space, budget: int
             for genome in genomes[:4]:
                 space.decode(genome)
             seen += max(1, len(genomes))
-            genomes = moves.send(problem.evaluate(space, np.asarray(genomes, dtype=np.int64)))
+            numbers = problem.evaluate(space, np.asarray(genomes, dtype=np.int64))
+            genomes = moves.send(numbers.take(leading_rows(numbers, len(genomes))))
     except StopIteration:
         pass
     finally:

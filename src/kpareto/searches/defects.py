@@ -21,6 +21,7 @@ from kpareto.fronts.problem import Problem
 from kpareto.searches import Search
 from kpareto.searches.exact_front import exact_front
 from kpareto.searches.lattice.poka import Poka, Repair, Reported, check_problem, literal
+from kpareto.searches.memo import leading_rows
 from kpareto.tables.lattice import Lattice
 
 # What is repaired in an experiment -> the error of the paper (readings.md#po-errors) that it undoes.
@@ -80,9 +81,9 @@ class DefectReport:
 
 
 def whole(problem: Problem) -> Numbers:
-    """The numbers of every node, in the order of node numbers."""
+    """The numbers that a search is sent of every node, in the order of node numbers."""
     numbers = join(list(problem.whole_lattice()), len(problem.objectives))
-    return numbers.take(np.argsort(numbers.which, kind="stable"))
+    return numbers.take(leading_rows(numbers, Lattice(problem.table.hierarchies).size))
 
 
 Answer = TypeVar("Answer")

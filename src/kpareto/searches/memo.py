@@ -34,7 +34,7 @@ def leading_rows(numbers: Numbers, genomes: int) -> np.ndarray:
     Of those that meet the limits the best one where there is one objective, else the one with the largest threshold,
     which is the row of the rule cap-max-k; of none that does, the last.
     """
-    if len(numbers.which) == genomes:
+    if np.array_equal(numbers.which, np.arange(genomes)):
         return np.arange(genomes)
     rank = numbers.keys[:, 0] if numbers.keys.shape[1] == 1 else -numbers.thresholds
     order = np.lexsort((rank, ~numbers.feasible, numbers.which))

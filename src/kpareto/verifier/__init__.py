@@ -23,7 +23,7 @@ from kpareto.errors import BadInput, Unsafe
 from kpareto.strict import anything, check_shape, read_json
 from kpareto.verifier.counters import COUNTERS, count
 from kpareto.verifier.counting import QUASI, Class, Counted, Labels, order_values
-from kpareto.verifier.definitions import HIGHER, RELATIVE, SIZES, TOTALS, VALUES, Look
+from kpareto.verifier.definitions import HIGHER, RELATIVE, SIZES, TOTALS, VALUES, Look, judge_thresholds
 from kpareto.verifier.population import PEOPLE, PEOPLE_HIGHER, Cells, by_people, count_people, pair_classes, read_cells
 from kpareto.verifier.shape import CERTIFICATE, CONFIDENTIAL, PUBLIC
 from kpareto.verifier.signatures import Signer, trusted_json
@@ -162,7 +162,9 @@ def _check_certificate(
     if masked and hidden != masked:
         raise Unsafe(f"{hidden:,} rows are masked, and the certificate says {masked:,}.")
     numbers, unchecked = _recount(classes, public, confidential, people)
-    thresholds, more = _check_thresholds(public["suppression"].get("thresholds", {}), numbers)
+    thresholds, more, missed = judge_thresholds(public["suppression"].get("thresholds", {}), numbers, SLACK)
+    if missed:
+        raise Unsafe(f"Classes missing {missed[0]}.")
     unchecked += more
     if confidential:
         lost, source = confidential["suppression"], confidential["input"]
@@ -179,24 +181,6 @@ def _check_certificate(
     if said["sha256"] is None and content is None:
         unchecked.append("sha256")
     return Verified(rows, len(classes), numbers, tuple(unchecked), thresholds=thresholds)
-
-
-def _check_thresholds(stated: dict[str, float], numbers: dict[str, float]) -> tuple[dict[str, float], list[str]]:
-    """The thresholds of suppression that the counted numbers meet, and those of numbers that were not counted.
-
-    That no other class was suppressed is not to be seen in a release.
-    """
-    met, unchecked = {}, []
-    for name, threshold in stated.items():
-        own = numbers.get(name, numbers.get(f"{name}(counts=persons)"))
-        if own is None:
-            unchecked.append(f"threshold of {name}")
-            continue
-        higher = name.partition("(")[0] in HIGHER
-        if own < threshold - SLACK if higher else own > threshold + SLACK:
-            raise Unsafe(f"Classes missing {name} = {threshold:g} are said to be suppressed, and one has {own:.12g}.")
-        met[name] = threshold
-    return met, unchecked
 
 
 def _recount(

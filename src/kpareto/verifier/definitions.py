@@ -103,3 +103,23 @@ VALUES: dict[str, Callable[[Look], float]] = {
     "enhanced-beta": _enhanced_beta,
     "delta": _delta,
 }
+
+
+def judge_thresholds(
+    stated: Mapping[str, float], numbers: Mapping[str, float], slack: float
+) -> tuple[dict[str, float], list[str], list[str]]:
+    """The thresholds of suppression that counted numbers meet, those that nobody counted, and those that are missed.
+
+    That no other class was suppressed is not to be seen in a release.
+    """
+    met: dict[str, float] = {}
+    unchecked, missed = [], []
+    for name, threshold in stated.items():
+        own = numbers.get(name, numbers.get(f"{name}(counts=persons)"))
+        if own is None:
+            unchecked.append(f"threshold of {name}")
+        elif own < threshold - slack if name.partition("(")[0] in HIGHER else own > threshold + slack:
+            missed.append(f"{name} = {threshold:g} are said to be suppressed, and one has {own:.12g}")
+        else:
+            met[name] = threshold
+    return met, unchecked, missed
