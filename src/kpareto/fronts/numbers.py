@@ -39,9 +39,9 @@ class Numbers:
 
     def find(self, rows: np.ndarray, threshold: int, values: Sequence[float], close: float) -> int | None:
         """The one of some rows that has a threshold and, up to rounding, these values; None where there is none."""
-        told = np.array(values, dtype=np.float64)
+        wanted = np.array(values, dtype=np.float64)
         for row in rows.tolist():
-            same = (self.values[row] == told) | (abs(self.values[row] - told) <= close * np.maximum(1.0, abs(told)))
+            same = np.isclose(self.values[row], wanted, rtol=close, atol=close)
             if self.thresholds[row] == threshold and same.all():
                 return int(row)
         return None
