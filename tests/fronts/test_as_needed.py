@@ -295,3 +295,17 @@ def test_between_the_ks_of_a_job_nothing_is_hidden() -> None:
         five, own = (exact_front(problem(table, ["k", "lm"], 0.01, {"k": float(least)})) for least in (5, k))
         assert five.choose(k=k).values == own.choose(k=k).values
         assert five.choose(k=k).recoding.levels == own.choose(k=k).recoding.levels
+
+
+def test_a_front_says_in_which_steps_numbers_on_a_scale_are_taken() -> None:
+    """Whole numbers have no steps, t has, and with a step of 0 every value is a threshold."""
+    table = small_fars()
+    fronts = {
+        name: exact_front(problem(table, ["k", name, "lm"], Suppression("as-needed", 0.01, step=step), {"k": 50}))
+        for name, step in (("l", 0.01), ("t", 0.01), ("alpha", 0.0))
+    }
+    assert fronts["l"].proof == fronts["alpha"].proof == "complete: no trade-off by whole levels is missing"
+    assert fronts["t"].proof.endswith("is missing, t taken in steps of 0.01")
+    thresholds = [dict(point.suppression.thresholds)["t"] for point in fronts["t"]]
+    assert all(float(f"{threshold:.2f}") == threshold for threshold in thresholds)
+    assert len(set(thresholds)) > 2

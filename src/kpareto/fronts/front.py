@@ -167,7 +167,16 @@ class Front:
         if not self.provenance.complete:
             return f"not complete: {self.provenance.note or 'a heuristic search may have missed points'}"
         of = " by whole levels" if self.space.kind == "lattice" else ""  # other models of recoding have others
-        return f"complete{' of the sample' if self.problem.table.sample else ''}: no trade-off{of} is missing"
+        return (
+            f"complete{' of the sample' if self.problem.table.sample else ''}: no trade-off{of} is missing{self._steps}"
+        )
+
+    @property
+    def _steps(self) -> str:
+        """That numbers on a scale are compared in steps, where some are; half a sentence."""
+        step = self.problem.suppression.step
+        names = [measure.name for measure in self.problem.graded if not aspect_of(measure).shown]
+        return f", {' and '.join(names)} taken in steps of {step:g}" if names and step else ""
 
     @cached_property
     def vectors(self) -> int:
