@@ -186,14 +186,16 @@ def test_what_is_counted_of_cuts_has_every_threshold(
     check_promise(case, front, recodings, exact, made.suppression.allowed(case.table.rows))
 
 
+STYLED = {
+    "limit": st.sampled_from([0.0, 2, 4, 0.4]),
+    "objectives": st.sampled_from(OBJECTIVES),
+    "own": st.sampled_from([{}, {"k": 2}, {"l": 2}]),
+    "style": st.sampled_from(["drop", "mask"]),
+}
+
+
 @settings(max_examples=40)
-@given(
-    case=cases(most_columns=2, most_leaves=4, most_rows=14),
-    limit=st.sampled_from([0.0, 2, 4, 0.4]),
-    objectives=st.sampled_from(OBJECTIVES),
-    own=st.sampled_from([{}, {"k": 2}, {"l": 2}]),
-    style=st.sampled_from(["drop", "mask"]),
-)
+@given(case=cases(most_columns=2, most_leaves=4, most_rows=14), **STYLED)
 def test_the_kernels_and_the_partitions_have_the_same_rows(
     case: Case, limit: float, objectives: list[str], own: dict[str, float], style: str
 ) -> None:
@@ -218,13 +220,7 @@ def feasible_rows(numbers: Numbers) -> list[tuple[int, tuple[float, ...], int]]:
 
 
 @settings(max_examples=40)
-@given(
-    case=cases(most_columns=2, most_leaves=4, most_rows=14),
-    limit=st.sampled_from([0.0, 2, 4, 0.4]),
-    objectives=st.sampled_from(OBJECTIVES),
-    own=st.sampled_from([{}, {"k": 2}, {"l": 2}]),
-    style=st.sampled_from(["drop", "mask"]),
-)
+@given(case=cases(most_columns=2, most_leaves=4, most_rows=14), **STYLED)
 def test_a_point_has_the_numbers_of_its_partition(
     case: Case, limit: float, objectives: list[str], own: dict[str, float], style: str
 ) -> None:
