@@ -183,16 +183,16 @@ def test_a_point_above_the_limit_is_released_with_its_own_thresholds(tmp_path: P
     part = point.partition
     public = json.loads((tmp_path / "out.certificate.json").read_text(encoding="utf-8"))["public"]
     assert public["suppression"]["rule"] == "as-needed"
-    assert public["suppression"]["thresholds"] == {"k": point.threshold, "l": 2}
+    assert public["suppression"]["thresholds"] == {"k": 11, "l": 2}
     assert done.release.rows == 1500 - part.suppressed_rows
     verified = verify(tmp_path / "out.csv", tmp_path / "out.certificate.json")
-    assert verified.thresholds == {"k": point.threshold, "l": 2}
+    assert verified.thresholds == {"k": 11, "l": 2}
     assert verified.numbers["k"] == point.values["k"] >= 11
     stored = read_stored(tmp_path / "out.recoding.json")
-    assert dict(stored.suppression.thresholds) == {"k": point.threshold, "l": 2}
+    assert dict(stored.suppression.thresholds) == {"k": 11, "l": 2}
     (tmp_path / "few.csv").write_text("age,zip,ill\n" + "\n".join(rows[:1200]) + "\n")
     applied = apply(stored, tmp_path / "few.csv", tmp_path / "few-anon.csv")
-    assert applied.release.partition.sizes[applied.release.partition.visible].min() >= point.threshold
+    assert applied.release.partition.sizes[applied.release.partition.visible].min() >= 11
     public["suppression"]["thresholds"]["k"] = 10_000
     with pytest.raises(Unsafe, match="Classes missing k = 10000 are said to be suppressed, and one has"):
         verify(tmp_path / "out.csv", public)

@@ -118,7 +118,22 @@ def as_choice(point: object, limits: Mapping[str, float] | None = None) -> Choic
     choice = replace(choice, table=declare(choice.table), recoding=declared_recoding(choice.recoding))
     if limits is None:
         return choice
-    return replace(choice, limits=stricter(replace(choice, limits=limits).limits, choice.limits))
+    limited = replace(choice, limits=stricter(replace(choice, limits=limits).limits, choice.limits))
+    return replace(limited, suppression=_as_asked(limited))
+
+
+def _as_asked(choice: Choice) -> Suppression:
+    """The suppression with thresholds as they were asked for, where that suppresses the same rows.
+
+    A point for k = 20 may have no class below 21; what it promises of other rows is 20.
+    """
+    rule = choice.suppression
+    asked = {name: choice.limits.get(name, value) for name, value in rule.thresholds}
+    if asked == dict(rule.thresholds):
+        return rule
+    relaxed = settled_rule(asked, rule.limit, rule.rows)
+    same = replace(choice, suppression=relaxed).partition().suppressed_rows == choice.partition().suppressed_rows
+    return relaxed if same and len(rule.fails) == len(rule.thresholds) else rule
 
 
 def canonical(data: object) -> str:
