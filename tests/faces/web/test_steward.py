@@ -195,8 +195,8 @@ def test_the_table_is_complete_sorted_filtered_and_saved(explored: Visit, tmp_pa
     """Every point is there; headings sort; the filter is that of the picture; CSV and JSON hold what is shown (B9)."""
     tab = explored.tab
     tab.get_by_role("button", name="Table", exact=True).click()
-    expect(tab.locator("#table-count")).to_have_text("68 of 68 trade-offs")
-    expect(tab.locator("table.points tbody tr")).to_have_count(68)
+    expect(tab.locator("#table-count")).to_have_text("103 of 103 trade-offs, 1 to 100 shown")
+    expect(tab.locator("table.points tbody tr")).to_have_count(100)
     tab.locator("[data-key='sort-glm']").click()
     kept = [
         float(text.removesuffix(" %")) for text in tab.locator("table.points tbody td:nth-child(3)").all_inner_texts()
@@ -210,7 +210,7 @@ def test_the_table_is_complete_sorted_filtered_and_saved(explored: Visit, tmp_pa
     tab.locator("#filter-from-k").press("Tab")
     tab.locator("#filter-from-glm").fill("50")
     tab.locator("#filter-from-glm").press("Tab")
-    expect(tab.locator("#table-count")).not_to_have_text("68 of 68 trade-offs")
+    expect(tab.locator("#table-count")).not_to_have_text("103 of 103 trade-offs, 1 to 100 shown")
     shown = tab.locator("table.points tbody tr").count()
     for kind in ("CSV", "JSON"):
         with tab.expect_download() as download:
@@ -222,7 +222,7 @@ def test_the_table_is_complete_sorted_filtered_and_saved(explored: Visit, tmp_pa
     points = json.loads((tmp_path / "front.json").read_text(encoding="utf-8"))["points"]
     assert [point["id"] for point in points] == [int(row["id"]) for row in rows]
     tab.locator("[data-key='no-filter']").click()
-    expect(tab.locator("#table-count")).to_have_text("68 of 68 trade-offs")
+    expect(tab.locator("#table-count")).to_have_text("103 of 103 trade-offs, 1 to 100 shown")
     tab.get_by_role("button", name="Picture", exact=True).click()
 
 
@@ -309,7 +309,7 @@ def test_parallel_lines_have_a_keyboard_and_a_brush(explored: Visit) -> None:
     tab.mouse.down()
     tab.mouse.move(box["x"] + 60, box["y"] + 180, steps=4)
     tab.mouse.up()
-    expect(tab.locator(".filter .tag")).to_contain_text("of 68 trade-offs")
+    expect(tab.locator(".filter .tag")).to_contain_text("of 103 trade-offs")
     if not tab.locator("[data-key='no-filter']").is_visible():
         tab.locator("summary", has_text="Filter").click()
     tab.locator("[data-key='no-filter']").click()
