@@ -6,7 +6,7 @@ Each is one number about one class: by how many it holds, or by the values of on
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -106,11 +106,12 @@ VALUES: dict[str, Callable[[Look], float]] = {
 
 
 def judge_thresholds(
-    stated: Mapping[str, float], numbers: Mapping[str, float], slack: float
+    stated: Mapping[str, float], numbers: Mapping[str, float], higher: Collection[str], slack: float
 ) -> tuple[dict[str, float], list[str], list[str]]:
     """The thresholds of suppression that counted numbers meet, those that nobody counted, and those that are missed.
 
-    That no other class was suppressed is not to be seen in a release.
+    higher: the measures that must be at least their threshold. That no other class was suppressed is not to be seen in
+    a release.
     """
     met: dict[str, float] = {}
     unchecked, missed = [], []
@@ -118,7 +119,7 @@ def judge_thresholds(
         own = numbers.get(name, numbers.get(f"{name}(counts=persons)"))
         if own is None:
             unchecked.append(f"threshold of {name}")
-        elif own < threshold - slack if name.partition("(")[0] in HIGHER else own > threshold + slack:
+        elif own < threshold - slack if name.partition("(")[0] in higher else own > threshold + slack:
             missed.append(f"{name} = {threshold:g} are said to be suppressed, and one has {own:.12g}")
         else:
             met[name] = threshold
