@@ -23,7 +23,7 @@ from kpareto.errors import BadInput, Unsafe
 from kpareto.strict import anything, check_shape, read_json
 from kpareto.verifier.counters import COUNTERS, count
 from kpareto.verifier.counting import QUASI, Class, Counted, Labels, order_values
-from kpareto.verifier.definitions import HIGHER, RELATIVE, SIZES, TOTALS, VALUES, Look, judge_thresholds
+from kpareto.verifier.definitions import HIGHER, RELATIVE, SIZES, TOTALS, VALUES, Look, judge_thresholds, of_persons
 from kpareto.verifier.population import PEOPLE, PEOPLE_HIGHER, Cells, by_people, count_people, pair_classes, read_cells
 from kpareto.verifier.shape import CERTIFICATE, CONFIDENTIAL, PUBLIC
 from kpareto.verifier.signatures import Signer, trusted_json
@@ -162,11 +162,9 @@ def _check_certificate(
     if masked and hidden != masked:
         raise Unsafe(f"{hidden:,} rows are masked, and the certificate says {masked:,}.")
     numbers, unchecked = _recount(classes, public, confidential, people)
-    stated = public["suppression"].get("thresholds", {})
-    thresholds, more, missed = judge_thresholds(stated, numbers, {*HIGHER, *PEOPLE_HIGHER}, SLACK)
+    thresholds, untold, missed = judge_thresholds(public, numbers, {*HIGHER, *PEOPLE_HIGHER}, SLACK)
     if missed:
         raise Unsafe(f"Classes missing {missed[0]}.")
-    unchecked += more
     if confidential:
         lost, source = confidential["suppression"], confidential["input"]
         if source["rows"] - source["missing_rows"] - lost["dropped"] != rows:
@@ -181,7 +179,7 @@ def _check_certificate(
         raise Unsafe(f"{shown!r} is not what was certified: its classes are others than those counted then.")
     if said["sha256"] is None and content is None:
         unchecked.append("sha256")
-    return Verified(rows, len(classes), numbers, tuple(unchecked), thresholds=thresholds)
+    return Verified(rows, len(classes), numbers, (*unchecked, *untold), thresholds=thresholds)
 
 
 def _recount(
@@ -201,22 +199,18 @@ def _recount(
                     numbers[spell_claim(claim)] = _judge(claim, by_people(claim["measure"], people), higher)
                 continue
             open_to_all = claim.get("recomputed", True)
-            if not open_to_all and claim.get("limit") is not None and not _of_persons(claim):
+            if not open_to_all and claim.get("limit") is not None and not of_persons(claim):
                 raise Unsafe(f"The certificate claims a limit on {spell_claim(claim)} that nobody may count again.")
-            if persons if _of_persons(claim) else open_to_all:
+            if persons if of_persons(claim) else open_to_all:
                 numbers[spell_claim(claim)] = _check(claim, classes, roles, tables)
             else:
                 unchecked.append(spell_claim(claim))
     return numbers, unchecked
 
 
-def _of_persons(claim: dict[str, Any]) -> bool:
-    return bool(claim.get("with", {}).get("counts") == "persons")
-
-
 def _size(claim: dict[str, Any], each: Class) -> int:
     """What a class holds, as the claim counts it."""
-    return each.persons if _of_persons(claim) and each.persons is not None else each.rows
+    return each.persons if of_persons(claim) and each.persons is not None else each.rows
 
 
 def content_digest(classes: dict[Labels, Class]) -> str:

@@ -105,8 +105,13 @@ VALUES: dict[str, Callable[[Look], float]] = {
 }
 
 
+def of_persons(claim: Mapping[str, Any]) -> bool:
+    """Whether a claim counts persons instead of rows."""
+    return bool(claim.get("with", {}).get("counts") == "persons")
+
+
 def judge_thresholds(
-    stated: Mapping[str, float], numbers: Mapping[str, float], higher: Collection[str], slack: float
+    public: Mapping[str, Any], numbers: Mapping[str, float], higher: Collection[str], slack: float
 ) -> tuple[dict[str, float], list[str], list[str]]:
     """The thresholds of suppression that counted numbers meet, those that nobody counted, and those that are missed.
 
@@ -115,7 +120,7 @@ def judge_thresholds(
     """
     met: dict[str, float] = {}
     unchecked, missed = [], []
-    for name, threshold in stated.items():
+    for name, threshold in public["suppression"].get("thresholds", {}).items():
         own = numbers.get(name, numbers.get(f"{name}(counts=persons)"))
         if own is None:
             unchecked.append(f"threshold of {name}")

@@ -247,9 +247,13 @@ def check_search(case: Case, folder: Path) -> None:
     job = write_job(case, folder, search=search)
     said = command(folder, "front", job.name, "-q", "--json", "front.json")
     if said.status != 0:
+        table = table_of(case, source(case, "csv", folder), folder)
+        sheet = sheet_of(case, steps_of(table))
         if space == "lattice" and says_none(said.err):
-            table = table_of(case, source(case, "csv", folder), folder)
-            compare_points(case, sheet_of(case, steps_of(table)), [])
+            compare_points(case, sheet, [])
+        elif "cannot be met: " in said.err:  # a proof; other searches over cuts may have missed one
+            leaves = {hierarchy.name: list(hierarchy.leaves) for hierarchy in table.hierarchies}
+            _check_complete(case, sheet, [], leaves, {h.name: h.ordered for h in table.hierarchies})
         raise Refused(said.err)
     data = json.loads((folder / "front.json").read_text(encoding="utf-8"))
     table = table_of(case, source(case, "csv", folder), folder)

@@ -114,6 +114,21 @@ def test_limits_on_the_risk_of_a_class_empty_no_front(objectives: list[str]) -> 
     limits = {"risk-max": 1.0, "k": 1}
     table = kp.read(rows, kp.Schema(quasi=("a", "b")))
     here = problem(table, objectives, constrained(limits), limits)
+    assert can_prune(here)
+    front = exact_front(here, threads=1)
+    assert front.provenance.complete
+    assert found(front) == brute_force(here)
+    assert len(front) > 0
+
+
+@pytest.mark.parametrize("objectives", [["k"], ["risk-max"], ["k", "lm"]])
+def test_limits_that_the_kernels_do_not_judge_empty_no_front(objectives: list[str]) -> None:
+    """Where partitions are counted, their keys are not compared with the bounds of the kernels: no point is lost."""
+    rows = pa.table({"a": ["x", "x", "y", "y"], "b": ["u", "v", "u", "v"], "s": ["m", "n", "n", "m"]})
+    limits = {"alpha(value=m)": 1.0, "k": 1}
+    table = kp.read(rows, kp.Schema(quasi=("a", "b"), sensitive=("s",)))
+    here = problem(table, objectives, constrained(limits), limits)
+    assert not can_prune(here)
     front = exact_front(here, threads=1)
     assert front.provenance.complete
     assert found(front) == brute_force(here)
