@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,13 +21,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpareto.faces.bench.lookalikes import census_like, fars_like
+from kpareto.faces.web.drafts import adult_draft
 from kpareto.fronts.front import Front, make_front
 from kpareto.fronts.numbers import Numbers, join
 from kpareto.fronts.problem import problem
 from kpareto.fronts.provenance import Provenance
+from kpareto.jobs.inspect import inspect
+from kpareto.jobs.job import parse_job
+from kpareto.jobs.trade_offs import front
 from kpareto.measures.cells import glm
 from kpareto.searches.exact_front import exact_front
-from kpareto.tables.adult import adult_table
+from kpareto.tables.adult import adult, adult_table
 from kpareto.tables.cuts import make_cuts
 from kpareto.tables.lattice import Lattice, Space
 from kpareto.tables.partition import Suppression, partition, partitions
@@ -305,3 +310,20 @@ def test_a_front_says_in_which_steps_numbers_on_a_scale_are_taken() -> None:
     thresholds = [dict(point.suppression.thresholds)["t"] for point in fronts["t"]]
     assert all(float(f"{threshold:.2f}") == threshold for threshold in thresholds)
     assert len(set(thresholds)) > 2
+
+
+def test_a_bare_number_means_one_thing_in_every_function() -> None:
+    """front(), problem(), a job without a rule, what inspect writes and the page's own proposal: one rule."""
+    table = adult_table()
+    asked = problem(table, ["k", "glm"], 0.01)
+    assert front(table, objectives=["k", "glm"], suppression=0.01).numbers.keys.tolist() == (
+        exact_front(asked).numbers.keys.tolist()
+    )
+    proposed = inspect(adult().slice(0, 300))
+    rules = {
+        asked.suppression.rule,
+        parse_job('[data]\nsource = "adult"\n', Path()).suppression().rule,
+        proposed.job.rule,
+        adult_draft(proposed)["suppression"]["rule"],
+    }
+    assert rules == {"as-needed"}

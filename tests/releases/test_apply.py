@@ -408,3 +408,17 @@ def test_a_starred_value_is_no_value_of_the_fitting_table(tmp_path: Path) -> Non
     new = pl.DataFrame({"ward": ["x"] * 10 + ["a"] * 10})
     rows = apply(tmp_path / "r.json", new, unseen="star").release.data
     assert sorted(rows["ward"]) == ["*"] * 10 + ["surgery"] * 10
+
+
+@pytest.mark.parametrize("rule", ["constraint", "cap-threshold"])
+def test_recodings_of_earlier_versions_are_still_read(rule: str, tmp_path: Path) -> None:
+    """A stored recoding that names an old rule, and no thresholds, recodes new rows by its limits."""
+    rows = people()
+    stored = store(replace(chosen(rows), limits={"k": 3}), None, release(chosen(rows), rows).origin)
+    data = json.loads(stored.text())
+    data["suppression"] = {"rule": rule, "limit": 0.5, "k": None, "rows": "drop"}
+    del data["sha256"]
+    (tmp_path / "earlier.json").write_text(json.dumps(data))
+    again = read_stored(tmp_path / "earlier.json")
+    assert (again.suppression.rule, again.suppression.thresholds) == ("as-needed", ())
+    assert apply(again, rows, tmp_path / "out.csv").k >= 3
