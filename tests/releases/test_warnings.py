@@ -1,4 +1,4 @@
-"""The warnings W1 to W18: each is triggered by one context and not by another, and says its numbers."""
+"""The warnings W1 to W19: each is triggered by one context and not by another, and says its numbers."""
 
 from __future__ import annotations
 

@@ -30,9 +30,9 @@ from kpareto.releases.certificate import Certificate, Facts, Warned, certify, po
 from kpareto.releases.choice import Choice, Origin, as_choice
 from kpareto.releases.class_join import STAR
 from kpareto.releases.identifying import refuse_identifying
-from kpareto.releases.query import Handling, Recoded, recode
+from kpareto.releases.query import QUASI, Handling, Recoded, recode
 from kpareto.releases.risk.tellers import Teller, find_tellers
-from kpareto.releases.telling import count_remarks, rank_remarks, tell_once, warn_of_tellers, warnings_for
+from kpareto.releases.telling import complete_warnings, count_remarks, rank_remarks, tell_once, warnings_for
 from kpareto.releases.warnings import Remark
 from kpareto.tables.level_words import recoding_words
 from kpareto.tables.partition import Partition
@@ -40,7 +40,7 @@ from kpareto.tables.table import table_digest
 from kpareto.tables.unique import UniqueRows
 from kpareto.verifier import Verified, check
 from kpareto.verifier.counters import count
-from kpareto.verifier.counting import with_persons
+from kpareto.verifier.counting import Counted, with_persons
 
 LEAST = 500_000_000  # bytes without which DuckDB cannot sort rows on disk
 Warn = Callable[[UniqueRows], Sequence[Remark | Warned]]  # from the rows that are alone in what was written
@@ -64,6 +64,9 @@ class Release:
     choice: Choice | None = None  # what was released, on all rows of the source
     unique: UniqueRows | None = None  # the released rows that no other equals, where warnings asked for them
     tellers: tuple[Teller, ...] = ()  # plain columns that tell what generalized ones hide (W17)
+    point: Point | None = None  # of the front that it was chosen from
+    place: str | PathLike[str] = ""  # the target: a file, a folder, or a table in a database; nothing without one
+    files: Mapping[str, Path] = field(default_factory=dict)  # its papers and their signatures, where a job wrote them
 
     def __repr__(self) -> str:
         """Short, and nothing that is confidential: a notebook prints this."""
@@ -79,6 +82,19 @@ class Release:
         lines += [f"Note: {sentence}" for sentence in self.remarks]
         lines += [f"{each.id} ({each.severity}): {each.text}" for each in rank_remarks(self.warnings)]
         return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was released, where it lies and what must be known of it, as plain data."""
+        rows = {"release": str(Path(self.place))} if str(self.place) else {}
+        return {
+            "point": None if self.point is None else self.point.to_dict(),
+            "rows": self.rows,
+            "suppressed": self.suppressed,
+            "verified": dict(self.verified.numbers),
+            "files": {**rows, **{word: str(file) for word, file in self.files.items()}},
+            "warnings": [warning.to_dict() for warning in self.warnings],
+            "remarks": list(self.remarks),
+        }
 
     @property
     def rows(self) -> int:
@@ -141,6 +157,13 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
             form = form_of(source, encoding)
             roles = {name: chosen.table.schema.role(name) for name in known}
             origin = Origin(roles, form.encoding, digest, form.to_dict(), [str(value) for value in how.missing_values])
+            tellers = find_tellers(recoded, partition, how.declared)
+            counted = _count_again(written, chosen, partition, recoded)
+            alone = None
+            if callable(warn):
+                alone = written.unique([out.name for out in recoded.outs if out.role != "identifier"])
+                warn = warn(alone)
+            warned = complete_warnings(warn, how, partition, tellers)
             facts = Facts(
                 recoded.roles,
                 recoded.labels,
@@ -150,18 +173,18 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
                 digest,
                 [str(value) for value in how.missing_values],
                 written.format,
-                (),
+                [(each.id, each.text) for each in warned],
                 remarks,
                 written.form,
             )  # fmt: skip
-            tellers = find_tellers(recoded, partition, how.declared)
-            work = _Work(chosen, partition, recoded, facts, tellers)
-            certificate, verified, warned, alone = work.try_out(written, warn)
+            certificate = certify(counted, chosen, partition, facts)
+            quasi = [name for name, role in recoded.roles.items() if role == QUASI]
+            verified = check(counted, certificate, written.shown, population_cells(chosen.table, quasi))
             if _state(source) != before:
                 raise BadTable("The source was changed while it was released. Nothing was released; release it again.")
             done = Release(
-                certificate, partition, verified, written.path, written.data(), formulas, tuple(remarks), tuple(warned),
-                origin, chosen, alone, tellers,
+                certificate, partition, verified, written.path, written.data(), formulas, tuple(remarks), warned,
+                origin, chosen, alone, tellers, choice if isinstance(choice, Point) else None, target or "",
             )  # fmt: skip
             if papers is not None:
                 hidden = None if written.part is None or written.path is None else Moving(written.part, written.path)
@@ -185,45 +208,20 @@ def _as_read(source: object, choice: Choice, encoding: str) -> object:
     return in_form(source, form if encoding == "utf-8" else replace(form, encoding=encoding))
 
 
-@dataclass(frozen=True, eq=False)
-class _Work:
-    """All that is needed to write a release and to certify it."""
-
-    choice: Choice
-    partition: Partition
-    recoded: Recoded
-    facts: Facts
-    tellers: tuple[Teller, ...] = ()
-
-    def try_out(
-        self, written: Written, warnings: Sequence[Remark | Warned] | Warn
-    ) -> tuple[Certificate, Verified, list[Remark], UniqueRows | None]:
-        """Count what was written where nobody looks yet, and certify it."""
-        said = {"columns": list(self.facts.roles), "roles": dict(self.facts.roles), "form": dict(self.facts.form)}
-        counted = count(written.kind, written.where, said, written.part, written.link)
-        people = self.recoded.persons()
-        if people is not None:
-            counted = with_persons(counted, people, written.shown)
-        expected = self.choice.table.rows - int(self.partition.rows[~self.partition.visible].sum())
-        if counted.rows != expected:
-            raise BadTable(
-                f"The source gives {counted.rows:,} rows to release where the chosen table gives {expected:,}. "
-                "Give the very table that the recoding was chosen for, and the same missing values."
-            )
-        alone = None
-        if callable(warnings):
-            alone = written.unique([out.name for out in self.recoded.outs if out.role != "identifier"])
-            warnings = warnings(alone)
-        warned = [each if isinstance(each, Remark) else Remark(each[0], "caution", each[1], {}) for each in warnings]
-        known = {each.id for each in warned}
-        warned += [each for each in _own_warnings(self.recoded.handling) if each.id not in known]
-        told = warn_of_tellers(self.tellers, self.partition)
-        warned += [] if told is None else [told]
-        facts = replace(self.facts, warnings=[(each.id, each.text) for each in warned])
-        certificate = certify(counted, self.choice, self.partition, facts)
-        quasi = [name for name, role in self.facts.roles.items() if role == "quasi-identifier"]
-        people = population_cells(self.choice.table, quasi)
-        return certificate, check(counted, certificate, written.shown, people), warned, alone
+def _count_again(written: Written, choice: Choice, partition: Partition, recoded: Recoded) -> Counted:
+    """What the verifier's counter finds where the rows were written and nobody looks yet; as many rows as there are."""
+    shape = {"columns": list(recoded.roles), "roles": recoded.roles, "form": dict(written.form)}
+    counted = count(written.kind, written.where, shape, written.part, written.link)
+    people = recoded.persons()
+    if people is not None:
+        counted = with_persons(counted, people, written.shown)
+    expected = choice.table.rows - int(partition.rows[~partition.visible].sum())
+    if counted.rows != expected:
+        raise BadTable(
+            f"The source gives {counted.rows:,} rows to release where the chosen table gives {expected:,}. "
+            "Give the very table that the recoding was chosen for, and the same missing values."
+        )
+    return counted
 
 
 def settle(choice: Choice) -> tuple[Partition, list[str]]:
@@ -280,17 +278,6 @@ def _check_limit(measure: Measure, spec: str, limit: float, partition: Partition
         cells = [STAR if g < 0 else labels[c][g] for c, g in enumerate(partition.groups[first].tolist())]
         where = f" in the class ({', '.join(cells)})"
     raise Unsafe(f"{spec} is {value:.6g}{where}, and {side} {limit:g} is asked. Nothing was released.")
-
-
-def _own_warnings(how: Handling) -> list[Remark]:
-    warnings = []
-    if how.order == "kept":
-        text = "The rows are in the order of the input, which may tell who is who."
-        warnings.append(Remark("W-order", "caution", text, {}))
-    if how.medians:
-        text = f"The medians shown in {', '.join(how.medians)} are values of actual rows. Use declared borders instead."
-        warnings.append(Remark("W8", "caution", text, {"columns": len(how.medians)}))
-    return warnings
 
 
 def _plain_remarks(recoded: Recoded) -> list[str]:

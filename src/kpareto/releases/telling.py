@@ -11,10 +11,11 @@ from warnings import warn
 from kpareto.errors import ReleaseWarning, shorten
 from kpareto.fronts.front import Point
 from kpareto.fronts.safer import find_safer
+from kpareto.releases.certificate import Warned
 from kpareto.releases.choice import Choice
 from kpareto.releases.query import Handling
 from kpareto.releases.risk.tellers import Teller
-from kpareto.releases.warnings import Context, Number, Remark, SearchFacts, Severity, remarks
+from kpareto.releases.warnings import Context, Number, Remark, SearchFacts, Severity, remarks, remarks_on_handling
 from kpareto.tables.partition import Partition
 from kpareto.tables.spelling import percent
 from kpareto.tables.unique import UniqueRows
@@ -53,11 +54,24 @@ def warnings_for(
             safer=safer,
             representatives=handling.medians,
             tied=tuple(handling.tied),
+            kept_order=handling.order == "kept",
             certificate=True,
             population=chosen.table.population,
             differentially_private=private,
         )
     )
+
+
+def complete_warnings(
+    warnings: Sequence[Remark | Warned], handling: Handling, partition: Partition, tellers: Sequence[Teller]
+) -> tuple[Remark, ...]:
+    """The warnings with those that no release goes without, whoever gave them: of its handling, and W17 at the end."""
+    complete = [each if isinstance(each, Remark) else Remark(each[0], "caution", each[1], {}) for each in warnings]
+    known = {each.id for each in complete}
+    context = Context(partition, representatives=handling.medians, kept_order=handling.order == "kept")
+    complete += [each for each in remarks_on_handling(context) if each.id not in known]
+    disclosure = warn_of_tellers(tellers, partition)
+    return (*complete, *([] if disclosure is None else [disclosure]))
 
 
 def warn_of_tellers(tellers: Sequence[Teller], partition: Partition) -> Remark | None:

@@ -1,4 +1,4 @@
-"""What an honest tool tells its user about a release: the warnings W1 to W18 of docs/risk.md, as data, with numbers.
+"""What an honest tool tells its user about a release: the warnings W1 to W19 of docs/risk.md, as data, with numbers.
 
 A remark is shown, printed in the report and kept in the certificate. ``remarks`` looks at everything that is known
 about a release candidate (``Context``) and answers those that apply, in order.
@@ -62,6 +62,7 @@ class Context:
     earlier: tuple[Composition, ...] = ()  # intersection tests with releases registered before
     representatives: tuple[str, ...] = ()  # columns shown by values of actual rows, such as medians
     tied: tuple[str, ...] = ()  # plain columns that show the groups of a quasi-identifier
+    kept_order: bool = False  # the rows are written in the order of the input
     certificate: bool = False  # one is written
     differentially_private: bool = False  # made by a mechanism that is, never by a search
     written: tuple[Remark, ...] = ()  # what only the written rows told, such as W17
@@ -84,6 +85,12 @@ class Remark:
 def remarks(context: Context) -> list[Remark]:
     """Every warning that applies, in the order of their numbers, those of the written rows last."""
     return [*(remark for warn in _WARNINGS if (remark := warn(context)) is not None), *context.written]
+
+
+def remarks_on_handling(context: Context) -> list[Remark]:
+    """The warnings that how the rows are written calls for, whatever else is known."""
+    medians = _w8(context) if context.representatives else None
+    return [remark for remark in (medians, _w19(context)) if remark is not None]
 
 
 def _smallest(partition: Partition) -> int:
@@ -424,7 +431,13 @@ def _w18(context: Context) -> Remark | None:
     return Remark("W18", "note" if counted.disjoint else "caution", text, counted.numbers)
 
 
+def _w19(context: Context) -> Remark | None:
+    if not context.kept_order:
+        return None
+    return Remark("W19", "caution", "The rows are in the order of the input, which may tell who is who.", {})
+
+
 _WARNINGS: tuple[Callable[[Context], Remark | None], ...] = (
     *(_w1, _w2, _w3, _w4, _w5, _w6, _w7, _w8),
-    *(_w9, _w10, _w11, _w12, _w13, _w14, _w15, _w16, _w18),
+    *(_w9, _w10, _w11, _w12, _w13, _w14, _w15, _w16, _w18, _w19),
 )

@@ -29,11 +29,12 @@ from kpareto.jobs.forms import read_form_words
 from kpareto.jobs.inspect import Profile, inspect, job_text
 from kpareto.jobs.job import Job, load_job, parse_job
 from kpareto.jobs.kept import keep_front, kept_columns, recall_front, refuse_new_columns
-from kpareto.jobs.release import Released, file_name, files_of, place_of, release_job
+from kpareto.jobs.release import file_name, files_of, place_of, release_job
 from kpareto.measures.cells import lm
 from kpareto.measures.measure import make
 from kpareto.releases.apply import NewColumns, Unseen, apply
 from kpareto.releases.papers import paper_files, papers_of, refuse_others_papers, refuse_overwriting
+from kpareto.releases.release import Release
 from kpareto.releases.signing import key_named, load_key, new_key, signature_files, with_signatures
 from kpareto.releases.telling import count_remarks, rank_remarks
 from kpareto.releases.warnings import Remark
@@ -143,7 +144,7 @@ def show_release(  # noqa: PLR0913 (the options of the command)
     sign: str | None = None,
     model: str | None = None,
     overwrite: bool = False,
-) -> Released:
+) -> Release:
     """``kpareto release JOB``: search, choose, recode, verify, certify; nothing is written that misses a limit."""
     job = load_job(path, changes, model)
     if sign is not None:
@@ -208,18 +209,17 @@ def search_choice(path: str, job: Job, front: Front, quiet: bool) -> Front:
     return further
 
 
-def print_release(released: Released) -> None:
+def print_release(done: Release) -> None:
     """What was released, in a few lines, and every warning."""
-    done, point = released.release, released.point
     numbers = ", ".join(verified_numbers(done.verified, done.certificate))
-    click.echo(f"Released {size_of(done.verified)} to {released.place}; verified: {numbers}.")
+    click.echo(f"Released {size_of(done.verified)} to {done.place}; verified: {numbers}.")
     click.echo(f"Suppressed {done.suppressed:,} of {several(done.partition.table.rows, 'row')}.")
     kept = f"{100 * (1 - lm()(done.partition)):.1f} % of the detail is kept"
-    click.echo(f"{kept}: {recoding_words(point.recoding)}.")
-    print_files(released.files)
+    click.echo(f"{kept}: {recoding_words((done.point or done.partition).recoding)}.")
+    print_files(done.files)
     for sentence in done.remarks:
         click.echo(f"Note: {sentence}")
-    print_warnings(released.warnings)
+    print_warnings(done.warnings)
 
 
 def print_files(files: Mapping[str, Path]) -> None:

@@ -129,6 +129,7 @@ def context_of(point: Point, handling: Handling | None = None) -> Context:
         safer=find_safer(point),
         representatives=how.medians,
         tied=tuple(how.tied),
+        kept_order=how.order == "kept",
     )
 
 

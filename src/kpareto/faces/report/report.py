@@ -204,7 +204,7 @@ class ProfileView:
 
 @dataclass(frozen=True)
 class Alert:
-    """One of W1 to W18."""
+    """One of W1 to W19."""
 
     id: str
     severity: str
