@@ -15,7 +15,7 @@ from kpareto import atomic
 from kpareto.atomic import JOURNAL, Moving, Paper, papers_first, repair, whole, whole_folder
 from kpareto.errors import Unsafe
 from kpareto.faces.cli import main
-from kpareto.releases.papers import paper_files
+from kpareto.releases.documents import document_files
 from kpareto.verifier import verify
 from tests.releases.test_papers import contents, write_job
 
@@ -188,7 +188,7 @@ def test_verify_says_that_a_program_was_stopped(tmp_path: Path, monkeypatch: pyt
     """New papers beside the old release: refused, with the reason and what to do; the next release mends it."""
     job = write_job(tmp_path)
     target = tmp_path / "out.csv"
-    paper = paper_files(target)["certificate"]
+    paper = document_files(target)["certificate"]
     assert main(["release", str(job), "-q"]) == 0
     old = contents(tmp_path)
     child = os.fork()

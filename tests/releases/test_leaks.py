@@ -24,7 +24,7 @@ from kpareto.jobs.anonymize import anonymize
 from kpareto.jobs.job import load_job
 from kpareto.jobs.release import release_job
 from kpareto.releases.choice import Choice
-from kpareto.releases.query import Handling
+from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import Release, release
 from kpareto.releases.warnings import Context, remarks
 from kpareto.tables.partition import Suppression

@@ -30,7 +30,7 @@ from kpareto.errors import BadInput, BadJob, BadSchema, BadTable, Unsafe
 from kpareto.fronts.problem import Problem
 from kpareto.measures import make
 from kpareto.releases.choice import Choice
-from kpareto.releases.query import Handling
+from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import release, settle
 from kpareto.searches.run import run_plan
 from kpareto.tables.hierarchy import from_levels

@@ -22,14 +22,12 @@ from kpareto.jobs.forms import TEXT_KEYS
 from kpareto.jobs.job import Job
 from kpareto.jobs.search import search_job
 from kpareto.measures.measure import Measure, Model, aspect_of, make, meets
-from kpareto.releases.applied import on_all_rows
-from kpareto.releases.choice import as_choice
-from kpareto.releases.papers import paper_files, papers_of, refuse_others_papers, refuse_overwriting
-from kpareto.releases.query import Handling
+from kpareto.releases.choice import as_choice, on_all_rows
+from kpareto.releases.documents import document_files, documents_of, refuse_others_documents, refuse_overwriting
+from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import Papers, Release, release
 from kpareto.releases.signing import key_named, signature_files, with_signatures
-from kpareto.releases.telling import warnings_for
-from kpareto.releases.warnings import Remark
+from kpareto.releases.warnings import Remark, warnings_for
 from kpareto.tables.partition import Partition
 
 
@@ -44,14 +42,14 @@ def release_job(
     key = key_named(job.release.get("sign"), job.folder)
     files = files_of(job, target)
     signed = {} if key is None else signature_files(files)
-    refuse_others_papers(beside(job, target))
+    refuse_others_documents(beside(job, target))
     hierarchies = [file for file in job.inputs if file != job.path(job.source)]
     refuse_overwriting(hierarchies, target if isinstance(target, Path) or is_file_name(target) else None)
     refuse_overwriting(job.inputs, *files.values(), *signed.values())
     point = chosen_point(search_job(job) if front is None else front, job.choose)
     limits = _safe_limits(job, point)
     done = _release_point(
-        job, point, limits, target, report, lambda done: with_signatures(papers_of(done, files, limits), key)
+        job, point, limits, target, report, lambda done: with_signatures(documents_of(done, files, limits), key)
     )
     return replace(done, point=point, files={**files, **signed}, remarks=(*job.remarks, *done.remarks))
 
@@ -86,7 +84,7 @@ def _release_point(
 
 def files_of(job: Job, target: str | Path) -> dict[str, Path]:
     """Where the papers of a job's release go: certificate, public, recoding."""
-    return paper_files(beside(job, target))
+    return document_files(beside(job, target))
 
 
 def beside(job: Job, target: str | Path) -> str | Path:
@@ -107,7 +105,7 @@ class Limit:
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class ReleaseTrial:
     """A release that was not kept: what it would suppress, each limit beside what it would have, and its warnings."""
 
     point: Point
@@ -121,7 +119,7 @@ class Trial:
         return all(limit.met for limit in self.limits)
 
 
-def check_release(job: Job, point: Point, report: Progress | None = None) -> Trial:
+def check_release(job: Job, point: Point, report: Progress | None = None) -> ReleaseTrial:
     """Each limit beside what all rows have under the point, and every warning; counted on a trial that is not kept.
 
     ``report`` is told how far the rows of the trial are written, and may stop it.
@@ -129,7 +127,7 @@ def check_release(job: Job, point: Point, report: Progress | None = None) -> Tri
     promised = _safe_limits(job, point)
     done = _release_point(job, point, promised, None, report)
     limits = [_limit(make(name), name, limit, done.partition) for name, limit in {**job.limits, **promised}.items()]
-    return Trial(point, done.suppressed, tuple(limits), done.warnings)
+    return ReleaseTrial(point, done.suppressed, tuple(limits), done.warnings)
 
 
 def _limit(measure: Measure, name: str, limit: float, partition: Partition) -> Limit:

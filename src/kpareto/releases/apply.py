@@ -25,10 +25,9 @@ from kpareto.measures import make
 from kpareto.measures.measure import Model
 from kpareto.releases.choice import Choice, Stored, StoredClasses, read_stored
 from kpareto.releases.labels import shown_labels
-from kpareto.releases.query import Handling
+from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import Papers, Release, release, replaces, settle
-from kpareto.releases.telling import tell_once, warnings_for
-from kpareto.releases.warnings import Remark
+from kpareto.releases.warnings import Remark, tell_once, warnings_for
 from kpareto.tables.boxes import LabelBoxes, make_boxes
 from kpareto.tables.hierarchies.loading import place_by_rule, widen_by_rule
 from kpareto.tables.hierarchy import TOP, Hierarchy, levels_tree

@@ -5,6 +5,7 @@ Nothing is moved into place before the independent verifier has read the written
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -18,30 +19,33 @@ import numpy as np
 from kpareto.atomic import Moving, Paper, papers_first
 from kpareto.engines import file_of, form_of, in_form, open_source
 from kpareto.engines.admission import allowed_bytes
+from kpareto.engines.facts import count_columns
+from kpareto.engines.questions import open_view
 from kpareto.engines.read import fingerprint
-from kpareto.engines.source import Written, is_text
-from kpareto.errors import BadInput, BadTable, Progress, Unsafe
+from kpareto.engines.source import Source, Written, is_text
+from kpareto.errors import BadInput, BadSchema, BadTable, Progress, Unsafe
 from kpareto.fronts.front import Point
 from kpareto.measures import make
 from kpareto.measures.cells import lm
 from kpareto.measures.measure import Measure, Model, meets
-from kpareto.releases.applied import on_all_rows
 from kpareto.releases.certificate import Certificate, Facts, Warned, certify, population_cells
-from kpareto.releases.choice import Choice, Origin, as_choice
-from kpareto.releases.class_join import STAR
-from kpareto.releases.identifying import refuse_identifying
-from kpareto.releases.query import QUASI, Handling, Recoded, recode
-from kpareto.releases.risk.tellers import Teller, find_tellers
-from kpareto.releases.telling import complete_warnings, count_remarks, rank_remarks, tell_once, warnings_for
-from kpareto.releases.warnings import Remark
+from kpareto.releases.choice import Choice, Origin, as_choice, on_all_rows
+from kpareto.releases.joins import STAR
+from kpareto.releases.recoded_rows import QUASI, Handling, Recoded, recode
+from kpareto.releases.risk.disclosing_columns import DisclosingColumn, find_disclosing_columns
+from kpareto.releases.warnings import Remark, complete_warnings, count_remarks, rank_remarks, tell_once, warnings_for
 from kpareto.tables.level_words import recoding_words
 from kpareto.tables.partition import Partition
+from kpareto.tables.proposals import ColumnFacts, why_direct
+from kpareto.tables.schema import Schema
 from kpareto.tables.table import table_digest
 from kpareto.tables.unique import UniqueRows
+from kpareto.tables.vocabulary import topic_of
 from kpareto.verifier import Verified, check
 from kpareto.verifier.counters import count
 from kpareto.verifier.counting import Counted, with_persons
 
+SAMPLE = 100_000  # rows that are looked at first for columns that identify, about
 LEAST = 500_000_000  # bytes without which DuckDB cannot sort rows on disk
 Warn = Callable[[UniqueRows], Sequence[Remark | Warned]]  # from the rows that are alone in what was written
 # From a release that was counted and is not yet in its place: its papers, and None for one there that goes.
@@ -63,7 +67,7 @@ class Release:
     origin: Origin | None = None  # what a stored recoding should know of the source
     choice: Choice | None = None  # what was released, on all rows of the source
     unique: UniqueRows | None = None  # the released rows that no other equals, where warnings asked for them
-    tellers: tuple[Teller, ...] = ()  # plain columns that tell what generalized ones hide (W17)
+    disclosing_columns: tuple[DisclosingColumn, ...] = ()  # plain ones that tell what generalized ones hide (W17)
     point: Point | None = None  # of the front that it was chosen from
     place: str | PathLike[str] = ""  # the target: a file, a folder, or a table in a database; nothing without one
     files: Mapping[str, Path] = field(default_factory=dict)  # its papers and their signatures, where a job wrote them
@@ -95,6 +99,11 @@ class Release:
             "warnings": [warning.to_dict() for warning in self.warnings],
             "remarks": list(self.remarks),
         }
+
+    @property
+    def tellers(self) -> tuple[DisclosingColumn, ...]:
+        """The disclosing columns, by their name in version 0.1."""
+        return self.disclosing_columns
 
     @property
     def rows(self) -> int:
@@ -157,13 +166,13 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
             form = form_of(source, encoding)
             roles = {name: chosen.table.schema.role(name) for name in known}
             origin = Origin(roles, form.encoding, digest, form.to_dict(), [str(value) for value in how.missing_values])
-            tellers = find_tellers(recoded, partition, how.declared)
+            disclosing = find_disclosing_columns(recoded, partition, how.declared)
             counted = _count_again(written, chosen, partition, recoded)
             alone = None
             if callable(warn):
                 alone = written.unique([out.name for out in recoded.outs if out.role != "identifier"])
                 warn = warn(alone)
-            warned = complete_warnings(warn, how, partition, tellers)
+            warned = complete_warnings(warn, how, partition, disclosing)
             facts = Facts(
                 recoded.roles,
                 recoded.labels,
@@ -184,7 +193,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
                 raise BadTable("The source was changed while it was released. Nothing was released; release it again.")
             done = Release(
                 certificate, partition, verified, written.path, written.data(), formulas, tuple(remarks), warned,
-                origin, chosen, alone, tellers, choice if isinstance(choice, Point) else None, target or "",
+                origin, chosen, alone, disclosing, choice if isinstance(choice, Point) else None, target or "",
             )  # fmt: skip
             if papers is not None:
                 hidden = None if written.part is None or written.path is None else Moving(written.part, written.path)
@@ -339,6 +348,65 @@ def replaces(target: str | PathLike[str], file: Path) -> bool:
     """Whether a target is a file or lies within a folder that is there already, also behind links."""
     own, place = (Path(os.path.realpath(each)) for each in (file, target))  # never stumbles over a ring of links
     return own == place or own in place.parents or (place.exists() and own.exists() and own.samefile(place))
+
+
+def refuse_identifying(recoded: Recoded, schema: Schema) -> None:
+    """Raise where a column without any declared role would leave as it is and looks like a direct identifier.
+
+    The rule is the one by which ``inspect`` proposes the role identifier, so that a name does not leave for want of a
+    word about it, whoever releases. A column that was declared plain is not looked at.
+    """
+    meant = {*schema.plain, *recoded.tied, *recoded.handling.declared}
+    names = [out.name for out in recoded.outs if out.role == "plain" and out.name not in meant]
+    looks = [(each.name, why) for each in _count_facts(recoded.rows, names) if (why := why_direct(each)) is not None]
+    if not looks:
+        return
+    (first, _), several = looks[0], len(looks) > 1
+    told = ", ".join(f"{name!r} ({why})" for name, why in looks)
+    raise BadSchema(
+        f"Column{'s' * several} {told} ha{'ve' if several else 's'} no role and look{'s' * (not several)} like "
+        f"{'direct identifiers' if several else 'a direct identifier'}: nothing was released. Declare "
+        f"{'each' if several else 'it'}, or leave it out of the table: in Python identifier=[{first!r}] keeps it out "
+        f'and plain=[{first!r}] lets it leave as it is (of Schema), in a job role = "identifier" or "plain" under '
+        f"[columns.{json.dumps(first, ensure_ascii=False)}]."
+    )
+
+
+def _count_facts(rows: Source, names: Sequence[str]) -> list[ColumnFacts]:
+    """What is to be known of these columns, from their texts; of a large table those that may be refused count whole.
+
+    Among a few rows drawn of many, values seem to repeat less than they do, so such a sample only clears a column.
+    """
+    if not names:
+        return []
+    layout, count = rows.layout(), rows.count()
+    cells = [layout.sql.text(f"t.c{rows.columns.index(name)}") for name in names]
+    drawn = f" WHERE {layout.sql.drawn(cells, SAMPLE, count)}" if count > SAMPLE else ""
+    listed = ", ".join(f"{cell} AS v{place}" for place, cell in enumerate(cells))
+    few = rows.ask(f"SELECT {listed} FROM {layout.table}{drawn}").rename_columns(list(names))
+    with open_view(few) as view:
+        facts = [_by_kind(rows, each) for each in count_columns(view, few.num_rows)]
+    if not drawn:
+        return facts
+    suspects = [(each, cell) for each, cell in zip(facts, cells, strict=True) if why_direct(each) is not None]
+    return [_count_all(rows, each, cell, count) for each, cell in suspects]
+
+
+def _by_kind(rows: Source, facts: ColumnFacts) -> ColumnFacts:
+    """Lists, structures and bytes have no texts of their own: of those the name alone speaks."""
+    nested = rows.columns.index(facts.name) in rows.layout().nested
+    return replace(facts, kind="nested") if nested and topic_of(facts.name) is None else facts
+
+
+def _count_all(rows: Source, facts: ColumnFacts, cell: str, count: int) -> ColumnFacts:
+    """The facts of a sample, with how often values repeat in all rows; marks for no value are none there, too."""
+    layout = rows.layout()
+    marks = f" AND {cell} NOT IN ({', '.join(map(layout.sql.literal, facts.marks))})" if facts.marks else ""
+    values = f"SELECT count(*) AS n FROM {layout.table} WHERE {cell} IS NOT NULL{marks} GROUP BY {cell}"
+    alone = "coalesce(sum(CASE WHEN n = 1 THEN 1 ELSE 0 END), 0)"
+    answer = rows.ask(f"SELECT coalesce(sum(n), 0), count(*), {alone} FROM ({values}) AS i")
+    present, distinct, unique = (int(column[0].as_py()) for column in answer.columns)
+    return replace(facts, rows=count, missing=count - present, distinct=distinct, groups=distinct, unique=unique)
 
 
 __all__ = ["Choice", "Handling", "Release", "release", "settle"]

@@ -33,11 +33,10 @@ from kpareto.jobs.release import file_name, files_of, place_of, release_job
 from kpareto.measures.cells import lm
 from kpareto.measures.measure import make
 from kpareto.releases.apply import NewColumns, Unseen, apply
-from kpareto.releases.papers import paper_files, papers_of, refuse_others_papers, refuse_overwriting
+from kpareto.releases.documents import document_files, documents_of, refuse_others_documents, refuse_overwriting
 from kpareto.releases.release import Release
 from kpareto.releases.signing import key_named, load_key, new_key, signature_files, with_signatures
-from kpareto.releases.telling import count_remarks, rank_remarks
-from kpareto.releases.warnings import Remark
+from kpareto.releases.warnings import Remark, count_remarks, rank_remarks
 from kpareto.searches.other_models import CELLS, NODES, best_model, other_models, tell_models
 from kpareto.strict import FileKind
 from kpareto.tables.level_words import recoding_words
@@ -328,9 +327,9 @@ def apply_recoding(  # noqa: PLR0913 (the options of the command)
     place = target or f"{file_name(table) if table else Path(source).stem}-recoded.csv"
     written = place if table is None or is_file_name(place) else None
     beside = written or file_name(place)  # the papers of a table lie here
-    files = paper_files(beside)
-    outdated = outdated_papers(files.pop("recoding"), recoding)
-    refuse_others_papers(beside)
+    files = document_files(beside)
+    outdated = outdated_documents(files.pop("recoding"), recoding)
+    refuse_others_documents(beside)
     key = None if sign is None else load_key(sign)
     signed = {} if key is None else signature_files(files)
     read = [Path(recoding), *([] if table else [Path(source)]), *map(Path, [*earlier, *([sign] if sign else [])])]
@@ -350,7 +349,7 @@ def apply_recoding(  # noqa: PLR0913 (the options of the command)
             earlier=[Path(each) for each in earlier],
             new_columns=new_columns,
             encoding=encoding,
-            papers=lambda done: {**with_signatures(papers_of(done, files, {}), key), **dict.fromkeys(outdated)},
+            papers=lambda done: {**with_signatures(documents_of(done, files, {}), key), **dict.fromkeys(outdated)},
         )
     files |= signed
     names = [name for name in applied.fit if name in applied.batch]
@@ -381,7 +380,7 @@ def apply_recoding(  # noqa: PLR0913 (the options of the command)
     remark(f"Hand out {place} and {files['public'].name}; keep the other papers.", quiet)
 
 
-def outdated_papers(beside: Path, used: str) -> list[Path]:
+def outdated_documents(beside: Path, used: str) -> list[Path]:
     """The recoding of a release that is replaced, with its signature; none where it is the one in use."""
     if os.path.realpath(beside) == os.path.realpath(used):
         return []

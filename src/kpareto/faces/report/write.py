@@ -32,12 +32,11 @@ from kpareto.jobs.kept import recall_front
 from kpareto.jobs.release import handling_of, release_limits
 from kpareto.jobs.search import search_job
 from kpareto.releases.certificate import Certificate
-from kpareto.releases.papers import paper_files
+from kpareto.releases.documents import document_files
 from kpareto.releases.release import Release
 from kpareto.releases.risk.attacks import AttackReport, attack
 from kpareto.releases.risk.tree_error import FOLDS, tree_error
-from kpareto.releases.telling import DECLARED
-from kpareto.releases.warnings import Context, Remark
+from kpareto.releases.warnings import DECLARED, Context, Remark
 from kpareto.searches.other_models import tell_other_models
 from kpareto.strict import FileKind, anything, map_of, read_json
 from kpareto.tables.partition import Partition
@@ -326,7 +325,7 @@ def _find_release(job: Job, point: Point) -> tuple[Path, Mapping[str, Any]] | No
     if job.target is None:
         return None
     place = job.path(job.target)
-    paper = paper_files(place)["certificate"]
+    paper = document_files(place)["certificate"]
     if not place.is_file() or not paper.is_file():
         return None
     try:

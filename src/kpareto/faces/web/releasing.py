@@ -18,8 +18,8 @@ from kpareto.faces.web.wording import for_page, warnings_for_page
 from kpareto.fronts.front import Front
 from kpareto.jobs.job import Job
 from kpareto.jobs.kept import refuse_new_columns
-from kpareto.jobs.release import Trial, check_release, choosing, release_job
-from kpareto.releases.query import WAYS
+from kpareto.jobs.release import ReleaseTrial, check_release, choosing, release_job
+from kpareto.releases.recoded_rows import WAYS
 from kpareto.verifier import verify
 
 TRYING = ("Recoding the rows for a trial", "Counting what the trial gives away")
@@ -46,7 +46,9 @@ def _telling(piece: Work, steps: tuple[str, ...]) -> Progress:
     return tell
 
 
-def check(job: Job, front: Front, place: int, known: dict[int, Trial], piece: Work | None = None) -> dict[str, Any]:
+def check(
+    job: Job, front: Front, place: int, known: dict[int, ReleaseTrial], piece: Work | None = None
+) -> dict[str, Any]:
     """Each limit beside what the point has, and every warning that applies, before anything is written."""
     point = front[place]
     refuse_columns_since(job, front)

@@ -20,7 +20,7 @@ from kpareto.faces.cli import main
 from kpareto.jobs.job import load_job
 from kpareto.jobs.release import release_job
 from kpareto.jobs.search import search_job
-from kpareto.releases.papers import paper_files
+from kpareto.releases.documents import document_files
 from kpareto.verifier import verify
 from tests.twins.releases import people
 
@@ -253,13 +253,13 @@ def test_a_paper_behind_a_link_does_not_replace_an_input(tmp_path: Path) -> None
 def test_a_target_without_a_name_has_no_papers(target: str) -> None:
     """A sentence for whoever asks where the papers of such a release would lie."""
     with pytest.raises(BadJob, match="is no name of a file"):
-        paper_files(target)
+        document_files(target)
 
 
 def test_folders_with_points_have_papers_of_their_own(tmp_path: Path) -> None:
     """v1.0/ and v1.1/ are two releases."""
-    assert paper_files("v1.0/")["certificate"].name == "v1.0.certificate.json"
-    assert paper_files("a/out.csv")["recoding"] == Path("a/out.recoding.json")
+    assert document_files("v1.0/")["certificate"].name == "v1.0.certificate.json"
+    assert document_files("a/out.csv")["recoding"] == Path("a/out.recoding.json")
     job = write_job(tmp_path)
     for version in ("v1.0/", "v1.1/"):
         released(job, f"release.target={version}")
@@ -325,7 +325,7 @@ def test_odd_names_of_targets(name: str, tmp_path: Path, monkeypatch: pytest.Mon
     job = write_job(tmp_path)
     monkeypatch.chdir(tmp_path)
     assert main(["release", str(job), "-q", "--target", name]) == 0
-    verify(tmp_path / name, paper_files(tmp_path / name)["certificate"])
+    verify(tmp_path / name, document_files(tmp_path / name)["certificate"])
 
 
 def test_a_hierarchy_file_in_a_rule_starts_at_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ ENDINGS = {
 }
 
 
-def paper_files(target: str | PathLike[str]) -> dict[str, Path]:
+def document_files(target: str | PathLike[str]) -> dict[str, Path]:
     """Where the papers of a release lie: certificate, public, recoding."""
     place = Path(target)
     if not place.name:
@@ -40,7 +40,7 @@ def _stem(target: str | PathLike[str]) -> str:
     return place.name[: -len(ending_of(place))] if file else place.name
 
 
-def papers_of(done: Release, files: Mapping[str, Path], limits: Mapping[str, float]) -> dict[Path, Paper]:
+def documents_of(done: Release, files: Mapping[str, Path], limits: Mapping[str, float]) -> dict[Path, Paper]:
     """The certificate (whole and public) and the stored recoding; all but the public part for their owner alone."""
     texts = {
         "certificate": Paper(done.certificate.text(), private=True),
@@ -51,9 +51,9 @@ def papers_of(done: Release, files: Mapping[str, Path], limits: Mapping[str, flo
     return {files[word]: paper for word, paper in texts.items() if word in files}
 
 
-def refuse_others_papers(target: str | PathLike[str]) -> None:
+def refuse_others_documents(target: str | PathLike[str]) -> None:
     """Raise where the papers of this target would replace those of another release that still lies there."""
-    certificate = paper_files(target)["certificate"]
+    certificate = document_files(target)["certificate"]
     if not certificate.is_file():
         return
     try:
