@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.clock import Line, Time, peak_bytes
 from kpareto.errors import BadJob
-from kpareto.faces.bench.clock import Line, Time, peak_bytes
 
 if TYPE_CHECKING:
     from kpareto.faces.web.sessions import Session

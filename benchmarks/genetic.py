@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from kpareto.faces.bench.clock import Line, best, peak_bytes
+from benchmarks.clock import Line, best, peak_bytes
 from kpareto.fronts.front import Front
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem, problem

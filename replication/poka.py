@@ -7,17 +7,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kpareto.faces.papers.families import EDUCATIONS, FAMILY, REPLICATION, Member, member_counted
-from kpareto.faces.papers.figures import Figure, Panel, series
-from kpareto.faces.papers.lattices import CAP, CountedLattice, Told, adult_counted, poka, tiny_table
-from kpareto.faces.papers.page import Page, PageLine, PaperFinding, PaperResult, Say, Sheet, Statement, Verdict, claims
-from kpareto.faces.papers.tolerances import near_as
 from kpareto.fronts.problem import problem
 from kpareto.searches.bounds import project
 from kpareto.searches.exact_front import exact_front
 from kpareto.searches.lattice.poka import Poka, Repair, average_depth, literal, repair_poka
 from kpareto.tables.adult import adult_table
 from kpareto.tables.partition import Suppression
+from replication.families import EDUCATIONS, FAMILY, REPLICATION, Member, member_counted
+from replication.figures import Figure, Panel, series
+from replication.lattices import CAP, CountedLattice, Told, adult_counted, poka, tiny_table
+from replication.page import Page, PageLine, PaperFinding, PaperResult, Say, Sheet, Statement, Verdict, claims
+from replication.tolerances import near_as
 
 IDS = ("PO-r1", *(f"PO-r{n}{c}" for n in range(2, 8) for c in "ab"), "PO-r8", "PO-r9a", "PO-r9b", "PO-r10a", "PO-r10b",
        "PO-r11", "PO-r12a", "PO-r12b", "PO-r12c")  # fmt: skip

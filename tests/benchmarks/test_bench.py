@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import BENCHMARKS, COLUMNS, as_json, call, choose, measure, scale, seconds, start
+from benchmarks.bars import BARS
+from benchmarks.clock import Line, Time, apart, best, machine, peak_bytes
+from benchmarks.cuts import populations, random_cut
+from benchmarks.fronts import wide_table
+from benchmarks.genetic import counting, replay
+from benchmarks.lattice import with_target
+from benchmarks.lookalikes import census_like, fars_like
+from benchmarks.peers import ARX_EXAMPLE, publish_mondrian
 from kpareto.errors import BadJob
 from kpareto.faces import bench, cli
-from kpareto.faces.bench import BENCHMARKS, COLUMNS, as_json, call, choose, measure, scale, seconds, start
-from kpareto.faces.bench.bars import BARS
-from kpareto.faces.bench.clock import Line, Time, apart, best, machine, peak_bytes
-from kpareto.faces.bench.cuts import populations, random_cut
-from kpareto.faces.bench.fronts import wide_table
-from kpareto.faces.bench.genetic import counting, replay
-from kpareto.faces.bench.lattice import with_target
-from kpareto.faces.bench.lookalikes import census_like, fars_like
-from kpareto.faces.bench.peers import ARX_EXAMPLE, publish_mondrian
 from kpareto.fronts.count_cuts import CutCounter
 from kpareto.fronts.count_lattice import Wanted
 from kpareto.fronts.problem import problem
@@ -173,7 +173,7 @@ def test_every_case_names_a_function() -> None:
     assert len(set(CASES)) == len(CASES)
     for case in CASES:
         room, function = case.split(".")
-        module = __import__(f"kpareto.faces.bench.{room}", fromlist=[function])
+        module = __import__(f"benchmarks.{room}", fromlist=[function])
         assert callable(getattr(module, function))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kpareto.faces.papers.page import Verdict, between, near
+from replication.page import Verdict, between, near
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kpareto.faces.bench.clock import Line, best, peak_bytes
+from benchmarks.clock import Line, best, peak_bytes
 from kpareto.fronts.count_lattice import Wanted, count_lattice, lattice_of
 from kpareto.fronts.packed_values import HistNumber
 from kpareto.kernels.words import DISTINCT, MINORITY, OWN, T_EQUAL

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kpareto.faces.bench.clock import Line, best, peak_bytes
-from kpareto.faces.bench.lattice import with_target
+from benchmarks.clock import Line, best, peak_bytes
+from benchmarks.lattice import with_target
 from kpareto.fronts.count_cuts import CutCounter
 from kpareto.fronts.count_lattice import Wanted
 from kpareto.fronts.packed_values import HistNumber

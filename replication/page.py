@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from kpareto._version import __version__
-from kpareto.faces.papers.figures import Figure
+from replication.figures import Figure
 
 Kind = Literal["matches", "differs", "cannot be compared"]
 THREADS = 2  # searches run side by side; what they find does not depend on it

@@ -14,8 +14,16 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from kpareto.faces.papers.figures import Boxes, Figure, Panel, series
-from kpareto.faces.papers.page import (
+from kpareto.searches.bounds import decomposition_bound
+from kpareto.searches.cuts.genitor import Settings, genitor, imply_borders, lunacek
+from kpareto.searches.cuts.recut import recut_columns
+from kpareto.searches.cuts.score import Score
+from kpareto.searches.cuts.variation import Crossover, cross, safe_cuts
+from kpareto.searches.sampling import sample_rows
+from kpareto.tables.adult import adult_table
+from kpareto.tables.cuts import Cuts, make_cuts, read_genome
+from replication.figures import Boxes, Figure, Panel, series
+from replication.page import (
     Page,
     PageLine,
     PaperFinding,
@@ -28,16 +36,8 @@ from kpareto.faces.papers.page import (
     duration,
     each,
 )
-from kpareto.faces.papers.tolerances import TOLERANCES, near_as, same_as
-from kpareto.faces.papers.trials import STEP, Arm, rank_test, run_arms
-from kpareto.searches.bounds import decomposition_bound
-from kpareto.searches.cuts.genitor import Settings, genitor, imply_borders, lunacek
-from kpareto.searches.cuts.recut import recut_columns
-from kpareto.searches.cuts.score import Score
-from kpareto.searches.cuts.variation import Crossover, cross, safe_cuts
-from kpareto.searches.sampling import sample_rows
-from kpareto.tables.adult import adult_table
-from kpareto.tables.cuts import Cuts, make_cuts, read_genome
+from replication.tolerances import TOLERANCES, near_as, same_as
+from replication.trials import STEP, Arm, rank_test, run_arms
 
 IDS = ("LU-r1", "LU-r2", *(f"LU-r3{c}" for c in "abcd"), *(f"LU-r4{c}" for c in "abc"), "LU-r5a", "LU-r5b",
        *(f"LU-r6{c}" for c in "abc"), *(f"LU-i3{c}" for c in "abcd"), *(f"LU-i4{c}" for c in "abc"), "LU-i5a", "LU-i5b",

@@ -10,8 +10,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from kpareto.faces.papers.figures import Band, Figure, Panel, series
-from kpareto.faces.papers.page import (
+from kpareto.measures import make
+from kpareto.releases.risk.tree_error import TreeError, tree_errors
+from kpareto.searches.bounds import decomposition_bound
+from kpareto.searches.cuts.genitor import genitor, iyengar
+from kpareto.searches.cuts.recut import recut_columns
+from kpareto.tables.adult import adult, adult_table
+from kpareto.tables.cuts import make_cuts
+from kpareto.tables.hierarchy import runs_of
+from kpareto.tables.partition import Suppression, partition
+from replication.figures import Band, Figure, Panel, series
+from replication.page import (
     THREADS,
     Page,
     PageLine,
@@ -26,7 +35,7 @@ from kpareto.faces.papers.page import (
     each,
     incomparable,
 )  # fmt: skip
-from kpareto.faces.papers.recodings import (
+from replication.recodings import (
     SEED,
     Bred,
     RecodingLab,
@@ -36,16 +45,7 @@ from kpareto.faces.papers.recodings import (
     printed_solution,
     test_lab,
 )
-from kpareto.faces.papers.tolerances import between_as, near_as
-from kpareto.measures import make
-from kpareto.releases.risk.tree_error import TreeError, tree_errors
-from kpareto.searches.bounds import decomposition_bound
-from kpareto.searches.cuts.genitor import genitor, iyengar
-from kpareto.searches.cuts.recut import recut_columns
-from kpareto.tables.adult import adult, adult_table
-from kpareto.tables.cuts import make_cuts
-from kpareto.tables.hierarchy import runs_of
-from kpareto.tables.partition import Suppression, partition
+from replication.tolerances import between_as, near_as
 
 YOURSELF = (
     "",

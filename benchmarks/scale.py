@@ -12,11 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
+from benchmarks.clock import Line, Time, apart, peak_bytes
+from benchmarks.door import QUICK_ROWS, columns, schema, write
 from kpareto.engines.postgres.connect import Postgres, connect
 from kpareto.engines.read import read
 from kpareto.errors import BadJob, MissingExtra
-from kpareto.faces.bench.clock import Line, Time, apart, peak_bytes
-from kpareto.faces.bench.door import QUICK_ROWS, columns, schema, write
 from kpareto.fronts.front import Front
 from kpareto.fronts.problem import problem
 from kpareto.releases.release import release

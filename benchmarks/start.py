@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from kpareto.faces.bench.clock import Line, Time
+from benchmarks.clock import Line, Time
 
 FIRST_COUNT = """
 import time

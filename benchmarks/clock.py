@@ -15,8 +15,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
+from benchmarks.bars import BARS, PromisedBar
 from kpareto._version import __version__
-from kpareto.faces.bench.bars import BARS, PromisedBar
 
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")

@@ -18,10 +18,10 @@ import click
 from kpareto.atomic import whole, write_whole
 from kpareto.errors import BadJob, did_you_mean
 from kpareto.faces.console import remark, show_table, write_json
-from kpareto.faces.papers.figures import draw
-from kpareto.faces.papers.page import Page, Say, duration, grid
-from kpareto.faces.papers.tolerances import tolerance_rows
 from kpareto.jobs.examples import PAPERS
+from replication.figures import draw
+from replication.page import Page, Say, duration, grid
+from replication.tolerances import tolerance_rows
 
 FOLDER = "kpareto-papers"
 # A page written by hand, in our own folder only.
@@ -30,14 +30,14 @@ READ = "What IY-1, PO-e1, O16 … stand for, and how unclear passages are read, 
 
 def ids_of(name: str) -> tuple[str, ...]:
     """The results a paper reports, by their ids in docs/papers/readings.md."""
-    ids: tuple[str, ...] = import_module(f"kpareto.faces.papers.{name}").IDS
+    ids: tuple[str, ...] = import_module(f"replication.{name}").IDS
     return ids
 
 
 def rebuild(name: str, quick: bool, say: Say) -> Page:
     """Run the experiments of one paper; every result it reports is on the page, once."""
     began, cpu = time.perf_counter(), time.process_time()
-    paper: Page = import_module(f"kpareto.faces.papers.{name}").page(quick, say)
+    paper: Page = import_module(f"replication.{name}").page(quick, say)
     paper.wall, paper.seconds = round(time.perf_counter() - began, 1), round(time.process_time() - cpu, 1)
     told = [result.id for result in paper.results]
     if sorted(told) != sorted(ids_of(name)):

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from kpareto.faces import cli
-from kpareto.faces.papers import contents, ids_of, rebuild, write_page
-from kpareto.faces.papers.families import FAMILY, REPLICATION, member_counted
-from kpareto.faces.papers.figures import Band, Boxes, Figure, Panel, draw, series
-from kpareto.faces.papers.lattices import adult_counted
-from kpareto.faces.papers.page import (
+from kpareto.jobs.examples import PAPERS
+from replication import contents, ids_of, rebuild, write_page
+from replication.families import FAMILY, REPLICATION, member_counted
+from replication.figures import Band, Boxes, Figure, Panel, draw, series
+from replication.lattices import adult_counted
+from replication.page import (
     Page,
     PaperResult,
     Statement,
@@ -29,9 +30,8 @@ from kpareto.faces.papers.page import (
     plain,
     together,
 )  # fmt: skip
-from kpareto.faces.papers.tolerances import TOLERANCES, near_as, same_as
-from kpareto.faces.papers.trials import rank_test
-from kpareto.jobs.examples import PAPERS
+from replication.tolerances import TOLERANCES, near_as, same_as
+from replication.trials import rank_test
 
 DOCS = Path(__file__).parents[3] / "docs" / "papers"
 IDS = {  # typed from docs/papers/readings.md
@@ -250,7 +250,7 @@ def test_a_figure_of_boxes() -> None:
 @_together("poka")
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The command writes pages, prints verdicts, sends progress to standard error and names a wrong paper."""
-    monkeypatch.setattr("kpareto.faces.papers.rebuild", lambda name, *_: quick(name))
+    monkeypatch.setattr("replication.rebuild", lambda name, *_: quick(name))
     folder, answer = tmp_path / "pages", tmp_path / "answer.json"
     assert cli.main(["papers", "poka", "--quick", "--output", str(folder), "--json", str(answer), "-q"]) == 0
     assert "PO-r12c" in capsys.readouterr().out

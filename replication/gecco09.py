@@ -7,8 +7,15 @@ import itertools
 
 import numpy as np
 
-from kpareto.faces.papers.figures import Figure, Panel, series
-from kpareto.faces.papers.page import (
+from kpareto.fronts.preference import achievement, prefer
+from kpareto.searches.bounds import decomposition_bound, project
+from kpareto.searches.cuts.nsga2 import crowding
+from kpareto.searches.cuts.recut import recut_columns
+from kpareto.searches.cuts.score import Score
+from kpareto.tables.adult import adult_table
+from kpareto.tables.cuts import make_order
+from replication.figures import Figure, Panel, series
+from replication.page import (
     Page,
     PageLine,
     PaperFinding,
@@ -21,15 +28,8 @@ from kpareto.faces.papers.page import (
     each,
     incomparable,
 )
-from kpareto.faces.papers.preferences import BORDERS, EVALUATIONS, Lab, Outcome, Task, move_country, weight_vectors
-from kpareto.faces.papers.tolerances import TOLERANCES, between_as, near_as, same_as
-from kpareto.fronts.preference import achievement, prefer
-from kpareto.searches.bounds import decomposition_bound, project
-from kpareto.searches.cuts.nsga2 import crowding
-from kpareto.searches.cuts.recut import recut_columns
-from kpareto.searches.cuts.score import Score
-from kpareto.tables.adult import adult_table
-from kpareto.tables.cuts import make_order
+from replication.preferences import BORDERS, EVALUATIONS, Lab, Outcome, Task, move_country, weight_vectors
+from replication.tolerances import TOLERANCES, between_as, near_as, same_as
 
 IDS = ("GE-r1a", "GE-r1b", "GE-r2a", "GE-r2b", "GE-r3a", "GE-r3b", "GE-r4a", "GE-r4b", "GE-r4c", *(f"GE-r5{c}" for c in "abcd"),
        *(f"GE-r6{c}" for c in "abcd"), "GE-r7")  # fmt: skip

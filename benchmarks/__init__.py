@@ -15,8 +15,8 @@ from pathlib import Path
 
 import click
 
+from benchmarks.clock import Line, apart, machine
 from kpareto.errors import BadJob, did_you_mean
-from kpareto.faces.bench.clock import Line, apart, machine
 from kpareto.faces.console import progress, remark, show_table
 
 
@@ -167,7 +167,7 @@ def run(
 
 def _draw(lines: Sequence[Line], folder: str) -> Path:
     """The curves of growth, in a folder that is there."""
-    from kpareto.faces.bench.growth import draw_growth
+    from benchmarks.growth import draw_growth
 
     path = Path(folder) / "growth.svg"
     _write(path, draw_growth(lines).decode("utf-8"))
@@ -199,7 +199,7 @@ def call(case: str, quick: bool) -> list[Line]:
     from importlib import import_module
 
     room, function = case.split(".")
-    lines: list[Line] = getattr(import_module(f"kpareto.faces.bench.{room}"), function)(quick)
+    lines: list[Line] = getattr(import_module(f"benchmarks.{room}"), function)(quick)
     return lines
 
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kpareto.faces.papers.families import Member, member_counted
-from kpareto.faces.papers.lattices import CountedLattice
-from kpareto.faces.papers.page import Page, Sheet
 from kpareto.fronts.numbers import Numbers
 from kpareto.searches.defects import drive
 from kpareto.searches.lattice.boxes import BoxArchive, Coverage, coverage, grid_for
 from kpareto.searches.lattice.pbg_ea import PbgEa
+from replication.families import Member, member_counted
+from replication.lattices import CountedLattice
+from replication.page import Page, Sheet
 
 
 @dataclass(frozen=True)

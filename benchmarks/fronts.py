@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from benchmarks.clock import Line, best, peak_bytes
+from benchmarks.lattice import low, with_target
+from benchmarks.made_tables import make_seven
+from benchmarks.start import child_line, new_process
 from kpareto.engines.read import read
-from kpareto.faces.bench.clock import Line, best, peak_bytes
-from kpareto.faces.bench.lattice import low, with_target
-from kpareto.faces.bench.made_tables import make_seven
-from kpareto.faces.bench.start import child_line, new_process
 from kpareto.fronts.front import Front
 from kpareto.fronts.problem import problem
 from kpareto.searches.exact_front import exact_front

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from kpareto.faces.papers.lattices import CAP, CountedLattice, adult_counted
 from kpareto.fronts.problem import problem
 from kpareto.tables.adult import adult_hierarchies
 from kpareto.tables.hierarchy import Hierarchy, from_levels
 from kpareto.tables.partition import Suppression
+from replication.lattices import CAP, CountedLattice, adult_counted
 
 WIDTHS: dict[str, tuple[int, ...]] = {  # of age groups, level by level, in years from 0 on
     "doubling from 5": (5, 10, 20, 40, 80),

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.clock import Line, Time, apart, best, peak_bytes
+from benchmarks.door import QUICK_ROWS, schema, write
+from benchmarks.made_tables import make_rows, make_seven
+from benchmarks.scale import hierarchy_trees
 from kpareto.engines.read import read
-from kpareto.faces.bench.clock import Line, Time, apart, best, peak_bytes
-from kpareto.faces.bench.door import QUICK_ROWS, schema, write
-from kpareto.faces.bench.made_tables import make_rows, make_seven
-from kpareto.faces.bench.scale import hierarchy_trees
 from kpareto.fronts.front import Front
 from kpareto.fronts.problem import problem
 from kpareto.searches.exact_front import exact_front

@@ -7,17 +7,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from kpareto.faces.papers.archives import Runs, compare_family, several
-from kpareto.faces.papers.families import FAMILY
-from kpareto.faces.papers.figures import Figure, Panel, Style, series
-from kpareto.faces.papers.lattices import CAP, CountedLattice, adult_counted, tiny_table
-from kpareto.faces.papers.page import Page, PageLine, PaperFinding, PaperResult, Say, Sheet, Statement, claims, together
-from kpareto.faces.papers.tolerances import near_as
 from kpareto.fronts.dominance import non_dominated
 from kpareto.fronts.problem import problem, settled_rule
 from kpareto.searches.exact_front import exact_front
 from kpareto.searches.lattice.boxes import BoxArchive, Grid
 from kpareto.tables.partition import Suppression
+from replication.archives import Runs, compare_family, several
+from replication.families import FAMILY
+from replication.figures import Figure, Panel, Style, series
+from replication.lattices import CAP, CountedLattice, adult_counted, tiny_table
+from replication.page import Page, PageLine, PaperFinding, PaperResult, Say, Sheet, Statement, claims, together
+from replication.tolerances import near_as
 
 IDS = (*(f"PB-r{n}{c}" for n in range(1, 5) for c in "abc"), "PB-r5", *(f"PB-r{n}{c}" for n in range(6, 9) for c in "ab"),
        "PB-r9a", "PB-r9b", "PB-r9c", *(f"PB-r10{c}" for c in "abcd"))  # fmt: skip

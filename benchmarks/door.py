@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.clock import Line, apart, best, peak_bytes
 from kpareto.engines.read import read
 from kpareto.errors import MissingExtra
-from kpareto.faces.bench.clock import Line, apart, best, peak_bytes
 from kpareto.tables.adult import adult, adult_schema
 from kpareto.tables.schema import Schema
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kpareto.faces.papers.page import each
 from kpareto.searches.cuts.genitor import Settings, genitor
 from kpareto.searches.cuts.score import Score
+from replication.page import each
 
 NEAR = 0.01  # a search has converged when it is this near to the best value known
 STEP = 500  # evaluations between two points of a curve

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kpareto.faces.papers.page import each
 from kpareto.fronts.preference import achievement, prefer, preference_deviation
 from kpareto.fronts.problem import Problem
 from kpareto.measures.cells import nwp
@@ -18,6 +17,7 @@ from kpareto.tables.cuts import Cuts
 from kpareto.tables.hierarchy import flat
 from kpareto.tables.partition import Suppression
 from kpareto.tables.table import Table
+from replication.page import each
 
 EVALUATIONS = 50_000  # as printed
 BORDERS = {"age": 19, "workclass": 6, "education": 15, "marital-status": 6, "occupation": 13, "race": 4, "sex": 1,

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kpareto.engines.read import read
-from kpareto.errors import BadJob
-from kpareto.faces.bench.clock import Line, best, peak_bytes
-from kpareto.faces.bench.lookalikes import census_like, fars_like
-from kpareto.faces.bench.peers import (
+from benchmarks.clock import Line, best, peak_bytes
+from benchmarks.lookalikes import census_like, fars_like
+from benchmarks.peers import (
     ARX_ADULT,
     ARX_EXAMPLE,
     ARX_FARS,
@@ -22,6 +20,8 @@ from kpareto.faces.bench.peers import (
     Figures,
     publish_mondrian,
 )
+from kpareto.engines.read import read
+from kpareto.errors import BadJob
 from kpareto.searches.lattice.mondrian import relaxed
 from kpareto.searches.local import Effort, LocalWish, lower_bound, make_problem, read_classes, search_classes, strict
 from kpareto.searches.local.recoding import LocalClasses
