@@ -1,14 +1,12 @@
 """Time the main jobs on this machine, beside what others and our own prototypes needed.
 
-``kpareto bench`` runs them all; ``kpareto bench lattice cuts`` runs some. To add a benchmark, write a function
+``make bench`` runs them all; ``make bench ARGS='lattice cuts'`` runs some. To add a benchmark, write a function
 ``name(quick) -> list[Line]`` in a file of this folder and give it one row in BENCHMARKS.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,7 @@ from pathlib import Path
 import click
 
 from benchmarks.clock import Line, apart, machine
+from kpareto.atomic import write_whole
 from kpareto.errors import BadJob, did_you_mean
 from kpareto.faces.console import progress, remark, show_table
 
@@ -156,7 +155,7 @@ def run(
         return
     show(lines_of)
     if json_file is not None:
-        _write(Path(json_file), answer + "\n")
+        write_whole(json_file, answer + "\n")
     load = before["load_average"]
     remark(f"Wall and CPU seconds (all threads), best of several repeats; load average at the start: {load}.", quiet)
     for name, lines in lines_of.items():
@@ -170,7 +169,7 @@ def _draw(lines: Sequence[Line], folder: str) -> Path:
     from benchmarks.growth import draw_growth
 
     path = Path(folder) / "growth.svg"
-    _write(path, draw_growth(lines).decode("utf-8"))
+    write_whole(path, draw_growth(lines).decode("utf-8"))
     return path
 
 
@@ -232,15 +231,3 @@ def seconds(amount: float | None) -> str:
     if amount < 1e-3:
         return f"{amount * 1e6:.3g} µs"
     return f"{amount * 1e3:.3g} ms" if amount < 0.1 else f"{amount:.3g} s"
-
-
-def _write(path: Path, text: str) -> None:
-    """Write beside the target and move into place when whole."""
-    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

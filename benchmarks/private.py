@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.clock import Line, best, peak_bytes
-from kpareto.releases.private.compare import ChoiceComparison, compare
+from benchmarks.private_losses import ChoiceComparison, compare
 from kpareto.releases.private.release import make_plan
 from kpareto.tables.adult import adult_table
 from kpareto.tables.schema import Schema

@@ -1,6 +1,6 @@
 """The five papers rebuilt: every reported result beside ours, every figure redrawn, one file per paper.
 
-``kpareto papers`` writes a page (Markdown, SVG, JSON) for each. To add a paper, write a file with ``IDS`` (the results
+``make papers`` writes a page (Markdown, SVG, JSON) for each. To add a paper, write a file with ``IDS`` (the results
 it reports) and ``page(quick, say) -> Page``, and give it one row in PAPERS (jobs/examples.py).
 """
 
@@ -99,7 +99,7 @@ def contents(folder: Path) -> str:
     return "\n".join([
         "# The five papers rebuilt",
         "",
-        "Written by `kpareto papers`; verdicts are worked out from the numbers.",
+        "Written by `make papers`; verdicts are worked out from the numbers.",
         "A result matches within the tolerance beside it, differs by the amount told, or cannot be compared, and why.",
         "A statement with several parts has a verdict on each (a, b, c …), and each is counted.",
         *([READ] if (folder / "readings.md").exists() else []),

@@ -242,7 +242,7 @@ class Page:
         lines = [f"# {self.title}", "", self.source + "."]
         if self.quick:
             lines.append("This is a quick run on reduced budgets.")
-        lines += [*self.setting, "Made by `kpareto papers " + self.key + "`; every number with its seed and version "
+        lines += [*self.setting, "Made by `make papers ARGS=" + self.key + "`; every number with its seed and version "
                   f"is in [{self.key}.json]({self.key}.json).", "", "## Results", ""]  # fmt: skip
         rows = [(r.id, r.setting, r.printed, r.ours, str(r.verdict)) for r in self.results]
         lines += grid(("id", "setting", "printed", "ours", "verdict"), rows)

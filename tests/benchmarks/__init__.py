@@ -1,1 +1,1 @@
-"""Tests of faces bench."""
+"""Tests of the benchmarks."""

@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import benchmarks
 from benchmarks import BENCHMARKS, COLUMNS, as_json, call, choose, measure, scale, seconds, start
+from benchmarks.__main__ import bench
 from benchmarks.bars import BARS
 from benchmarks.clock import Line, Time, apart, best, machine, peak_bytes
 from benchmarks.cuts import populations, random_cut
@@ -19,7 +21,7 @@ from benchmarks.lattice import with_target
 from benchmarks.lookalikes import census_like, fars_like
 from benchmarks.peers import ARX_EXAMPLE, publish_mondrian
 from kpareto.errors import BadJob
-from kpareto.faces import bench, cli
+from kpareto.faces.cli import main
 from kpareto.fronts.count_cuts import CutCounter
 from kpareto.fronts.count_lattice import Wanted
 from kpareto.fronts.problem import problem
@@ -214,7 +216,7 @@ def test_a_wrong_name_gets_a_suggestion() -> None:
 def test_a_missing_folder_is_told_before_anything_runs(tmp_path: Path) -> None:
     """Nobody waits a minute to hear that the answer cannot be written."""
     with pytest.raises(BadJob, match=r"The folder of '.*none/b\.json' does not exist\. Make it first"):
-        bench.run(("memory",), json_file=str(tmp_path / "none" / "b.json"))
+        benchmarks.run(("memory",), json_file=str(tmp_path / "none" / "b.json"))
 
 
 def test_the_best_of_several_repeats_counts() -> None:
@@ -248,7 +250,7 @@ def test_times_are_readable(given: float | None, text: str) -> None:
 def test_the_command_prints_a_table_and_writes_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each benchmark's lines stand in the table, and in the file with facts and bars."""
     file = tmp_path / "bench.json"
-    assert cli.main(["bench", "memory", "--quick", "--json", str(file)]) == 0
+    assert main(["memory", "--quick", "--json", str(file)], bench) == 0
     out, err = capsys.readouterr()
     assert [name in out.splitlines()[0] for name in COLUMNS] == [True] * len(COLUMNS)
     assert out.splitlines()[1].startswith("memory     256 nodes: memory")
@@ -265,8 +267,8 @@ def test_json_on_standard_output_is_nothing_but_json(
 ) -> None:
     """``--json -`` can be piped into another program; -q keeps standard error empty."""
     line = Line("all nodes", Time(0.2, 0.3, 5), 17920, "nodes", threads=2, bar="lattice-k-glm-2")
-    monkeypatch.setattr(bench, "apart", lambda function, case, quick: [line])
-    assert cli.main(["bench", "memory", "--json", "-", "-q"]) == 0
+    monkeypatch.setattr(benchmarks, "apart", lambda function, case, quick: [line])
+    assert main(["memory", "--json", "-", "-q"], bench) == 0
     out, err = capsys.readouterr()
     (told,) = json.loads(out)["lines"]
     assert err == ""
@@ -276,7 +278,7 @@ def test_json_on_standard_output_is_nothing_but_json(
 
 def test_lines_come_in_the_order_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """The table follows the command line."""
-    monkeypatch.setattr(bench, "apart", lambda function, case, quick: [Line(case, Time(1.0, 1.0, 1))])
+    monkeypatch.setattr(benchmarks, "apart", lambda function, case, quick: [Line(case, Time(1.0, 1.0, 1))])
     found = measure(["memory", "start"], quiet=True)
     assert {name: [line.work for line in lines] for name, lines in found.items()} == {
         "memory": ["lattice.memory"],
@@ -354,7 +356,7 @@ def by_hand(table: Table, levels: np.ndarray, allowed: int) -> tuple[int, float]
 def test_more_than_ten_million_nodes_end_with_a_certificate() -> None:
     """Every node is settled though few are counted, and neither neighbours nor random nodes beat the front.
 
-    Points below k = 20 are left out to save time; ``kpareto bench front-large`` finds all.
+    Points below k = 20 are left out to save time; ``make bench ARGS=front-large`` finds all.
     """
     table = wide_table()
     lattice, least, allowed = Lattice(table.hierarchies), 20, table.rows // 100

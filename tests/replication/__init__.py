@@ -1,1 +1,1 @@
-"""Tests of faces papers."""
+"""Tests of the rebuilt papers."""

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kpareto.faces import cli
+from kpareto.faces.cli import main
 from kpareto.jobs.examples import PAPERS
 from replication import contents, ids_of, rebuild, write_page
+from replication.__main__ import papers
 from replication.families import FAMILY, REPLICATION, member_counted
 from replication.figures import Band, Boxes, Figure, Panel, draw, series
 from replication.lattices import adult_counted
@@ -33,7 +34,7 @@ from replication.page import (
 from replication.tolerances import TOLERANCES, near_as, same_as
 from replication.trials import rank_test
 
-DOCS = Path(__file__).parents[3] / "docs" / "papers"
+DOCS = Path(__file__).parents[2] / "docs" / "papers"
 IDS = {  # typed from docs/papers/readings.md
     "iyengar": ["IY-r1", "IY-r2", "IY-r3a", "IY-r3b", "IY-r4a", "IY-r4b", "IY-r5a", "IY-r5b", "IY-r5c", "IY-r6a", "IY-r6b",
                 "IY-r7", "IY-r8", "IY-r9a", "IY-r9b", "IY-r10a", "IY-r10b", "IY-r11a", "IY-r11b", "IY-r11c", "IY-r12a",
@@ -247,18 +248,23 @@ def test_a_figure_of_boxes() -> None:
     assert draw(Figure("f", "t", "c", (boxes, lines))).startswith(b"<?xml")
 
 
+def shell(*words: str) -> int:
+    """The exit status of ``python -m replication`` with these words."""
+    return main(words, papers)
+
+
 @_together("poka")
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The command writes pages, prints verdicts, sends progress to standard error and names a wrong paper."""
     monkeypatch.setattr("replication.rebuild", lambda name, *_: quick(name))
     folder, answer = tmp_path / "pages", tmp_path / "answer.json"
-    assert cli.main(["papers", "poka", "--quick", "--output", str(folder), "--json", str(answer), "-q"]) == 0
+    assert shell("poka", "--quick", "--output", str(folder), "--json", str(answer), "-q") == 0
     assert "PO-r12c" in capsys.readouterr().out
     assert (folder / "poka.md").exists()
     assert json.loads(answer.read_text(encoding="utf-8"))["poka"]["versions"]["kpareto"]
-    assert cli.main(["papers", "pokka"]) == 2
+    assert shell("pokka") == 2
     assert capsys.readouterr().err.startswith("No paper 'pokka'. Did you mean 'poka'? There are: iyengar")
-    assert cli.main(["papers", "poka", "--output", str(answer)]) == 2
+    assert shell("poka", "--output", str(answer)) == 2
     assert "is not a folder" in capsys.readouterr().err
 
 

@@ -13,9 +13,9 @@ from statistics import median
 import numpy as np
 
 from kpareto.errors import BadInput
-from kpareto.releases.private.choose import choose_node, walk_nodes
+from kpareto.releases.private.choose import choose_node, noisy_maximum
 from kpareto.releases.private.release import PrivatePlan, PrivateRelease, show
-from kpareto.releases.private.scores import make_score, score_nodes
+from kpareto.releases.private.scores import PrivateScore, make_score, score_nodes
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.table import Table
 
@@ -70,3 +70,34 @@ def release_loss(release: PrivateRelease, rows: int) -> float:
         worth = whole - (leaves - 1)
         kept += Fraction(int(worth[release.groups[:, column]] @ release.counts), whole)
     return 1 - float(kept / (release.plan.beta * rows * len(release.recoding.cuts)))
+
+
+def walk_nodes(lattice: Lattice, scores: np.ndarray, epsilon: Fraction, score: PrivateScore, steps: int) -> int:
+    """A node chosen by SafePub's walk from the top (Bild, Kuhn and Prasser 2018), each step with its part of epsilon.
+
+    In every step the nodes just below the current one become candidates, and the next current one is picked among the
+    candidates not taken yet. Last, one of the nodes taken is picked, with a part of epsilon like every step: taking the
+    best of them by its true score would be one more look at the rows, and nobody would have paid for it.
+    """
+    if steps < 0:
+        raise BadInput(f"The walk has {steps} steps. Give a whole number of at least 0.")
+    part = epsilon / (steps + 1)
+    measurement = noisy_maximum(part, score.sensitivity, score.monotone)
+    current = lattice.size - 1
+    taken = [current]
+    waiting: dict[int, None] = {}  # candidates not taken yet, in the order they were found
+    for _ in range(steps):
+        waiting.update(dict.fromkeys(node for node in _just_below(lattice, current) if node not in taken))
+        if not waiting:
+            break
+        places = list(waiting)
+        current = places[int(measurement([int(scores[node]) for node in places]))]
+        del waiting[current]
+        taken.append(current)
+    return taken[int(measurement([int(scores[node]) for node in taken]))]
+
+
+def _just_below(lattice: Lattice, node: int) -> list[int]:
+    """Nodes with one column one level lower."""
+    levels = lattice.levels(np.array([node]))[0].tolist()
+    return [node - stride for stride, level in zip(lattice.strides, levels, strict=True) if level > 0]
