@@ -1,7 +1,8 @@
 """How time and memory grow with rows, distinct rows, quasi-identifiers and sensitive values, with fitted exponents.
 
 Every size is measured in a process of its own, so that its memory is its own.
-``make bench ARGS='growth --plots FOLDER'`` draws the curves as ``growth.svg``, beside figures of ARX that were measured once on the same kind of table.
+``make bench ARGS='growth --plots FOLDER'`` draws the curves as ``growth.svg``, beside figures of
+ARX that were measured once on the same kind of table.
 """
 
 from __future__ import annotations

@@ -42,9 +42,7 @@ class Commands(click.Group):
         """Find the command, or say which one was probably meant."""
         word = args[0]
         if word in MOVED and ctx.parent is None:
-            raise BadJob(
-                f"The {MOVED[word]} are no part of the package: run 'make {word}' in the repository of kpareto."
-            )
+            raise BadJob(f"{MOVED[word]} are not in the package: run 'make {word}' in the repository of kpareto.")
         if self.get_command(ctx, word) is None and not word.startswith("-"):
             known = self.list_commands(ctx)
             ctx.fail(f"No command {word!r}. {did_you_mean(word, known)}There are: {', '.join(known)}.")
