@@ -11,7 +11,7 @@ from kpareto.fronts.preference import achievement, prefer, preference_deviation
 from kpareto.fronts.problem import Problem
 from kpareto.measures.cells import nwp
 from kpareto.measures.measure import Measure, make
-from kpareto.searches.cuts.nsga2 import Nsga2, Preference, Ranked, groups_of
+from kpareto.searches.cuts.nsga2 import Nsga2, Preference, Ranked
 from kpareto.searches.memo import Memo
 from kpareto.tables.cuts import Cuts
 from kpareto.tables.hierarchy import flat
@@ -174,3 +174,9 @@ class Lab:
         unique = int((reached <= reached[chosen] + 1e-12).sum()) == 1
         cut = self.space.decode(genomes[chosen]).cuts[self.table.column("age")]
         return Outcome(task, values, chosen, unique, groups_of(self.space, genomes[chosen]), cut, len(memo))
+
+
+def groups_of(space: Cuts, genome: np.ndarray) -> Mapping[str, int]:
+    """Groups per column of one genome (GE-8)."""
+    cuts = space.decode(genome).cuts
+    return {hierarchy.name: int(cut[-1]) + 1 for hierarchy, cut in zip(space.hierarchies, cuts, strict=True)}

@@ -12,6 +12,7 @@ import pytest
 
 from kpareto.faces.cli import main
 from kpareto.jobs.examples import PAPERS
+from kpareto.tables.cuts import make_order
 from replication import contents, ids_of, rebuild, write_page
 from replication.__main__ import papers
 from replication.families import FAMILY, REPLICATION, member_counted
@@ -31,8 +32,10 @@ from replication.page import (
     plain,
     together,
 )  # fmt: skip
+from replication.preferences import groups_of
 from replication.tolerances import TOLERANCES, near_as, same_as
 from replication.trials import rank_test
+from tests.searches.cuts.test_nsga2 import reduced
 
 DOCS = Path(__file__).parents[2] / "docs" / "papers"
 IDS = {  # typed from docs/papers/readings.md
@@ -220,6 +223,15 @@ def test_a_family_of_hierarchies_has_the_papers_heights() -> None:
         assert member_counted(member, ("k", "glm")).lattice.size == 17_920
     same, preset = member_counted(REPLICATION, ("k", "glm")), adult_counted("replication", ("k", "glm"))
     assert same.vectors == preset.vectors
+
+
+def test_groups_are_counted_per_column() -> None:
+    """GE-8: the groups of each column of an answer."""
+    table = reduced()
+    space = make_order(table.hierarchies)
+    assert groups_of(space, np.zeros(len(space.genes), dtype=np.int64)) == {
+        "workclass": 1, "race": 1, "sex": 1, "salary-class": 1,
+    }  # fmt: skip
 
 
 def test_the_rank_test_against_a_referee() -> None:
