@@ -89,8 +89,9 @@ PLACES = {
     "tests/searches/test_run.py::test_dominated_rows_of_further_thresholds_are_dropped": REST,
     "tests/engines/postgres/": REST,
     "tests/engines/spark/": REST,
-    "tests/faces/bench/": REST,
-    "tests/faces/papers/": REST,
+    "tests/benchmarks/": REST,
+    "tests/replication/": REST,
+    "tests/faces/cli/test_paper_examples.py": REST,
     "tests/fuzz/": REST,
     "tests/releases/test_kill.py": REST,
 }

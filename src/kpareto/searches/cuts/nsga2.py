@@ -211,9 +211,3 @@ def tournament(ranked: Ranked, count: int, rng: np.random.Generator, rounds: int
     chance = np.concatenate([chance for _, chance in drawn])
     told = ranked.members
     return tournament_winners(pairs, chance, ranked.rank, ranked.crowding, told.excess, told.first)
-
-
-def groups_of(space: Cuts, genome: np.ndarray) -> Mapping[str, int]:
-    """Groups per column of one genome (GE-8)."""
-    cuts = space.decode(genome).cuts
-    return {hierarchy.name: int(cut[-1]) + 1 for hierarchy, cut in zip(space.hierarchies, cuts, strict=True)}
