@@ -17,9 +17,9 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from kpareto.fronts.packed_values import WIDTHS, AskedValues, HistLimit, HistNumber, count_words, pack_for_walk
-from kpareto.kernels.bounding import Bounding, BoundRoom
 from kpareto.kernels.classes import raise_last, raise_table, rotate
-from kpareto.kernels.lattice import ClassTables, LevelColumns, LevelLosses, NodeStatistics, WalkRoom, walk
+from kpareto.kernels.lattice.bounding import Bounding, BoundRoom
+from kpareto.kernels.lattice.walk import ClassTables, LevelColumns, LevelLosses, NodeStatistics, WalkRoom, walk
 from kpareto.kernels.needed import Axes, ReachRoom
 from kpareto.kernels.records import ClassTable, KernelQuestions, RuleNumbers, SizeSteps
 from kpareto.kernels.words import AS_NEEDED, CAP_MAX_K, INTS

@@ -52,7 +52,7 @@ Column = Callable[[Statistics], np.ndarray]  # statistics -> (n,)
 
 @dataclass(frozen=True)
 class BoundTerm:
-    """How branch and bound knows what no refinement of a partial node beats (``kernels/bounding.py``).
+    """How branch and bound knows what no refinement of a partial node beats (``kernels/lattice/bounding.py``).
 
     A measure of several columns has a term for each, and is as bad as the worst of them.
     """

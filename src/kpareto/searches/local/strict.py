@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kpareto.kernels.local.cutting import run_holds
+from kpareto.kernels.local.classes import run_holds
 from kpareto.searches.local.problem import LocalProblem, LocalWish, make_problem
 from kpareto.searches.local.recoding import LocalClasses, LocalRecoding, read_classes
 from kpareto.searches.local.workers import Progress, Workers
