@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from kpareto.engines.duckdb.connect import NESTED
-from kpareto.engines.form import MARKS
 from kpareto.engines.source import View
 from kpareto.engines.sql import literal
 from kpareto.tables.proposals import ColumnFacts, Kind
+from kpareto.tables.spelling import MARKS
 
 CELLS = 20_000_000  # that one query looks at: columns of more rows than that are asked one by one
 # As DuckDB writes regular expressions. Leading zeros make a code; inf is no number that intervals can hold.

@@ -24,29 +24,6 @@ _ENDINGS: Mapping[Kind, tuple[str, ...]] = {
 }
 SEPARATORS = (",", ";", "\t", "|")  # those that are recognised
 THOUSANDS = (".", ",", "'", " ", "\u00a0", "\u202f")  # what may stand between groups of three digits
-# Texts that stand for no value, as programs and people write them: R, spreadsheets, databases, German forms.
-MARKS = (
-    *(
-        "?",
-        "",
-        "NA",
-        "N/A",
-        "n/a",
-        "#N/A",
-        "NaN",
-        "nan",
-        "NULL",
-        "null",
-        "-",
-        ".",
-        "#NV",
-        "<NA>",
-        "NaT",
-        "N.A.",
-        "n.a.",
-    ),
-    *("k.A.", "k. A.", "k.A", "kA", "keine Angabe", "unbekannt", "Unbekannt"),
-)
 WHOLE = r"(?:0|[1-9][0-9]*)"
 EVERY_FILE = ("decimal", "thousands", "dates")
 # Which keys a kind of file has a use for.

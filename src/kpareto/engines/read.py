@@ -31,12 +31,13 @@ from kpareto.engines.duckdb.connect import no_room
 from kpareto.engines.duckdb.files import file_digest
 from kpareto.engines.source import Source
 from kpareto.engines.values import Coded, Dictionary, Rolled, Spelled, arrange, arrow_places, numpy_of
-from kpareto.engines.wishes import NO_VALUE, Missing, Wish, flat_of, load_hierarchies
+from kpareto.engines.wishes import Missing, Wish, flat_of, load_hierarchies
 from kpareto.errors import BadTable, Progress, shorten
 from kpareto.tables.coarse import check_first, coarsen_table
 from kpareto.tables.hierarchies import load
 from kpareto.tables.hierarchy import MISSING, Hierarchy
 from kpareto.tables.schema import Schema
+from kpareto.tables.spelling import NO_VALUE
 from kpareto.tables.table import (
     Domain,
     Population,

@@ -20,10 +20,17 @@ from typing import Any
 from kpareto.engines import file_of, open_source
 from kpareto.engines.duckdb.connect import engine
 from kpareto.engines.duckdb.copies import cell_text, is_statistics, is_workbook, labelled_columns, sheet_rows
-from kpareto.engines.duckdb.csv import HEAD, SAMPLE, file_bytes, find_separator, marked_encoding
+from kpareto.engines.duckdb.csv import (
+    HEAD,
+    SAMPLE,
+    file_bytes,
+    find_separator,
+    marked_encoding,
+    refuse_row,
+    values_among,
+)
 from kpareto.engines.duckdb.files import is_json, unpack_all
 from kpareto.engines.form import SEPARATORS, WHOLE, DataFile, Form, file_kind
-from kpareto.engines.header import refuse_row, values_among
 from kpareto.engines.source import View
 from kpareto.engines.sql import literal
 from kpareto.errors import shorten

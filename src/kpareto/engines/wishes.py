@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 Missing = Literal["drop", "category", "error"]
 POLICIES: tuple[Missing, ...] = ("drop", "category", "error")
-NO_VALUE = ("?", "")  # what stands in a cell without a value, unless somebody says otherwise
 MOST_DROPPED = 0.05  # share of the rows that may vanish for a missing value without anybody having said so
 
 

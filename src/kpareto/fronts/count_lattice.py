@@ -24,10 +24,9 @@ from kpareto.kernels.needed import Axes, ReachRoom
 from kpareto.kernels.records import ClassTable, KernelQuestions, RuleNumbers, SizeSteps
 from kpareto.kernels.words import AS_NEEDED, CAP_MAX_K, INTS
 from kpareto.measures.reading import CLASS_SIZE
-from kpareto.tables.lattice import Lattice
+from kpareto.tables.lattice import MOST_WORDS, Lattice, walk_order
 from kpareto.tables.partition import RULES, Suppression
 from kpareto.tables.table import Table
-from kpareto.tables.walking import MOST_WORDS, walk_order
 
 MOST_BITS = 62
 SLACK = 1e-9  # of a limit on class sizes, which may be no whole number

@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from kpareto.errors import BadJob
-from kpareto.tables.boxes import LabelBoxes
+from kpareto.tables.boxes import LabelBoxes, move_borders
 from kpareto.tables.hierarchy import Coarse, Hierarchy, levels_tree
-from kpareto.tables.questions import move_borders
 from kpareto.tables.recoding import Recoding, local
 from kpareto.tables.table import Table
 

@@ -22,7 +22,7 @@ import numpy as np
 from kpareto.errors import BadHierarchy, shorten
 from kpareto.tables.spelling import number_text
 
-TOP = "*"
+STAR = "*"  # stands for any value: the top of a hierarchy, what is cut off a code, a suppressed cell
 MISSING = "(missing)"  # the leaf of missing values, where they are a value of their own
 
 
@@ -347,7 +347,7 @@ def with_missing(hierarchy: Hierarchy) -> Hierarchy:
     groups = np.concatenate((hierarchy.groups, last), axis=1).astype(np.int32)
     labels = tuple((*own, MISSING) if level < top else own for level, own in enumerate(hierarchy.labels))
     if top == 0:  # a single leaf, which was the top
-        groups, labels = np.array([[0, 1], [0, 0]], dtype=np.int32), ((*hierarchy.leaves, MISSING), (TOP,))
+        groups, labels = np.array([[0, 1], [0, 0]], dtype=np.int32), ((*hierarchy.leaves, MISSING), (STAR,))
     return replace(
         hierarchy,
         leaves=(*hierarchy.leaves, MISSING),
@@ -408,9 +408,9 @@ def check_nesting(name: str, columns: Sequence[Sequence[str]], codes: np.ndarray
 def flat(name: str, leaves: Sequence[str]) -> Hierarchy:
     """The least hierarchy: the leaves as they are, and all of them as one group."""
     if len(leaves) == 1:
-        return from_levels(name, [(leaves[0], TOP)])
+        return from_levels(name, [(leaves[0], STAR)])
     groups = np.vstack((np.arange(len(leaves)), np.zeros(len(leaves)))).astype(np.int32)
-    labels = (tuple(leaves), (TOP,))
+    labels = (tuple(leaves), (STAR,))
     return Hierarchy(name, tuple(leaves), groups, labels, levels_tree(groups, labels))
 
 

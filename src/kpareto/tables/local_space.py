@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from kpareto.errors import BadInput
-from kpareto.tables.boxes import UNFIT, Division, LabelBoxes
+from kpareto.tables.boxes import UNFIT, Division, LabelBoxes, questions_data, questions_from
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.lattice import Kind
-from kpareto.tables.questions import questions_data, questions_from
 from kpareto.tables.recoding import Recoding, local
 from kpareto.tables.table import Table
 

@@ -21,13 +21,12 @@ from typing import TYPE_CHECKING, Any, cast
 from kpareto.engines import file_of, kind_of
 from kpareto.errors import BadInput, Unsafe
 from kpareto.strict import anything, check_shape, read_json
+from kpareto.verifier.certificate import CERTIFICATE, CONFIDENTIAL, PUBLIC, tell_broken, tell_stopped
 from kpareto.verifier.counters import COUNTERS, count
-from kpareto.verifier.counting import QUASI, Class, Counted, Labels, order_values
+from kpareto.verifier.counting import QUASI, STAR, Class, Counted, Labels, order_values
 from kpareto.verifier.definitions import HIGHER, RELATIVE, SIZES, TOTALS, VALUES, Look, judge_thresholds, of_persons
 from kpareto.verifier.population import PEOPLE, PEOPLE_HIGHER, Cells, by_people, count_people, pair_classes, read_cells
-from kpareto.verifier.shape import CERTIFICATE, CONFIDENTIAL, PUBLIC
 from kpareto.verifier.signatures import Signer, trusted_json
-from kpareto.verifier.troubles import tell_broken, tell_stopped
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from kpareto.engines.postgres.connect import Postgres
 
 People = dict[Labels, tuple[int, int]]  # of each class its released rows, and the people who could be meant
-STAR = "*"  # every quasi-identifier of a masked row
 SLACK = 1e-9
 UNSIGNED = (
     "No signature was checked: the certificate proves that these rows hold what it claims, and neither who wrote it "

@@ -1,16 +1,57 @@
-"""Which counter counts what: a release is counted where it lies, by the counter of its kind."""
+"""Which counter counts what: a release is counted where it lies, by the counter of its kind.
+
+A table of PostgreSQL and a frame of Spark are counted by one GROUP BY there, sharing no code with what wrote them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from kpareto.engines.postgres.connect import Postgres, connect, locate, program
+from kpareto.engines.spark.connect import attend, explain_errors
 from kpareto.errors import Unsafe
-from kpareto.verifier.counting import Counted, count_file, file_digest
-from kpareto.verifier.postgres import count_table
-from kpareto.verifier.spark import count_frame
+from kpareto.verifier.cells import text
+from kpareto.verifier.counting import Counted, check_names, count_file, file_digest, gather, wanted_columns
+
+if TYPE_CHECKING:
+    import psycopg
+    from pyspark.sql import DataFrame
+
+
+def count_table(database: Postgres, said: dict[str, Any], link: psycopg.Connection[Any] | None = None) -> Counted:
+    """What a released table holds; inside a transaction that is not over yet where its ``link`` is given."""
+    if link is not None:
+        return _count(link, database, said)
+    with connect(database) as connection:
+        return _count(connection, database, said)
+
+
+def _count(link: psycopg.Connection[Any], database: Postgres, said: dict[str, Any]) -> Counted:
+    from psycopg import sql
+
+    _, *path = locate(link, database)
+    table = sql.Identifier(*path)
+    looked = link.execute(sql.SQL("SELECT * FROM {} LIMIT 0").format(table))
+    check_names([column.name for column in looked.description or ()], list(said["columns"]))
+    listed = sql.SQL(", ").join(map(sql.Identifier, wanted_columns(said)))
+    query = sql.SQL("SELECT {}, count(*) FROM {} GROUP BY {}").format(listed, table, listed)
+    rows = (([text(cell) for cell in cells], int(times)) for *cells, times in link.execute(query))
+    return gather(rows, said, program(link))
+
+
+def count_frame(frame: DataFrame, said: dict[str, Any]) -> Counted:
+    """What a released frame holds; ``said`` has the columns and their roles."""
+    check_names(frame.columns, list(said["columns"]))
+    names = ["`" + name.replace("`", "``") + "`" for name in wanted_columns(said)]
+    with explain_errors("The release cannot be counted by Spark"):
+        answer = attend(frame.sparkSession, frame.groupBy(*names).count().toArrow)
+    cells = zip(*(column.to_pylist() for column in answer.columns), strict=True)
+    rows = (([text(cell) for cell in row[:-1]], int(row[-1])) for row in cells)
+    return gather(rows, said, f"Spark {frame.sparkSession.version}")
+
 
 # How each kind of release is counted; a kind is what the door of the engines calls it.
 COUNTERS: dict[str, Callable[[Any, dict[str, Any], Any], Counted]] = {

@@ -19,6 +19,7 @@ from kpareto.errors import Unsafe
 from kpareto.verifier.cells import NOTHING, SHEETS, STATISTICS, read_rows, text, text_form, with_point
 
 QUASI = "quasi-identifier"
+STAR = "*"  # what every quasi-identifier of a masked row shows
 LARGE = 500_000  # rows of Parquet, or hundreds of bytes of text, above which an engine counts a release
 NUMBER = re.compile(r"[+-]?(inf|((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?)", re.ASCII)
 PARTS = (".parquet", ".parq", ".pq")
@@ -145,7 +146,7 @@ def _cells(parts: list[Path], parquet: bool, said: dict[str, Any]) -> Iterator[t
     places = [columns.index(name) for name in wanted_columns(said)]
     for path in parts:
         cells = read_rows(path, parquet, said)
-        _check_names(next(cells, []), columns)
+        check_names(next(cells, []), columns)
         for number, row in enumerate(cells, 1):
             if len(row) != len(columns):
                 raise Unsafe(
@@ -154,7 +155,8 @@ def _cells(parts: list[Path], parquet: bool, said: dict[str, Any]) -> Iterator[t
             yield [row[place] for place in places], 1
 
 
-def _check_names(names: list[str], columns: list[str]) -> None:
+def check_names(names: list[str], columns: list[str]) -> None:
+    """Raise unless a release has the columns that its certificate says, in the same order."""
     if names != columns:
         raise Unsafe(f"The release has the columns {', '.join(names)}; the certificate says {', '.join(columns)}.")
 
@@ -166,7 +168,7 @@ def _group(parts: list[Path], parquet: bool, said: dict[str, Any]) -> Iterator[t
     columns = list(said["columns"])
     separator, _, comma = text_form(said)
     for path in parts:
-        _check_names(next(read_rows(path, parquet, said), []), columns)
+        check_names(next(read_rows(path, parquet, said), []), columns)
     own = [f"c{place}" for place in range(len(columns))]
     places = [_literal(re.sub(r"([*?\[])", r"[\1]", str(part.absolute()))) for part in parts]
     source = f"read_parquet([{', '.join(places)}])"

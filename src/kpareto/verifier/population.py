@@ -15,9 +15,8 @@ from typing import Any
 from kpareto.engines import open_source
 from kpareto.errors import BadInput, Unsafe
 from kpareto.verifier.cells import NOTHING
-from kpareto.verifier.counting import Class, Labels
+from kpareto.verifier.counting import STAR, Class, Labels
 
-STAR = "*"
 Cells = Iterable[tuple[Sequence[str | None], int]]  # the value of each quasi-identifier, and how many people have them
 
 

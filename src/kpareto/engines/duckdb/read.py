@@ -18,7 +18,7 @@ from kpareto.engines.form import DataFile, Form
 from kpareto.engines.source import Opening, Outgoing, Source, SourceLayout, Target, View, Written
 from kpareto.engines.values import Rolled, Spelled, spell, take_texts
 from kpareto.errors import Progress
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import UniqueRows
 
 if TYPE_CHECKING:
     import pyarrow as pa

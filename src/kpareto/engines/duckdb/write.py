@@ -25,7 +25,7 @@ from kpareto.engines.form import Form, TextForm
 from kpareto.engines.source import FORMATS, Outgoing, SourceLayout, Target, Written, ending_of, format_of
 from kpareto.engines.sql import Shuffled, Sql, literal, quote
 from kpareto.errors import BadInput, BadJob
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import UniqueRows
 
 if TYPE_CHECKING:
     import duckdb

@@ -45,7 +45,7 @@ from kpareto.engines.source import Opening, Outgoing, Source, SourceLayout, Targ
 from kpareto.engines.sql import literal, quote
 from kpareto.engines.values import Rolled, Spelled, arrow_texts, decimal_text, encode, numpy_of, refuse, texts
 from kpareto.errors import BadTable, Progress
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import UniqueRows
 
 if TYPE_CHECKING:
     import psycopg

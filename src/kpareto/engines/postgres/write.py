@@ -22,7 +22,7 @@ from kpareto.engines.postgres.connect import Postgres, as_sql, fetch
 from kpareto.engines.source import Outgoing, Target, Written
 from kpareto.engines.sql import Shuffled, Sql, literal
 from kpareto.errors import BadInput, BadJob, Progress
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import UniqueRows
 
 if TYPE_CHECKING:
     import psycopg

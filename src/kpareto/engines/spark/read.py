@@ -21,7 +21,7 @@ from kpareto.engines.spark.connect import SparkTable, attend, explain_errors, se
 from kpareto.engines.spark.write import PLAIN, Views, alike, lay_out, write_rows
 from kpareto.engines.values import Rolled, Spelled, refuse, roll, spell
 from kpareto.errors import Progress
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import UniqueRows
 
 if TYPE_CHECKING:
     import pyarrow as pa

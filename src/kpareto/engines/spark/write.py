@@ -19,7 +19,7 @@ from kpareto.engines.spark.connect import SparkTable, attend, explain_errors
 from kpareto.engines.spark.hidden import Catalogued, folder_of
 from kpareto.engines.sql import Sql
 from kpareto.errors import BadInput, BadJob, Progress
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import UniqueRows
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -22,7 +22,7 @@ from kpareto.searches.local.recoding import LocalClasses, LocalRecoding, read_cl
 from kpareto.searches.local.search import Effort, search, search_classes
 from kpareto.searches.local.strict import StrictRecoding, strict
 from kpareto.searches.local.sweep import PRESETS, CurvePoint, preset_ks, sweep
-from kpareto.tables.questions import Question
+from kpareto.tables.boxes import Question
 
 __all__ = [
     "LocalWish",

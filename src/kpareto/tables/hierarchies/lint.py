@@ -11,7 +11,7 @@ import numpy as np
 from kpareto.errors import shorten
 from kpareto.tables.hierarchies import Values, from_rows, text_of
 from kpareto.tables.hierarchies.values import texts_of
-from kpareto.tables.hierarchy import TOP, Hierarchy, runs_of
+from kpareto.tables.hierarchy import STAR, Hierarchy, runs_of
 
 Kind = Literal[
     "no-top",
@@ -47,7 +47,7 @@ def lint(source: Hierarchy | Sequence[Sequence[object]], values: Values | None =
         tops = {text_of(row[-1]) for row in rows if row}
         if len(tops) > 1:
             findings.append(_no_top(name, sorted(tops)))
-            rows = [[*row, TOP] for row in rows]
+            rows = [[*row, STAR] for row in rows]
         source = from_rows(name, rows)
     findings.extend(_useless_levels(source))
     findings.extend(_single_children(source))
@@ -73,7 +73,7 @@ def _no_top(name: str, tops: Sequence[str]) -> Finding:
         "no-top",
         None,
         f"The last level of {name!r} has {len(tops)} groups ({shorten(tops, 4)}): the top is not reached. "
-        f"Add a last level with one group, such as {TOP!r}.",
+        f"Add a last level with one group, such as {STAR!r}.",
     )
 
 

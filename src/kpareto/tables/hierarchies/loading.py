@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 
 from kpareto.errors import BadHierarchy, did_you_mean
-from kpareto.tables.hierarchies.codes import Side, dates, masks, prefixes
+from kpareto.tables.hierarchies.codes import Side, alphabet, dates, masks, prefixes
 from kpareto.tables.hierarchies.files import decode, parse_lines, read_text
 from kpareto.tables.hierarchies.known import known_hierarchy
 from kpareto.tables.hierarchies.numbers import (
@@ -24,8 +24,8 @@ from kpareto.tables.hierarchies.numbers import (
     order,
     quantile_cells,
     quantiles,
+    round_numbers,
 )
-from kpareto.tables.hierarchies.ranges import alphabet, round_numbers
 from kpareto.tables.hierarchies.trees import from_json, parse_json
 from kpareto.tables.hierarchies.values import (
     Values,
@@ -35,7 +35,7 @@ from kpareto.tables.hierarchies.values import (
     texts_of,
     whole_range,
 )
-from kpareto.tables.hierarchy import MISSING, TOP, Hierarchy, flat, from_levels, tell_lost, with_missing
+from kpareto.tables.hierarchy import MISSING, STAR, Hierarchy, flat, from_levels, tell_lost, with_missing
 
 Inline = Mapping[str, object]
 
@@ -216,7 +216,7 @@ def from_columns(name: str, levels: Mapping[int, object]) -> Hierarchy:
                 f"{len(columns[0])}. Give every value a label on every level."
             )
     if columns and len(set(map(text_of, columns[-1]))) > 1:
-        columns.append([TOP] * len(columns[0]))
+        columns.append([STAR] * len(columns[0]))
     rows = [
         tuple(_label(name, number, entry) for entry in row) for number, row in enumerate(zip(*columns, strict=True), 1)
     ]

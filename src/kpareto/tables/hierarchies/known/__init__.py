@@ -25,7 +25,7 @@ from kpareto.tables.hierarchies.known.systems import (
 )
 from kpareto.tables.hierarchies.numbers import intervals
 from kpareto.tables.hierarchies.values import Values, texts_of
-from kpareto.tables.hierarchy import TOP, Hierarchy, from_levels
+from kpareto.tables.hierarchy import STAR, Hierarchy, from_levels
 
 Labels = Callable[[str], tuple[str, ...] | None]  # a value -> its labels from fine to coarse, None where it has none
 
@@ -193,7 +193,7 @@ def known_hierarchy(name: str, word: str, values: Values | None) -> Hierarchy:
             f"{shorten([repr(text) for text in strange], 5)}. Correct them, or write a file with: kpareto hierarchy "
             f"new COLUMN DATA --known {word}"
         )
-    rows = sorted([TOP, *own[::-1], text] for text, own in labels.items() if own is not None)
+    rows = sorted([STAR, *own[::-1], text] for text, own in labels.items() if own is not None)
     return replace(from_levels(name, [row[::-1] for row in rows]), rule={"known": word})
 
 

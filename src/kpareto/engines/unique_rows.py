@@ -17,8 +17,7 @@ from kpareto.engines import open_source
 from kpareto.engines.source import View
 from kpareto.engines.values import encode, numpy_of
 from kpareto.tables.schema import Schema
-from kpareto.tables.table import distinct_rows
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import UniqueRows, distinct_rows
 
 PAIRS = 66  # pairs of columns that are counted unless told otherwise: all pairs of twelve columns
 
