@@ -303,9 +303,9 @@ class Draw:
             key = scramble((key ^ keys[codes[:, place]]) + GOLDEN)  # -1 is the last
         end = np.cumsum(weights)
         for first in range(0, int(end[-1]) if len(end) else 0, BATCH):
-            each = np.arange(first, min(first + BATCH, int(end[-1])))
-            row = np.searchsorted(end, each, side="right")
-            copy = (each - (end[row] - weights[row])).astype(np.uint64)
+            numbers = np.arange(first, min(first + BATCH, int(end[-1])))
+            row = np.searchsorted(end, numbers, side="right")
+            copy = (numbers - (end[row] - weights[row])).astype(np.uint64)
             number = scramble(key[row] + (copy + np.uint64(1)) * GOLDEN)
             low = number <= self.bound
             self.numbers.append(number[low])

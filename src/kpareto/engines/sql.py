@@ -66,5 +66,5 @@ class Sql:
 
     def _join(self, cells: Sequence[str], start: str) -> str:
         """One text of these cells, which others hardly have."""
-        told = ", ".join(f"coalesce({self.text(cell)}, chr(1))" for cell in cells)
-        return f"concat_ws(chr(31), {self.literal(start)}, {told})"
+        texts = ", ".join(f"coalesce({self.text(cell)}, chr(1))" for cell in cells)
+        return f"concat_ws(chr(31), {self.literal(start)}, {texts})"

@@ -61,7 +61,7 @@ def choose_pairs(distinct: Sequence[int], most: int) -> tuple[list[tuple[int, in
 
 def rank_unique(counted: Iterable[UniqueRows]) -> tuple[UniqueRows, ...]:
     """Those that single out most rows first."""
-    return tuple(sorted(counted, key=lambda each: (-each.unique, -each.groups, each.columns)))
+    return tuple(sorted(counted, key=lambda rows: (-rows.unique, -rows.groups, rows.columns)))
 
 
 def code_rows(rows: View, columns: Sequence[int]) -> CodedRows:

@@ -183,7 +183,7 @@ def arrange(texts: pa.Array) -> Dictionary:
 
     encoded = texts.dictionary_encode()
     distinct = encoded.dictionary
-    kind, sizes = _sizes(distinct)
+    kind, sizes = _recognise_kind(distinct)
     order = numpy_of(pc.array_sort_indices(distinct)).astype(np.int64)
     if sizes is not None:
         # Stable, so equal sizes (39 and 39.0 in a text file) stay in text order.
@@ -197,7 +197,7 @@ def arrange(texts: pa.Array) -> Dictionary:
     return Dictionary(values, codes, kind, sizes)
 
 
-def _sizes(distinct: pa.Array) -> tuple[Literal["number", "date", "text"], np.ndarray | None]:
+def _recognise_kind(distinct: pa.Array) -> tuple[Literal["number", "date", "text"], np.ndarray | None]:
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -129,8 +129,8 @@ class Questions:
         for counts in columns:
             same = [
                 i
-                for i, (other, known, told) in enumerate(self.numbers)
-                if (other, told) == (kind, parameter) and known is counts
+                for i, (other, known, number) in enumerate(self.numbers)
+                if (other, number) == (kind, parameter) and known is counts
             ]
             if not same:
                 self.numbers.append((kind, counts, parameter))

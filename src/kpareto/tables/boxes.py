@@ -47,8 +47,8 @@ class Division:
         if (~whole & (lead[self.row] >= 0) & (self.value < 0)).any():
             raise BadInput(f"{UNFIT}: it is not told which values a divided row has.")
         parts = [self._counts(counts, lead[self.row] == place) for place, counts in enumerate(columns)]
-        for counts, own in zip(columns, parts, strict=True):
-            if not np.array_equal(own.totals, counts.totals):
+        for counts, part in zip(columns, parts, strict=True):
+            if not np.array_equal(part.totals, counts.totals):
                 raise BadInput(f"{UNFIT}: {counts.name!r} has other values.")
         return replace(
             table,

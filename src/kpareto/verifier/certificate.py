@@ -1,4 +1,4 @@
-"""What may stand in a certificate, node by node (what a later version adds is left alone), and why one fails the check."""
+"""What may stand in a certificate, node by node (what a later version adds is left alone), and why one is refused."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _CLAIM = record(
 )
 
 
-def _share(value: Any, place: str) -> None:
+def _share(value: Any, where: str) -> None:
     """A value and its rows."""
-    list_of(anything, 2, 2)(value, place)
-    text(value[0], f"{place}[0]")
-    whole()(value[1], f"{place}[1]")
+    list_of(anything, 2, 2)(value, where)
+    text(value[0], f"{where}[0]")
+    whole()(value[1], f"{where}[1]")
 
 
 _FORM = record({}, {"separator": text, "encoding": text, "decimal": text})  # of a text that is not the usual one

@@ -77,7 +77,7 @@ def _unzip(path: Path, folder: Path) -> Path:
         if len(inside) != 1:
             raise BadTable(
                 f"The archive {str(path)!r} holds {len(inside)} files "
-                f"({shorten([each.filename for each in inside], 4)}). Unpack it, and give the one with the table."
+                f"({shorten([member.filename for member in inside], 4)}). Unpack it, and give the one with the table."
             )
         if inside[0].flag_bits & 1:
             raise BadTable(f"The archive {str(path)!r} is locked by a password. Unpack it, and give the file inside.")
@@ -188,7 +188,7 @@ def _sheet_column(cells: Sequence[object], name: str) -> pa.Array:
     if kinds <= {int, float} and kinds:
         numbers = [None if cell is None else float(cast(float, cell)) for cell in present]
         whole = all(number is None or (number.is_integer() and abs(number) < 2**53) for number in numbers)
-        return pa.array([None if each is None else int(each) for each in numbers] if whole else numbers)
+        return pa.array([None if one is None else int(one) for one in numbers] if whole else numbers)
     for kind, arrow in ((bool, pa.bool_()), (dt.date, pa.date32()), (dt.datetime, pa.timestamp("us"))):
         if kinds == {kind}:
             return pa.array(present, arrow)

@@ -76,10 +76,10 @@ def examine(source: DataFile, folder: Path) -> Cells:
         path, packed = _copy(path, packed, encoding, folder / "copy.csv", shown), False
     with file_bytes(path, packed, shown) as stream:
         text = next(decode_pieces(stream, "utf-8", shown), "")
-    told, text, skip = _without_titles(text, form.skip)
+    sep, text, skip = _without_titles(text, form.skip)
     if not text.strip():
         raise _empty(shown)
-    separator = form.separator or told or find_separator(text)
+    separator = form.separator or sep or find_separator(text)
     encoding = "utf-8-sig" if encoding == "utf-8" and beginning.startswith(codecs.BOM_UTF8) else encoding
     cells = Cells(shown, path, packed, separator, skip, form.has_header, (), encoding)
     rows = read_records(text, separator, LOOKED_AT)
@@ -98,15 +98,15 @@ def marked_encoding(beginning: bytes) -> str | None:
 
 def _without_titles(text: str, skip: int) -> tuple[str | None, str, int]:
     """A separator that the first line tells (sep=;), the text from the first line that counts, and the lines before."""
-    told = re.match(r"sep=(.)(?:\r\n|\r|\n)", text)
-    lines = skip or (told is not None)
+    sep = re.match(r"sep=(.)(?:\r\n|\r|\n)", text)
+    lines = skip or (sep is not None)
     begins = re.match(rf"(?:[^\r\n]*(?:\r\n|\r|\n)){{{int(lines)}}}", text)
     if begins is None:
         return None, "", int(lines)
     rest = text[begins.end() :]
     blank = re.match(r"(?: *(?:\r\n|\r|\n))*", rest)
     empty = len(blank.group().splitlines()) if blank else 0
-    return told and told[1], rest[blank.end() :] if blank else rest, int(lines) + empty
+    return sep and sep[1], rest[blank.end() :] if blank else rest, int(lines) + empty
 
 
 def _refuse_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

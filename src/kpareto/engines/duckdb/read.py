@@ -179,7 +179,7 @@ class File:
     @property
     def raw(self) -> Collection[int]:
         """The columns whose numbers or dates are told otherwise than the file writes them."""
-        return {place for place, _ in self.scan.told}
+        return {place for place, _ in self.scan.rewritten}
 
     def distinct(self, wanted: Sequence[str], start: Callable[[], Engine], report: Progress | None) -> Distinct:
         """Left in the engine, counted before they are fetched."""

@@ -69,8 +69,8 @@ def _shuffle(large: bool) -> Shuffled:
         listed = ", ".join(cells)
         order = f"hash({literal(str(seed))}, {', '.join(key)})"
         if few or not large:
-            told = ", ".join(f"coalesce({each}::VARCHAR, chr(1))" for each in key)
-            order = f"md5(concat_ws(chr(31), {literal(str(seed))}, {told}))"
+            texts = ", ".join(f"coalesce({cell}::VARCHAR, chr(1))" for cell in key)
+            order = f"md5(concat_ws(chr(31), {literal(str(seed))}, {texts}))"
         if not few:
             return f"SELECT {listed} FROM ({rows}) ORDER BY {order}"
         counted = f"SELECT {listed}, count(*) AS n FROM ({rows}) GROUP BY ALL"
@@ -175,12 +175,12 @@ class Part:
         form += f", compression = '{'gzip' if self.packed else 'none'}'"
         # By the names as they stand there: DuckDB would take the blanks around a name away.
         with _open_text(file, self.packed, "rt", "utf-8") as lines:
-            own = next(csv.reader(lines, delimiter=self.separator, strict=True), [])
-        names = f", names = [{', '.join(map(literal, own))}]" if own else ""
+            header = next(csv.reader(lines, delimiter=self.separator, strict=True), [])
+        names = f", names = [{', '.join(map(literal, header))}]" if header else ""
         rows = f"read_csv({where}, {form}{names})"
         if self.text.decimal != ",":
             return rows
-        cells = [f"{point_number(quote(name), Form(decimal=','))} AS {quote(name)}" for name in own]
+        cells = [f"{point_number(quote(name), Form(decimal=','))} AS {quote(name)}" for name in header]
         return f"(SELECT {', '.join(cells)} FROM {rows})"
 
     @property
@@ -227,10 +227,10 @@ def written_part(engine: Engine, part: Part, data: Callable[[], Any]) -> Written
 
 @contextmanager
 def write_rows(
-    engine: Engine, rows: Outgoing, target: Target, data: Callable[[], Any], own: Form | None = None
+    engine: Engine, rows: Outgoing, target: Target, data: Callable[[], Any], source: Form | None = None
 ) -> Iterator[Written]:
-    """Have DuckDB write the rows it recodes; ``own`` is the form of the text file they come from, if from one."""
-    known = own or Form()
+    """Have DuckDB write the rows it recodes; ``source`` is the form of the text file they come from, if from one."""
+    known = source or Form()
     text = PLAIN_TEXT
     if target is not None and FORMATS.get(ending_of(target)) == "csv":
         text = rows.form.settled(known, ending_of(target))
@@ -238,8 +238,8 @@ def write_rows(
         query = rows.query
         if part.format == "csv":
             query = spell_text(rows, known, text)
-        elif own is not None and part.path is not None and not rows.tokens:
-            query, part = spell_typed(engine, rows, own), replace(part, typed=True)
+        elif source is not None and part.path is not None and not rows.tokens:
+            query, part = spell_typed(engine, rows, source), replace(part, typed=True)
         copy_rows(engine, query, part)
         yield written_part(engine, part, data)
 

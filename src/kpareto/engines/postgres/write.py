@@ -53,8 +53,8 @@ def _token(salt: str) -> str:
 
 
 def _join(cells: Sequence[str], start: str) -> str:
-    told = ", ".join(f"coalesce({cell}, chr(1))" for cell in cells)
-    return f"concat_ws(chr(31), {literal(start)}, {told})"
+    texts = ", ".join(f"coalesce({cell}, chr(1))" for cell in cells)
+    return f"concat_ws(chr(31), {literal(start)}, {texts})"
 
 
 def _hash(text: str) -> str:
@@ -146,7 +146,7 @@ def register_table(link: psycopg.Connection[Any], name: str, table: pa.Table) ->
     from psycopg import sql
     from pyarrow import csv
 
-    own = sql.Identifier("pg_temp", name)
+    temporary = sql.Identifier("pg_temp", name)
 
     def kind(place: int) -> str:
         if is_.is_boolean(table.schema.types[place]):
@@ -156,13 +156,13 @@ def register_table(link: psycopg.Connection[Any], name: str, table: pa.Table) ->
         return 'text COLLATE "C"' if re.fullmatch(r"v\d*", table.column_names[place]) else "text"
 
     listed = ", ".join(f"{column} {kind(place)}" for place, column in enumerate(table.column_names))
-    link.execute(sql.SQL("CREATE TEMPORARY TABLE {} ({}) ON COMMIT DROP").format(own, as_sql(listed)))
+    link.execute(sql.SQL("CREATE TEMPORARY TABLE {} ({}) ON COMMIT DROP").format(temporary, as_sql(listed)))
     sent = io.BytesIO()
     csv.write_csv(table, sent, csv.WriteOptions(include_header=False, quoting_style="all_valid"))
-    with link.cursor().copy(sql.SQL("COPY {} FROM STDIN (FORMAT csv)").format(own)) as door:
+    with link.cursor().copy(sql.SQL("COPY {} FROM STDIN (FORMAT csv)").format(temporary)) as door:
         door.write(sent.getvalue())
     if table.num_rows <= LARGE // 10:  # a larger one is joined by hashing whatever is known about it
-        link.execute(sql.SQL("ANALYZE {}").format(own))
+        link.execute(sql.SQL("ANALYZE {}").format(temporary))
 
 
 def free_name(link: psycopg.Connection[Any], source: sql.Identifier, target: Postgres) -> Postgres:
@@ -175,10 +175,10 @@ def free_name(link: psycopg.Connection[Any], source: sql.Identifier, target: Pos
     schema = link.execute("SELECT pg_catalog.current_schema()").fetchall()[0][0]
     if len(target.path) == 1 and schema is None:
         raise BadInput(f"No schema of the database takes new tables. Give one: schema.{target.table}.")
-    own = sql.Identifier(*target.path if len(target.path) > 1 else (schema, *target.path))
-    if own == source:
+    identifier = sql.Identifier(*target.path if len(target.path) > 1 else (schema, *target.path))
+    if identifier == source:
         raise BadInput(f"The release would overwrite its own input {target.table!r}. Give another target.")
-    full = own.as_string(link)
+    full = identifier.as_string(link)
     if link.execute("SELECT pg_catalog.to_regclass(%s)", (full,)).fetchall() != [(None,)]:
         raise BadInput(f"The database has a table {target.table!r} already. Drop it, or give another target.")
     return Postgres(target.url, full)

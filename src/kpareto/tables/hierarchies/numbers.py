@@ -259,9 +259,9 @@ def in_numeric_order(hierarchy: Hierarchy) -> Hierarchy:
         for level, (row, now) in enumerate(zip(moved, groups, strict=True))
     )
     line_order = hierarchy.layout.order
-    place = np.empty(len(rising), dtype=np.int64)
-    place[rising] = np.arange(len(rising))
-    lines = place if line_order is None else place[np.array(line_order, dtype=np.int64)]
+    rank = np.empty(len(rising), dtype=np.int64)
+    rank[rising] = np.arange(len(rising))
+    lines = rank if line_order is None else rank[np.array(line_order, dtype=np.int64)]
     kept = None if (lines == np.arange(len(lines))).all() else tuple(lines.tolist())
     moved_leaves = replace(
         hierarchy,

@@ -74,8 +74,8 @@ def read_list(file: str) -> tuple[Mapping[str, Listing], tuple[str, ...]]:
             entry = Listing(spellings[0], part, whole)
             names.append(entry.name)
             numbers = [code.lstrip("0") for code in codes if code.isdigit()]
-            for each in (*spellings, *codes, *numbers):
-                by_name.setdefault(plain_key(each), entry)
+            for spelling in (*spellings, *codes, *numbers):
+                by_name.setdefault(plain_key(spelling), entry)
     by_name.pop("", None)
     return by_name, tuple(names)
 
@@ -186,14 +186,14 @@ def known_hierarchy(name: str, word: str, values: Values | None) -> Hierarchy:
         return known.build(name, values)
     texts = known.listed() if values is None and known.listed is not None else texts_of(name, values)
     labels = {text: _labels_of(known, text) for text in texts}
-    strange = [text for text, own in labels.items() if own is None]
+    strange = [text for text, above in labels.items() if above is None]
     if strange:
         raise BadHierarchy(
             f"The built-in hierarchy {word!r} has no place for {len(strange):,} of the values of {name!r}: "
             f"{shorten([repr(text) for text in strange], 5)}. Correct them, or write a file with: kpareto hierarchy "
             f"new COLUMN DATA --known {word}"
         )
-    rows = sorted([STAR, *own[::-1], text] for text, own in labels.items() if own is not None)
+    rows = sorted([STAR, *above[::-1], text] for text, above in labels.items() if above is not None)
     return replace(from_levels(name, [row[::-1] for row in rows]), rule={"known": word})
 
 
