@@ -93,7 +93,8 @@ def elsewhere(
         engine.connection.execute(f"CREATE OR REPLACE TEMP TABLE {HELD} ({listed}, weight BIGINT)")
         with ticking(report):
             for piece in pieces():
-                engine.connection.register("kpareto_piece", _as_texts(piece))
+                cells = [take_texts(column.texts, column.codes) for column in piece.columns]
+                engine.connection.register("kpareto_piece", _name(cells, piece.weights))
                 engine.connection.execute(f"INSERT INTO {HELD} SELECT * FROM kpareto_piece")
                 engine.connection.unregister("kpareto_piece")
         return {}
@@ -106,10 +107,6 @@ def _name(columns: Sequence[pa.Array], weights: np.ndarray) -> pa.Table:
 
     names = [*(f"v{place}" for place in range(len(columns))), "weight"]
     return pa.table([*columns, arrow_places(weights)], names=names)
-
-
-def _as_texts(piece: Rolled) -> pa.Table:
-    return _name([take_texts(column.texts, column.codes) for column in piece.columns], piece.weights)
 
 
 def _show(engine: Engine, rolled: Rolled) -> Mapping[int, pa.Array]:

@@ -175,7 +175,7 @@ class AnyFrame:
     @property
     def program(self) -> str:
         """The library."""
-        return _library(self._eager.to_native())
+        return type(self._eager.to_native()).__module__.partition(".")[0]
 
     @cached_property
     def _eager(self) -> nw.DataFrame[Any]:
@@ -387,10 +387,6 @@ def _plain_arrow(kind: pa.DataType) -> pa.DataType:
     if is_.is_struct(kind):
         return pa.struct([pa.field(field.name, _plain_arrow(field.type), field.nullable) for field in kind])
     return kind
-
-
-def _library(frame: object) -> str:
-    return type(frame).__module__.partition(".")[0]
 
 
 def _bare(column: pd.Series[Any]) -> bool:

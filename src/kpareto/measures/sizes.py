@@ -94,11 +94,10 @@ def risk_mean() -> Number:
     # Every row's class grows when classes merge, and without suppression the rows stay the same.
     trend = trends("falls")
     aspect = Aspect("privacy", logarithmic=True, recounted=True)
-    return Number("risk-mean", "lower", "probability", trend, _risk_mean, _exact_risk_mean, aspect, {}, _read_risk_mean)
-
-
-def _risk_mean(partition: Partition) -> float:
-    return float(_exact_risk_mean(partition))
+    mean = _exact_risk_mean
+    return Number(
+        "risk-mean", "lower", "probability", trend, lambda p: float(mean(p)), mean, aspect, {}, _read_risk_mean
+    )
 
 
 def _read_risk_mean(ask: Questions) -> Reading | None:

@@ -200,7 +200,8 @@ def _recount(
             if not open_to_all and claim.get("limit") is not None and not of_persons(claim):
                 raise Unsafe(f"The certificate claims a limit on {spell_claim(claim)} that nobody may count again.")
             if persons if of_persons(claim) else open_to_all:
-                numbers[spell_claim(claim)] = _check(claim, classes, roles, tables)
+                by_labels = by_class(claim, classes, roles, tables)
+                numbers[spell_claim(claim)] = _judge(claim, by_labels, claim["measure"] in HIGHER)
             else:
                 unchecked.append(spell_claim(claim))
     return numbers, unchecked
@@ -247,11 +248,6 @@ def spell_claim(claim: dict[str, Any]) -> str:
     """A claim's measure as the command line writes it, such as t(column=diagnosis)."""
     options = ", ".join(f"{key}={value}" for key, value in sorted(claim.get("with", {}).items()))
     return f"{claim['measure']}({options})" if options else str(claim["measure"])
-
-
-def _check(claim: dict[str, Any], classes: dict[Labels, Class], roles: dict[str, str], tables: dict[str, Any]) -> float:
-    """The claim's number, worked out again; raise unless it is the claimed one and within its limit."""
-    return _judge(claim, by_class(claim, classes, roles, tables), claim["measure"] in HIGHER)
 
 
 def _judge(claim: dict[str, Any], numbers: dict[Labels, float], higher: bool) -> float:

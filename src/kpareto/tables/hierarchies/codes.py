@@ -161,13 +161,10 @@ def alphabet(name: str, values: Values | None, parts: Sequence[int]) -> Hierarch
         if 1 < len(first) < groups:  # a level that merges nothing is left out
             groups = len(first)
             last = np.append(first[1:], len(texts)) - 1
-            levels.append((key, [_range(letters[a], letters[b]) for a, b in zip(first, last, strict=True)]))
+            ends = [(letters[a], letters[b]) for a, b in zip(first, last, strict=True)]
+            levels.append((key, [one if one == other else f"{one}-{other}" for one, other in ends]))
     return replace(stack_levels(name, texts, levels), data_dependent=True)
 
 
 def _initial(text: str) -> str:
     return text[:1].upper()
-
-
-def _range(first: str, last: str) -> str:
-    return first if first == last else f"{first}-{last}"

@@ -300,10 +300,6 @@ def _intervals(name: str, rule: Inline, values: Values | None) -> Hierarchy:
     return intervals(name, values, floats(name, "intervals", _list(rule["intervals"])).tolist(), origin, top)
 
 
-def _bounds(name: str, rule: Inline, values: Values | None) -> Hierarchy:
-    return bounds(name, values, cast(list[Bounds], _list(rule["bounds"])))
-
-
 def _quantiles(name: str, rule: Inline, values: Values | None) -> Hierarchy:
     parts = _integers(name, "quantiles", rule["quantiles"])
     return quantiles(name, values, parts if isinstance(rule["quantiles"], list | tuple) else parts[0])
@@ -337,14 +333,6 @@ def _dates(name: str, rule: Inline, values: Values | None) -> Hierarchy:
     return dates(name, values, None if units is True else [text_of(unit) for unit in _list(units)])
 
 
-def _round(name: str, rule: Inline, values: Values | None) -> Hierarchy:
-    return round_numbers(name, values, floats(name, "round", _list(rule["round"])).tolist())
-
-
-def _alphabet(name: str, rule: Inline, values: Values | None) -> Hierarchy:
-    return alphabet(name, values, _integers(name, "alphabet", rule["alphabet"]))
-
-
 def _order(name: str, rule: Inline, _: Values | None) -> Hierarchy:
     leaves = [text_of(value) for value in _list(rule["order"])]
     ranks = floats(name, "ranks", rule["ranks"]) if "ranks" in rule else numbers_of(leaves)
@@ -358,28 +346,23 @@ def _flat(name: str, _: Inline, values: Values | None) -> Hierarchy:
     return in_numeric_order(flat(name, texts if numbers_of(texts) is not None else sorted(texts)))
 
 
-def _build_known(name: str, rule: Inline, values: Values | None) -> Hierarchy:
-    return known_hierarchy(name, text_of(rule["known"]), values)
-
-
-def _file(name: str, rule: Inline, values: Values | None) -> Hierarchy:
-    return _load(name, Path(str(rule["file"])), values)
-
-
 # word -> the function that reads the rule, and the options it takes
 _RULES: dict[str, tuple[Callable[[str, Inline, Values | None], Hierarchy], tuple[str, ...]]] = {
     "intervals": (_intervals, ("from", "to", "top_code")),
-    "bounds": (_bounds, ()),
+    "bounds": (lambda name, rule, values: bounds(name, values, cast(list[Bounds], _list(rule["bounds"]))), ()),
     "quantiles": (_quantiles, ()),
     "quantile_cells": (_quantile_cells, ()),
     "edges": (_edges, ("closed", "labels")),
     "prefix": (_prefix, ("stars",)),
     "mask": (_mask, ("stars",)),
     "dates": (_dates, ()),
-    "round": (_round, ()),
-    "alphabet": (_alphabet, ()),
+    "round": (
+        lambda name, rule, values: round_numbers(name, values, floats(name, "round", _list(rule["round"])).tolist()),
+        (),
+    ),
+    "alphabet": (lambda name, rule, values: alphabet(name, values, _integers(name, "alphabet", rule["alphabet"])), ()),
     "order": (_order, ("ranks",)),
     "flat": (_flat, ()),
-    "known": (_build_known, ()),
-    "file": (_file, ()),
+    "known": (lambda name, rule, values: known_hierarchy(name, text_of(rule["known"]), values), ()),
+    "file": (lambda name, rule, values: _load(name, Path(str(rule["file"])), values), ()),
 }

@@ -96,10 +96,6 @@ def country_name(code: str) -> str | None:
     return None if entry is None else entry.name
 
 
-def _nuts(value: str) -> tuple[str, ...] | None:
-    return nuts_labels(value, country_name)
-
-
 M49 = "United Nations Statistics Division, Standard country or area codes for statistical use (M49); codes: ISO 3166-1"
 _LISTS = (
     Known(
@@ -144,7 +140,7 @@ _LISTS = (
         "regions of Europe by code (DE212), up to the country",
         "Eurostat, Nomenclature of territorial units for statistics",
         ("NUTS 2", "NUTS 1", "country"),
-        _nuts,
+        lambda value: nuts_labels(value, country_name),
     ),
     Known(
         "ages",
