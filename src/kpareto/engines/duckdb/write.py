@@ -23,7 +23,7 @@ from kpareto.engines.duckdb.statistics import write_statistics
 from kpareto.engines.duckdb.workbook import write_workbook
 from kpareto.engines.form import Form, TextForm
 from kpareto.engines.source import FORMATS, Outgoing, SourceLayout, Target, Written, ending_of, format_of
-from kpareto.engines.sql import Shuffled, Sql, literal, quote
+from kpareto.engines.sql import Shuffled, Sql, join_texts, literal, quote
 from kpareto.errors import BadInput, BadJob
 from kpareto.tables.table import UniqueRows
 
@@ -37,7 +37,7 @@ NATIVE = ("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "US
 LARGE = 1_000_000  # rows whose order goes by the engine's own hash: a tenth of the time
 MOST_NAMED = 10_000  # texts of a column that become a type of their own: one or two bytes a cell
 PART_BYTES = "256MB"  # of one file in a folder of parts, about
-EXACT = 2_000_000  # rows up to which unique rows are told apart by their cells; above by a hash of 64 bits
+COMPARED = 2_000_000  # rows up to which unique rows are told apart by their cells; above by a hash of 64 bits
 
 
 def duck_sql(large: bool = False) -> Sql:
@@ -69,8 +69,7 @@ def _shuffle(large: bool) -> Shuffled:
         listed = ", ".join(cells)
         order = f"hash({literal(str(seed))}, {', '.join(key)})"
         if few or not large:
-            texts = ", ".join(f"coalesce({cell}::VARCHAR, chr(1))" for cell in key)
-            order = f"md5(concat_ws(chr(31), {literal(str(seed))}, {texts}))"
+            order = f"md5({join_texts(literal(str(seed)), (f'{cell}::VARCHAR' for cell in key))})"
         if not few:
             return f"SELECT {listed} FROM ({rows}) ORDER BY {order}"
         counted = f"SELECT {listed}, count(*) AS n FROM ({rows}) GROUP BY ALL"
@@ -301,6 +300,6 @@ def count_unique(connection: duckdb.DuckDBPyConnection, rows: str, columns: Sequ
     """Rows of a written table that are alone with their cells."""
     names = ", ".join(map(quote, columns))
     total = int(connection.sql(f"SELECT count(*) FROM {rows}").fetchall()[0][0])
-    query = f"SELECT count(*) AS n FROM {rows} GROUP BY {names if total <= EXACT else f'hash({names})'}"
+    query = f"SELECT count(*) AS n FROM {rows} GROUP BY {names if total <= COMPARED else f'hash({names})'}"
     groups, unique = connection.sql(f"SELECT count(*), count(*) FILTER (n = 1) FROM ({query})").fetchall()[0]
     return UniqueRows(tuple(columns), total, int(unique), int(groups))

@@ -20,7 +20,7 @@ from kpareto.engines.duckdb.connect import Engine
 from kpareto.engines.duckdb.write import Part, hidden_part, written_part
 from kpareto.engines.postgres.connect import Postgres, as_sql, fetch
 from kpareto.engines.source import Outgoing, Target, Written
-from kpareto.engines.sql import Shuffled, Sql, literal
+from kpareto.engines.sql import Shuffled, Sql, join_texts, literal
 from kpareto.errors import BadInput, BadJob, Progress
 from kpareto.tables.table import UniqueRows
 
@@ -52,11 +52,6 @@ def _token(salt: str) -> str:
     return f"substr(encode(sha256(convert_to({salted}, 'UTF8')), 'hex'), 1, 32)"
 
 
-def _join(cells: Sequence[str], start: str) -> str:
-    texts = ", ".join(f"coalesce({cell}, chr(1))" for cell in cells)
-    return f"concat_ws(chr(31), {literal(start)}, {texts})"
-
-
 def _hash(text: str) -> str:
     return f'hashtextextended({text} COLLATE "C", 0)'
 
@@ -65,7 +60,7 @@ def _shuffle(large: bool) -> Shuffled:
     def shuffle(rows: str, cells: Sequence[str], key: Sequence[str], seed: int, few: bool) -> str:
         """By the bytes of UTF-8, whatever the database's encoding; many rows by the database's own hash."""
         listed = ", ".join(cells)
-        whole = _join(key, str(seed))
+        whole = join_texts(literal(str(seed)), key)
         order = _hash(whole) if large else f"md5(convert_to({whole}, 'UTF8')) COLLATE \"C\""
         if not few:
             return f"SELECT {listed} FROM ({rows}) AS r ORDER BY {order}"
@@ -91,7 +86,7 @@ def postgres_sql(large: bool) -> Sql:
         # No value has an entry of its own in the small tables, so that they are joined by hashing.
         same=lambda left, right: f"{left} = {right}",
         first=lambda value: f"ascii({value})",
-        hashed=(lambda cells: _hash(_join([_text(cell) for cell in cells], "sample"))) if large else None,
+        hashed=(lambda cells: _hash(join_texts(literal("sample"), map(_text, cells)))) if large else None,
     )
 
 
