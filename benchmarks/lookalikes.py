@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from kpareto.tables.hierarchies import intervals
-from kpareto.tables.hierarchy import TOP, Hierarchy, from_levels
+from kpareto.tables.hierarchy import STAR, Hierarchy, from_levels
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table, make_table
 
@@ -112,7 +112,7 @@ def _table(columns: Sequence[tuple[Hierarchy, np.ndarray]]) -> Table:
 def _nest(name: str, count: int, *widths: int) -> Hierarchy:
     """Values 0 … count − 1 in groups of each width, the next a multiple of the one before, and all together."""
     rows = [
-        (f"{name} {value}", *(f"{name} {value // w * w}–{min(value // w * w + w, count) - 1}" for w in widths), TOP)
+        (f"{name} {value}", *(f"{name} {value // w * w}–{min(value // w * w + w, count) - 1}" for w in widths), STAR)
         for value in range(count)
     ]
     return from_levels(name, rows)

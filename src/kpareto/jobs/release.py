@@ -32,7 +32,7 @@ from kpareto.releases.signing import key_named, signature_files, with_signatures
 from kpareto.releases.telling import warn_of_tellers, warnings_for
 from kpareto.releases.warnings import Remark
 from kpareto.tables.partition import Partition
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import UniqueRows
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,10 +19,9 @@ from kpareto.engines.source import Source
 from kpareto.engines.values import arrow_places, arrow_texts
 from kpareto.releases.choice import Choice
 from kpareto.tables.boxes import leading
+from kpareto.tables.hierarchy import STAR
 from kpareto.tables.partition import Partition
 from kpareto.tables.table import distinct_rows, table_digest
-
-STAR = "*"
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kpareto.engines.facts import count_columns
-from kpareto.engines.questions import open_view
 from kpareto.engines.source import Source
+from kpareto.engines.unique_rows import open_view
 from kpareto.errors import BadSchema
 from kpareto.releases.query import Recoded
 from kpareto.tables.proposals import ColumnFacts, why_direct

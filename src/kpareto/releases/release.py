@@ -28,16 +28,15 @@ from kpareto.measures.measure import Measure, Model, meets
 from kpareto.releases.applied import on_all_rows
 from kpareto.releases.certificate import Certificate, Facts, Warned, certify, population_cells
 from kpareto.releases.choice import Choice, Origin, as_choice
-from kpareto.releases.class_join import STAR
 from kpareto.releases.identifying import refuse_identifying
 from kpareto.releases.query import Handling, Recoded, recode
 from kpareto.releases.risk.tellers import Teller, find_tellers
 from kpareto.releases.telling import count_remarks, rank_remarks, tell_once, warn_of_tellers, warnings_for
 from kpareto.releases.warnings import Remark
-from kpareto.tables.level_words import recoding_words
+from kpareto.tables.hierarchy import STAR
 from kpareto.tables.partition import Partition
-from kpareto.tables.table import table_digest
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.recoding import recoding_words
+from kpareto.tables.table import UniqueRows, table_digest
 from kpareto.verifier import Verified, check
 from kpareto.verifier.counters import count
 from kpareto.verifier.counting import with_persons

@@ -16,7 +16,7 @@ import numpy as np
 from kpareto.engines.source import Source
 from kpareto.engines.values import arrow_places, arrow_texts
 from kpareto.releases.choice import Choice
-from kpareto.releases.class_join import STAR
+from kpareto.tables.hierarchy import STAR
 from kpareto.tables.partition import Partition, classes
 
 if TYPE_CHECKING:

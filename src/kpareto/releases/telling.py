@@ -17,7 +17,7 @@ from kpareto.releases.risk.tellers import Teller
 from kpareto.releases.warnings import Context, Number, Remark, SearchFacts, Severity, remarks
 from kpareto.tables.partition import Partition
 from kpareto.tables.spelling import percent
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import UniqueRows
 
 DECLARED = " The job declares that this is known."  # ends W17 where it is no danger
 GRAVEST = tuple(reversed(get_args(Severity)))  # danger, caution, note

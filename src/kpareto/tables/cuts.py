@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from kpareto.errors import BadInput, BadJob, did_you_mean, shorten
-from kpareto.kernels.genomes import repair_all, sample_all
+from kpareto.kernels.cuts.genomes import repair_all, sample_all
 from kpareto.kernels.hashing import seed_stream
 from kpareto.kernels.records import Genes, Trees
 from kpareto.tables.hierarchy import Hierarchy, Tree, cut_bits, runs_of

@@ -16,8 +16,8 @@ import numpy as np
 from kpareto.errors import BadJob, did_you_mean
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.preference import achievement
+from kpareto.kernels.cuts.genomes import one_point_pairs
 from kpareto.kernels.dominance import crowding_distances, dominance_ranks, tournament_winners
-from kpareto.kernels.genomes import one_point_pairs
 from kpareto.searches import Moves
 from kpareto.searches.cuts.variation import Crossover, Start, cross, first_genomes, mutate, operator_of, stream
 from kpareto.tables.cuts import Cuts

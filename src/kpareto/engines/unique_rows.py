@@ -17,8 +17,7 @@ from kpareto.engines import open_source
 from kpareto.engines.source import View
 from kpareto.engines.values import encode, numpy_of
 from kpareto.tables.schema import Schema
-from kpareto.tables.table import distinct_rows
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import UniqueRows, distinct_rows
 
 PAIRS = 66  # pairs of columns that are counted unless told otherwise: all pairs of twelve columns
 
@@ -62,7 +61,7 @@ def choose_pairs(distinct: Sequence[int], most: int) -> tuple[list[tuple[int, in
 
 def rank_unique(counted: Iterable[UniqueRows]) -> tuple[UniqueRows, ...]:
     """Those that single out most rows first."""
-    return tuple(sorted(counted, key=lambda each: (-each.unique, -each.groups, each.columns)))
+    return tuple(sorted(counted, key=lambda rows: (-rows.unique, -rows.groups, rows.columns)))
 
 
 def code_rows(rows: View, columns: Sequence[int]) -> CodedRows:

@@ -1,66 +1,165 @@
-"""Move single rows: shave the odd rows off a class, or dissolve it, where others take the rows in more cheaply.
+"""Better classes: one turn puts them into a new tree order, and recuts, rebuilds and shaves a stretch of it.
 
-The rows of a class that keep a column's label wide (all but those in the largest child of the label) are given away,
-each to the class in which it costs least; the class is then narrower for everybody who stays. What is given away may
-also be a whole class. A change is kept if the loss falls and every class concerned still keeps its limits.
+Recut: classes stand in a tree order; sort the rows of each between its two neighbours, and cut anew. The old classes
+are one of the cuts of that order, so the loss never rises.
+
+Rebuild: a few neighbouring classes are taken apart and grown anew; the new ones are kept where they lose less. A class
+grows from a first row on: always the row that widens its label least joins, until the limits hold. The next class
+begins with the row that fits the last one worst, so that odd rows choose their company early.
+
+Shave: odd rows of a class, or all of them, go where others take them in more cheaply. The rows that keep a column's
+label wide (all but those in the largest child of the label) are given away, each to the class in which it costs least;
+the class is then narrower for everybody who stays. What is given away may also be a whole class. A change is kept if
+the loss falls and every class concerned still keeps its limits.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from kpareto.kernels.compiling import compiled
-from kpareto.kernels.local.cutting import add_values, holds
-from kpareto.kernels.local.words import NEVER, box_loss, boxes_of, class_sizes, wider_loss
-
-
-class Books(NamedTuple):
-    """Classes that rows move between: boxes, sizes, histograms, and members as linked lists."""
-
-    small: np.ndarray  # (classes, columns) int32
-    large: np.ndarray  # (classes, columns) int32
-    size: np.ndarray  # (classes,) int64, rows; 0: no longer a class
-    loss: np.ndarray  # (classes,) int64, of one row
-    tally: np.ndarray  # (classes, values) int64
-    head: np.ndarray  # (classes,) int64, its first entry, −1 where it has none
-    follow: np.ndarray  # (entries,) int64, the next entry of the same class, −1 at the end
+from kpareto.kernels.hashing import random_unit
+from kpareto.kernels.local.classes import (
+    NEVER,
+    add_values,
+    box_loss,
+    boxes_of,
+    class_losses,
+    class_sizes,
+    close_books,
+    draw_scales,
+    holds,
+    open_books,
+    total_loss,
+    wider_loss,
+)
+from kpareto.kernels.local.orders import cut_order, log_table, read_cuts, tree_order
 
 
 @compiled
-def open_books(order, cuts, pieces, labels, values):
-    """The books of the classes of an order."""
+def sort_between(order, cuts, pieces, labels):
+    """The order with the rows of each class sorted: those that the class before would take cheaply come first."""
     classes, columns = len(cuts) - 1, pieces.codes.shape[1]
     small, large = np.empty((classes, columns), np.int32), np.empty((classes, columns), np.int32)
     boxes_of(order, cuts, pieces, small, large)
-    loss, tally = np.empty(classes, np.int64), np.zeros((classes, values), np.int64)
-    head, follow = np.full(classes, -1, np.int64), np.full(len(order), -1, np.int64)
+    arranged = np.empty_like(order)
     for b in range(classes):
-        loss[b] = box_loss(labels, small[b], large[b])
-        for i in range(cuts[b + 1] - 1, cuts[b] - 1, -1):
-            follow[i] = head[b]
-            head[b] = i
-            if values > 0:
-                add_values(tally[b], pieces, order[i], 1)
-    return Books(small, large, class_sizes(order, cuts, pieces), loss, tally, head, follow)
+        start, end = cuts[b], cuts[b + 1]
+        key = np.empty(end - start, np.int64)
+        last, gain = -1, np.int64(0)
+        for i in range(start, end):
+            if order[i] != last:
+                last, gain = order[i], np.int64(0)
+                row = pieces.codes[last]
+                if b > 0:
+                    gain += wider_loss(labels, small[b - 1], large[b - 1], row)
+                if b + 1 < classes:
+                    gain -= wider_loss(labels, small[b + 1], large[b + 1], row)
+            key[i - start] = gain
+        sorted_ = np.argsort(key, kind="mergesort")
+        for i in range(end - start):
+            arranged[start + i] = order[start + sorted_[i]]
+    return arranged
 
 
 @compiled
-def close_books(order, books):
-    """(order, cuts) of the classes in the books, and nothing of entries that are in no class."""
-    out, cuts, written, classes = np.empty_like(order), np.zeros(len(books.size) + 1, np.int64), 0, 0
-    for b in range(len(books.size)):
-        i = books.head[b]
-        if i < 0:
-            continue
-        while i >= 0:
-            out[written] = order[i]
-            written += 1
-            i = books.follow[i]
+def recut(order, cuts, pieces, labels, limits):
+    """(order, cuts) cut anew, or as they were where that is no better."""
+    count = len(order)
+    arranged = sort_between(order, cuts, pieces, labels)
+    least, back = np.empty(count + 1, np.int64), np.empty(count + 1, np.int64)
+    loss = cut_order(arranged, pieces, labels, limits, 0, least, back)
+    fresh = np.empty(count + 1, np.int64)
+    classes = read_cuts(back, count, fresh)
+    # With limits, a long class may be out of reach.
+    if classes < 0 or loss > total_loss(order, cuts, pieces, labels):
+        return order, cuts
+    return arranged, fresh[: classes + 1].copy()
+
+
+@compiled
+def grow(entries, pieces, labels, limits, first, order, cuts):
+    """Grow classes from the entries, the first from entries[first]; fills order and cuts; returns (classes, loss).
+
+    The loss is NEVER where the last class does not hold.
+    """
+    count, columns = len(entries), pieces.codes.shape[1]
+    left, waiting = entries.copy(), count
+    small, large = np.empty(columns, np.int64), np.empty(columns, np.int64)
+    tally = np.zeros(len(limits.totals), np.int64)
+    rows = np.int64(0)
+    for i in range(count):
+        rows += pieces.size[entries[i]]
+    classes, filled, loss, pick = 0, 0, np.int64(0), first
+    cuts[0] = 0
+    while waiting > 0:
+        size = np.int64(0)
+        tally[:] = 0
+        small[:] = pieces.codes[left[pick]]
+        large[:] = small
+        while waiting > 0:
+            piece = left[pick]
+            waiting -= 1
+            left[pick] = left[waiting]
+            order[filled] = piece
+            filled += 1
+            size += pieces.size[piece]
+            rows -= pieces.size[piece]
+            add_values(tally, pieces, piece, 1)
+            for c in range(columns):
+                code = pieces.codes[piece, c]
+                small[c], large[c] = min(small[c], code), max(large[c], code)
+            if rows >= limits.k and holds(tally, size, limits):
+                break
+            least = NEVER
+            for i in range(waiting):
+                wider = wider_loss(labels, small, large, pieces.codes[left[i]])
+                if wider < least:
+                    least, pick = wider, i
+        if not holds(tally, size, limits):
+            return classes, NEVER
+        loss += size * box_loss(labels, small, large)
         classes += 1
-        cuts[classes] = written
-    return out[:written].copy(), cuts[: classes + 1].copy()
+        cuts[classes] = filled
+        most = np.int64(-1)
+        for i in range(waiting):
+            wider = wider_loss(labels, small, large, pieces.codes[left[i]])
+            if wider > most:
+                most, pick = wider, i
+    return classes, loss
+
+
+@compiled
+def rebuild(order, cuts, pieces, labels, limits, most, tries, state):
+    """(order, cuts) after runs of 2 to ``most`` neighbouring classes were grown anew, where that loses less."""
+    classes = len(cuts) - 1
+    dear, sizes = class_losses(order, cuts, pieces, labels), class_sizes(order, cuts, pieces)
+    out, fresh, written = order.copy(), np.zeros(len(order) + 1, np.int64), 0
+    begin = 0
+    while begin < classes:
+        end = min(classes, begin + 2 + int(random_unit(state) * (most - 1)))
+        start, stop, old = cuts[begin], cuts[end], np.int64(0)
+        for b in range(begin, end):
+            old += dear[b] * sizes[b]
+        best, best_count = old, 0
+        count = stop - start
+        if old > 0 and end - begin > 1:
+            grown, borders = np.empty(count, order.dtype), np.empty(count + 1, np.int64)
+            for _ in range(tries):
+                first = int(random_unit(state) * count)
+                new, loss = grow(order[start:stop], pieces, labels, limits, first, grown, borders)
+                if loss < best:
+                    best, best_count = loss, new
+                    out[start:stop] = grown
+                    for b in range(1, new + 1):
+                        fresh[written + b] = start + borders[b]
+        if best_count == 0:
+            best_count = end - begin
+            for b in range(begin, end):
+                fresh[written + 1 + b - begin] = cuts[b + 1]
+        written += best_count
+        begin = end
+    return out, fresh[: written + 1].copy()
 
 
 @compiled
@@ -251,3 +350,41 @@ def shave(order, cuts, pieces, labels, limits):
             books.size[b], books.loss[b] = rows, loss
             books.small[b], books.large[b], books.tally[b] = small, large, counted
     return close_books(order, books)
+
+
+@compiled
+def arrange(order, cuts, pieces, labels, vary, seed):
+    """(order, cuts) with the classes in a tree order of one row of each, drawn at random."""
+    state = np.full(1, seed, np.uint64)
+    classes, columns = len(cuts) - 1, pieces.codes.shape[1]
+    codes, scale = np.empty((classes, columns), pieces.codes.dtype), np.empty(columns)
+    for b in range(classes):
+        codes[b] = pieces.codes[order[cuts[b] + int(random_unit(state) * (cuts[b + 1] - cuts[b]))]]
+    sizes = class_sizes(order, cuts, pieces)
+    draw_scales(state, vary, scale)
+    power = random_unit(state)
+    out, fresh, written, place = np.empty_like(order), np.zeros(classes + 1, np.int64), 0, 0
+    for b in tree_order(codes, sizes, labels, scale, power, log_table(sizes.sum())):
+        count = cuts[b + 1] - cuts[b]
+        out[written : written + count] = order[cuts[b] : cuts[b + 1]]
+        written += count
+        place += 1
+        fresh[place] = written
+    return out, fresh
+
+
+@compiled
+def improve(order, cuts, pieces, labels, limits, plan, seed, halt):
+    """(order, cuts) of a stretch after one turn, never worse.
+
+    plan: the most classes that are rebuilt together (0: none), how often each are tried, whether to shave;
+    halt: (1,) uint8, not zero where somebody wants it to end.
+    """
+    most, tries, moves = plan
+    state = np.full(1, seed, np.uint64)
+    order, cuts = recut(order, cuts, pieces, labels, limits)
+    if most > 1 and halt[0] == 0:
+        order, cuts = rebuild(order, cuts, pieces, labels, limits, most, tries, state)
+    if moves > 0 and halt[0] == 0:
+        order, cuts = shave(order, cuts, pieces, labels, limits)
+    return order, cuts

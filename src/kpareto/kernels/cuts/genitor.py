@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kpareto.kernels.compiling import compiled
-from kpareto.kernels.genomes import (
+from kpareto.kernels.cuts.genomes import (
     cross_one_point,
     cross_reduced,
     cross_safely,
@@ -22,8 +22,8 @@ from kpareto.kernels.genomes import (
     sample_one,
     toss_one,
 )
+from kpareto.kernels.cuts.score import frequent_genes, part_room, roll_up_parts, score_one
 from kpareto.kernels.hashing import random_unit, spread_bits
-from kpareto.kernels.score import frequent_genes, part_room, roll_up_parts, score_one
 from kpareto.kernels.words import COINS, HYBRID, IMPLIED, ONE_POINT, TRAD
 
 

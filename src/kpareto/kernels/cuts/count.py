@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kpareto.kernels.branching import grow_rows
 from kpareto.kernels.classes import size_numbers, size_steps
 from kpareto.kernels.compiling import compiled
+from kpareto.kernels.cuts.runs import add_words, roll_up_runs, run_classes, run_room, union_cut
 from kpareto.kernels.hashing import dense_ids, part_ids
 from kpareto.kernels.histograms import hist_numbers, mark_failing
+from kpareto.kernels.lattice.branching import grow_rows
 from kpareto.kernels.needed import combine, next_combination, prepare_reach, worst_numbers
 from kpareto.kernels.records import Classes, Hiding, SizeSteps
-from kpareto.kernels.runs import add_words, roll_up_runs, run_classes, run_room, union_cut
 from kpareto.kernels.words import AS_NEEDED, CAP_MAX_K, CHUNK, INTS, NONE, SUPPRESSED
 
 

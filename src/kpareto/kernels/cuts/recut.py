@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kpareto.kernels.compiling import compiled
-from kpareto.kernels.cuts import cut_classes
-from kpareto.kernels.genomes import genome_groups
+from kpareto.kernels.cuts.count import cut_classes
+from kpareto.kernels.cuts.genomes import genome_groups
 
 
 class ColumnLeaves(NamedTuple):

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from kpareto.kernels.compiling import compiled
-from kpareto.kernels.local.cutting import cut_order
-from kpareto.kernels.local.moving import cheapest_class, close_books, join, odd_ones, open_books, unlink
-from kpareto.kernels.local.recutting import sort_between
+from kpareto.kernels.local.classes import close_books, open_books
+from kpareto.kernels.local.improve import cheapest_class, join, odd_ones, sort_between, unlink
+from kpareto.kernels.local.orders import cut_order
 
 
 @compiled

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from kpareto.kernels.compiling import compiled
-from kpareto.kernels.cuts import cut_classes
-from kpareto.kernels.genomes import genome_groups
+from kpareto.kernels.cuts.count import cut_classes
+from kpareto.kernels.cuts.genomes import genome_groups
 from kpareto.kernels.hashing import dense_ids, part_ids
 from kpareto.kernels.records import PartRoom, PartRows
 

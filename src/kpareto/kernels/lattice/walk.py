@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kpareto.kernels.bounding import bound_losses, is_beaten, is_hopeless, node_keys
 from kpareto.kernels.classes import (
     lane_width,
     raise_last,
@@ -24,6 +23,7 @@ from kpareto.kernels.classes import (
 )
 from kpareto.kernels.compiling import compiled
 from kpareto.kernels.histograms import hist_numbers, mark_failing
+from kpareto.kernels.lattice.bounding import bound_losses, is_beaten, is_hopeless, node_keys
 from kpareto.kernels.needed import combine, next_combination, prepare_reach
 from kpareto.kernels.records import Classes, ClassTable, Hiding, SizeSteps
 from kpareto.kernels.words import AS_NEEDED, BELOW_K, CAP_MAX_K, CLASSES, INTS, NONE, SUPPRESSED, K

@@ -1,4 +1,4 @@
-"""What the loops of local recoding are handed, as records of arrays, and how they draw random numbers."""
+"""What the loops of local recoding are handed: records of arrays, and what a class is, holds and loses."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kpareto.kernels.compiling import compiled
+from kpareto.kernels.hashing import random_unit
+from kpareto.kernels.histograms import class_number, is_worse
 
 NEVER = np.int64(2**62)  # more than any loss
 
@@ -53,21 +55,10 @@ class Limits(NamedTuple):
 
 
 @compiled
-def draw(state):
-    """The next number in [0, 1) of a stream (splitmix64, Steele et al. 2014); state: (1,) uint64."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    word = state[0]
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    word ^= word >> np.uint64(31)
-    return (word >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-
-
-@compiled
 def draw_scales(state, spread, scale):
     """Fill scale with positive numbers around one: e to the power of about spread times a normal number."""
     for c in range(len(scale)):
-        scale[c] = math.exp(spread * 2.0 * (draw(state) + draw(state) + draw(state) - 1.5))
+        scale[c] = math.exp(spread * 2.0 * (random_unit(state) + random_unit(state) + random_unit(state) - 1.5))
 
 
 @compiled
@@ -129,3 +120,83 @@ def class_losses(order, cuts, pieces, labels):
 def total_loss(order, cuts, pieces, labels):
     """What all rows lose together."""
     return (class_losses(order, cuts, pieces, labels) * class_sizes(order, cuts, pieces)).sum()
+
+
+@compiled
+def holds(tally, size, limits):
+    """Whether a class of this size with this histogram (values,) keeps every limit."""
+    if size < limits.k:
+        return False
+    for i in range(len(limits.kinds)):
+        first, last = limits.spans[i, 0], limits.spans[i, 1]
+        number = class_number(
+            limits.kinds[i], tally[first:last], size, limits.totals[first:last], limits.rows, limits.numbers[i]
+        )
+        if is_worse(limits.kinds[i], number, limits.bounds[i]):
+            return False
+    return True
+
+
+@compiled
+def add_values(tally, pieces, piece, sign):
+    """Count the sensitive values of one copy of a piece into a histogram, or out of it (sign −1)."""
+    for e in range(pieces.start[piece], pieces.start[piece + 1]):
+        tally[pieces.value[e]] += sign * pieces.rows[e]
+
+
+@compiled
+def run_holds(order, start, end, pieces, limits, tally):
+    """Whether order[start:end] is a class; tally: (values,) int64, room."""
+    tally[:] = 0
+    size = np.int64(0)
+    for i in range(start, end):
+        size += pieces.size[order[i]]
+        add_values(tally, pieces, order[i], 1)
+    return holds(tally, size, limits)
+
+
+class Books(NamedTuple):
+    """Classes that rows move between: boxes, sizes, histograms, and members as linked lists."""
+
+    small: np.ndarray  # (classes, columns) int32
+    large: np.ndarray  # (classes, columns) int32
+    size: np.ndarray  # (classes,) int64, rows; 0: no longer a class
+    loss: np.ndarray  # (classes,) int64, of one row
+    tally: np.ndarray  # (classes, values) int64
+    head: np.ndarray  # (classes,) int64, its first entry, −1 where it has none
+    follow: np.ndarray  # (entries,) int64, the next entry of the same class, −1 at the end
+
+
+@compiled
+def open_books(order, cuts, pieces, labels, values):
+    """The books of the classes of an order."""
+    classes, columns = len(cuts) - 1, pieces.codes.shape[1]
+    small, large = np.empty((classes, columns), np.int32), np.empty((classes, columns), np.int32)
+    boxes_of(order, cuts, pieces, small, large)
+    loss, tally = np.empty(classes, np.int64), np.zeros((classes, values), np.int64)
+    head, follow = np.full(classes, -1, np.int64), np.full(len(order), -1, np.int64)
+    for b in range(classes):
+        loss[b] = box_loss(labels, small[b], large[b])
+        for i in range(cuts[b + 1] - 1, cuts[b] - 1, -1):
+            follow[i] = head[b]
+            head[b] = i
+            if values > 0:
+                add_values(tally[b], pieces, order[i], 1)
+    return Books(small, large, class_sizes(order, cuts, pieces), loss, tally, head, follow)
+
+
+@compiled
+def close_books(order, books):
+    """(order, cuts) of the classes in the books, and nothing of entries that are in no class."""
+    out, cuts, written, classes = np.empty_like(order), np.zeros(len(books.size) + 1, np.int64), 0, 0
+    for b in range(len(books.size)):
+        i = books.head[b]
+        if i < 0:
+            continue
+        while i >= 0:
+            out[written] = order[i]
+            written += 1
+            i = books.follow[i]
+        classes += 1
+        cuts[classes] = written
+    return out[:written].copy(), cuts[: classes + 1].copy()
