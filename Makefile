@@ -1,4 +1,4 @@
-# make demo | quick | test | test-all | docs | fuzz | lint | types | venv | bench | pictures | clean
+# make demo | quick | test | test-all | docs | fuzz | lint | types | venv | bench | papers | pictures | clean
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -10,7 +10,7 @@ PYTEST  = $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-all rest warm-up docs programs browser java postgresql ssh lint format types pytest fuzz venv bench pictures constraints clean
+.PHONY: help demo quick test test-all rest warm-up docs programs browser java postgresql ssh lint format types pytest fuzz venv bench papers pictures constraints clean
 
 help:
 	@echo "make demo         the main job on the embedded Adult table, from a fresh clone"
@@ -23,7 +23,8 @@ help:
 	@echo "make types        mypy --strict"
 	@echo "make pytest       the tests alone; WORKERS=0 for one process, ARGS='-k name' for some"
 	@echo "make fuzz         random cases against an oracle; CASES=1000 SEED=1 JOBS=1, ARGS='--only front' for some"
-	@echo "make bench        the benchmarks"
+	@echo "make bench        the benchmarks; ARGS='lattice cuts --quick' for some, in tiny sizes"
+	@echo "make papers       the five papers rebuilt, into kpareto-papers; ARGS='poka --quick' for one, in about a minute"
 	@echo "make pictures     the pictures of the page in docs, light and dark; ARGS='--look FOLDER' for three widths"
 	@echo "make venv         .venv with the development extras"
 	@echo "make constraints  rewrite constraints.txt from the newest versions that install here"
@@ -122,8 +123,12 @@ JOBS  ?= 1
 fuzz: $(VENV)/.dev-stamp
 	$(BIN)/python -m tests.fuzz --cases $(CASES) --seed $(SEED) --jobs $(JOBS) $(ARGS)
 
+# Silent, so that ARGS='--json -' prints nothing but JSON.
 bench: $(VENV)/.dev-stamp
-	$(BIN)/kpareto bench $(ARGS)
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+papers: $(VENV)/.dev-stamp
+	@$(BIN)/python -m replication $(ARGS)
 
 pictures: browser $(VENV)/.dev-stamp
 	$(BIN)/python -m tests.pictures $(ARGS)
@@ -138,5 +143,5 @@ constraints:
 	rm -rf $(VENV)-constraints
 
 clean:
-	rm -rf $(VENV) $(VENV)-constraints .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache build dist demo site
+	rm -rf $(VENV) $(VENV)-constraints .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache build dist demo kpareto-papers site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -13,7 +13,7 @@ import kpareto
 from kpareto.faces.cli import commands
 from kpareto.searches.names import METHODS
 from tests.twins.consoles import FENCE
-from tests.twins.sources import listed
+from tests.twins.sources import PROGRAMS, listed
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
@@ -101,14 +101,15 @@ def test_every_search_is_documented() -> None:
 @cache
 def texts() -> list[Path]:
     """Everything that people read: pages, and Python for its docstrings and comments."""
-    folders = [path for kind in ("src", "tests") for path in (ROOT / kind).rglob("*.py")]
+    folders = [path for kind in ("src", "tests", *PROGRAMS) for path in (ROOT / kind).rglob("*.py")]
     return sorted([*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), *folders])
 
 
 @cache
 def endings() -> set[str]:
     """Each way to name a file of ours: its name, with as many of its folders as one likes."""
-    files = [path.relative_to(ROOT).parts for kind in ("src", "tests", "docs") for path in (ROOT / kind).rglob("*.py")]
+    kinds = ("src", "tests", "docs", *PROGRAMS)
+    files = [path.relative_to(ROOT).parts for kind in kinds for path in (ROOT / kind).rglob("*.py")]
     return {"/".join(parts[start:]) for parts in files for start in range(len(parts))}
 
 

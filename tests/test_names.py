@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 import kpareto
-from tests.twins.sources import files, listed, name_of, tree_of
+from tests.twins.sources import all_files, files, listed, name_of, tree_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 # Past participles that do not end in -ed.
@@ -140,7 +140,7 @@ def vague_names(tree: ast.AST, file: str) -> list[str]:
 
 def test_locals_say_what_they_hold() -> None:
     """No function has an argument or a local variable called found, made, given or held."""
-    offenders = [sentence for file in files() for sentence in vague_names(tree_of(file), name_of(file))]
+    offenders = [sentence for file in all_files() for sentence in vague_names(tree_of(file), name_of(file))]
     assert not offenders, listed(offenders)
 
 
@@ -181,7 +181,7 @@ def test_functions_are_verbs() -> None:
     """No function of a file is called by a past participle."""
     offenders = [
         f"{name_of(file)}:{node.lineno}: {node.name} says what was done, not what it does"
-        for file in files()
+        for file in all_files()
         for node in tree_of(file).body
         if isinstance(node, ast.FunctionDef) and is_participle(node.name)
     ]
@@ -198,7 +198,7 @@ def test_classes_exist_once() -> None:
     """Two classes never share a name."""
     names = Counter(
         node.name
-        for file in files()
+        for file in all_files()
         for node in ast.walk(tree_of(file))
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )

@@ -4,13 +4,20 @@ import os
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import kpareto
+from tests.twins.sources import PROGRAMS
 
 ROOT = Path(__file__).parent.parent
 PINS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+
+
+def settings() -> dict[str, Any]:
+    """What pyproject.toml says."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 def plain(name: str) -> str:
@@ -26,7 +33,7 @@ def test_constraints_hold_names_and_versions_only() -> None:
 
 def test_every_dependency_is_pinned_and_bounded_below() -> None:
     """pyproject.toml gives lower bounds only, and constraints.txt one version for each."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = settings()["project"]
     extras: dict[str, list[str]] = project["optional-dependencies"]
     wanted = [*project["dependencies"], *(package for extra in extras.values() for package in extra)]
     names = []
@@ -40,11 +47,19 @@ def test_every_dependency_is_pinned_and_bounded_below() -> None:
 
 
 @pytest.mark.parametrize(
-    "target", ["demo", "quick", "test", "test-all", "rest", "docs", "lint", "types", "venv", "bench", "clean"]
+    "target", ["demo", "quick", "test", "test-all", "rest", "docs", "lint", "types", "venv", "bench", "papers", "clean"]
 )
 def test_make_targets(target: str) -> None:
     """The targets that the documentation names are there."""
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+def test_the_wheel_is_the_package_alone() -> None:
+    """Benchmarks and rebuilt papers come with the sources, and nobody installs them."""
+    build = settings()["tool"]["hatch"]["build"]["targets"]
+    assert build["wheel"] == {"packages": ["src/kpareto"], "force-include": {"examples": "kpareto/jobs/examples"}}
+    assert set(PROGRAMS) <= set(build["sdist"]["include"])
+    assert not [path for program in PROGRAMS for path in (ROOT / "src" / "kpareto").rglob(f"{program}*")]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no executable bits")
@@ -65,7 +80,7 @@ def test_the_version_and_the_changelog_agree() -> None:
 
 def test_the_project_names_no_address_that_the_readme_does_not() -> None:
     """What package indexes show as the project's addresses stands in the README too."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = settings()["project"]
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert project["urls"]
     assert [address for address in project["urls"].values() if address not in text] == []

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.twins.sources import PROGRAMS
+
 ROOT = Path(__file__).parents[1]
 READINGS = ROOT / "docs" / "papers" / "readings.md"
 RISK = ROOT / "docs" / "risk.md"
@@ -19,7 +21,7 @@ KINDS = {".py", ".md", ".js", ".html", ".css", ".json", ".toml"}
 # Everything but this file, which has wrong references on purpose.
 FILES = sorted(
     file
-    for folder in ("src", "tests", "docs")
+    for folder in ("src", "tests", "docs", *PROGRAMS)
     for file in (ROOT / folder).rglob("*")
     if file.suffix in KINDS and "__pycache__" not in file.parts and file != Path(__file__)
 )

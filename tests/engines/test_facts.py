@@ -11,8 +11,8 @@ import pytest
 
 from kpareto.engines import facts
 from kpareto.engines.facts import count_columns
-from kpareto.engines.questions import open_view
 from kpareto.engines.source import View
+from kpareto.engines.unique_rows import open_view
 from kpareto.tables.proposals import ColumnFacts
 
 TEXTS = [None, "", "?", "NA", " NA ", "k.A.", "1", "01", "1.5", "-3", "1e5", "2020-01-01", "2020-02-30", "01.02.2020"]

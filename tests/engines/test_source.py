@@ -84,7 +84,7 @@ def test_only_the_door_asks_what_a_source_is() -> None:
         ("verifier/__init__.py", "isinstance(release, connect.Postgres)"),
         ("engines/read.py", "hasattr(source, 'hold')"),
         ("engines/read.py", "getattr(rows, 'engine', None)"),
-        ("engines/questions.py", "isinstance(held, (SparkTable, int))"),
+        ("engines/unique_rows.py", "isinstance(held, (SparkTable, int))"),
         ("engines/postgres/read.py", "isinstance(x, SparkTable)"),
         ("jobs/job.py", "text.startswith('spark://')"),
         ("faces/cli/releases.py", "type(source).__module__ == 'pandas'"),

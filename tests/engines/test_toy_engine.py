@@ -28,13 +28,13 @@ from kpareto.engines.distinct import Distinct, in_memory
 from kpareto.engines.duckdb.connect import Engine
 from kpareto.engines.duckdb.read import arrow_view
 from kpareto.engines.duckdb.write import hidden_part, written_part
-from kpareto.engines.questions import unique_rows
 from kpareto.engines.source import Opening, Outgoing, Source, SourceLayout, Target, View, Written
 from kpareto.engines.sql import Sql, literal, quote
+from kpareto.engines.unique_rows import unique_rows
 from kpareto.engines.values import Spelled, roll, spell
 from kpareto.errors import BadTable, Progress, Unsafe
 from kpareto.jobs.job import parse_job
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import UniqueRows
 from tests.twins.releases import SCHEMA, chosen, hierarchies, people
 
 # -- connect -----------------------------------------------------------------------------------------------------

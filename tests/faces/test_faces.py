@@ -10,8 +10,8 @@ import pytest
 from kpareto.faces import cli
 
 FACES = Path(cli.__file__).parent.parent
-# The command line opens every other face by a command, the page shows the report of a point, and a benchmark times it.
-MAY = {"cli": {"bench", "papers", "report", "web"}, "web": {"report"}, "bench": {"web"}}
+# The command line opens every other face by a command, and the page shows the report of a point.
+MAY = {"cli": {"report", "web"}, "web": {"report"}}
 
 
 def faces_imported(source: str) -> set[str]:

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kpareto.faces.bench.lookalikes import census_like, fars_like
+from benchmarks.lookalikes import census_like, fars_like
 from kpareto.faces.web.drafts import adult_draft
 from kpareto.fronts.front import Front, make_front
 from kpareto.fronts.numbers import Numbers, join

@@ -32,10 +32,10 @@ from kpareto.kernels.words import (
 from kpareto.measures.cells import dcn, entropy, glm, nwp, precision_loss
 from kpareto.measures.sensitive import alpha, beta, delta, distinct_l, enhanced_beta, entropy_l, recursive_l, t
 from kpareto.measures.sizes import k
+from kpareto.tables.lattice import walk_order
 from kpareto.tables.partition import Partition, Rule, Suppression, partitions
 from kpareto.tables.recoding import node
 from kpareto.tables.table import Table
-from kpareto.tables.walking import walk_order
 from tests.twins.strategies import Case, cases
 
 LOSSES = (glm(), nwp(), precision_loss(), entropy())

@@ -17,7 +17,7 @@ from kpareto.jobs.anonymize import finest_levels
 from kpareto.jobs.default_hierarchies import complete_hierarchies
 from kpareto.releases.warnings import Remark, count_remarks, rank_remarks
 from kpareto.tables.hierarchies import load
-from kpareto.tables.level_words import level_words
+from kpareto.tables.recoding import level_words
 
 kp: Any = kpareto  # people at a prompt write lists where types say tuples, and worse
 SECRET = "Q7-secret"

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kpareto.kernels.bounding import (
+from kpareto.kernels.lattice.bounding import (
     Bounding,
     BoundRoom,
     class_bound,

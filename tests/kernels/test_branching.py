@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpareto.kernels.branching import Pairs, find_dominating, grow_rows, merged_sizes, refined_ids, sort_pairs
+from kpareto.kernels.lattice.branching import Pairs, find_dominating, grow_rows, merged_sizes, refined_ids, sort_pairs
 
 rows_drawn = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(1, 5)), min_size=1, max_size=20)
 

@@ -157,7 +157,7 @@ def test_everything_a_kernel_uses_is_under_the_stamp() -> None:
     offenders = [
         f"{name_of(file)}:{line}: {name} does not come from the kernels"
         for file in files()
-        if file.parent == KERNELS
+        if KERNELS in file.parents
         for name, line in foreign_names(tree_of(file)).items()
     ]
     assert not offenders, listed(offenders)

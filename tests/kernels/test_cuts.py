@@ -8,16 +8,9 @@ from hypothesis import strategies as st
 
 from kpareto.fronts.count_cuts import CutCounter
 from kpareto.fronts.count_lattice import Wanted
-from kpareto.kernels.cuts import (
-    PersonRoom,
-    Persons,
-    count_persons,
-    cut_classes,
-    split_classes,
-    take_leads_apart,
-)
+from kpareto.kernels.cuts.count import PersonRoom, Persons, count_persons, cut_classes, split_classes, take_leads_apart
+from kpareto.kernels.cuts.score import narrow_room, part_room, roll_up_parts
 from kpareto.kernels.records import Classes, Hiding
-from kpareto.kernels.score import narrow_room, part_room, roll_up_parts
 from kpareto.tables.partition import Suppression
 from tests.twins.strategies import Case, cases, recodings
 

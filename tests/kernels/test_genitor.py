@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpareto.kernels.genitor import (
+from kpareto.kernels.cuts.genitor import (
     GenomePopulation,
     copy_genes,
     insert_child,
@@ -17,8 +17,8 @@ from kpareto.kernels.genitor import (
     pack_genome,
     ranked_parent,
 )
+from kpareto.kernels.cuts.score import frequent_genes
 from kpareto.kernels.hashing import random_unit, seed_stream
-from kpareto.kernels.score import frequent_genes
 
 genomes_drawn = st.integers(1, 80).flatmap(
     lambda genes: st.lists(st.lists(st.integers(0, 1), min_size=genes, max_size=genes), min_size=1, max_size=12)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kpareto.kernels.genomes import one_point_pairs
+from kpareto.kernels.cuts.genomes import one_point_pairs
 from kpareto.kernels.hashing import random_unit, seed_stream
 
 

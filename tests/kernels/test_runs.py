@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kpareto.fronts.count_cuts import CutCounter
 from kpareto.fronts.count_lattice import Wanted
-from kpareto.kernels.runs import roll_up_runs, run_classes, run_room, union_cut
+from kpareto.kernels.cuts.runs import roll_up_runs, run_classes, run_room, union_cut
 from kpareto.tables.partition import Suppression
 from kpareto.tables.recoding import Recoding
 from tests.twins.strategies import Case, cases, recodings

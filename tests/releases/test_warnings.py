@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kpareto.engines.questions import unique_rows
 from kpareto.engines.read import read
+from kpareto.engines.unique_rows import unique_rows
 from kpareto.fronts.problem import problem
 from kpareto.fronts.safer import find_safer
 from kpareto.releases.recoded_rows import Handling
@@ -24,8 +24,7 @@ from kpareto.tables.hierarchy import flat
 from kpareto.tables.partition import Partition, Suppression, classes, partition
 from kpareto.tables.recoding import Recoding, bottom, node
 from kpareto.tables.schema import Schema
-from kpareto.tables.table import Population, make_table
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import Population, UniqueRows, make_table
 from tests.measures.test_measure import rows_in_classes
 from tests.measures.test_sensitive import classes_of, table_of_values
 from tests.releases.risk.test_attacks import FLAT, PAIRS, at, made_of

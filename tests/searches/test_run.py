@@ -24,7 +24,6 @@ from kpareto.searches.memo import Memo
 from kpareto.searches.names import METHODS
 from kpareto.searches.run import Plan, run, run_plan
 from kpareto.tables.adult import adult_table
-from kpareto.tables.borders import step_ends
 from kpareto.tables.cuts import make_cuts
 from kpareto.tables.lattice import Lattice, Space
 from kpareto.tables.partition import Suppression
@@ -190,7 +189,7 @@ def test_a_fingerprint_knows_all_that_decides_a_search() -> None:
     renamed = replace(target, values=tuple(f"{value}!" for value in target.values))
     other = problem(replace(table, targets=(renamed,)), ["cm"], Suppression("below-k", k=5))
     cuts = make_cuts(table.hierarchies)
-    some = make_cuts(table.hierarchies, {"age": step_ends(table.hierarchies[0], 10)})
+    some = make_cuts(table.hierarchies, {"age": np.array([2, 12, 22, 32, 42, 52, 62, 70])})
     free = replace(cuts, free=(True,) * len(table.hierarchies))
     prints = [job_print(made, space, "x", 1) for space in (cuts, some, free)]
     prints += [job_print(other, cuts, "x", 1), job_print(made, cuts, "y", 1), job_print(made, cuts, "x", 2)]

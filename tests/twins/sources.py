@@ -1,4 +1,4 @@
-"""The sources of the package, each read and parsed once for all tests that look at them."""
+"""The sources of the package and of the programs beside it, each read and parsed once for all tests that look at them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 import kpareto
 
 HOUSE = Path(kpareto.__file__).parent
+ROOT = Path(__file__).parents[2]
+PROGRAMS = ("benchmarks", "replication")  # folders of the repository that use the package and are no part of it
 
 
 @cache
@@ -17,9 +19,15 @@ def files() -> tuple[Path, ...]:
     return tuple(sorted(HOUSE.rglob("*.py")))
 
 
+@cache
+def all_files() -> tuple[Path, ...]:
+    """Every Python file of the package and of the programs beside it."""
+    return (*files(), *sorted(file for folder in PROGRAMS for file in (ROOT / folder).rglob("*.py")))
+
+
 def name_of(file: Path) -> str:
-    """The file's path inside the package."""
-    return file.relative_to(HOUSE).as_posix()
+    """The file's path inside the package, or inside the repository where it is of a program."""
+    return file.relative_to(HOUSE if file.is_relative_to(HOUSE) else ROOT).as_posix()
 
 
 @cache

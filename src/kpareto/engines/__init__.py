@@ -167,7 +167,7 @@ def in_form(source: object, form: Form) -> object:
     if file is None or file.is_dir():
         return source
     used = USED[file_kind(file.name)]
-    said = {key: value for key, value in form.to_dict().items() if key in used}
-    if said.get("separator") in SEPARATORS:  # recognised anew: another month's file may have another one
-        said.pop("separator")
-    return DataFile(file, Form(**said))
+    keys = {key: value for key, value in form.to_dict().items() if key in used}
+    if keys.get("separator") in SEPARATORS:  # recognised anew: another month's file may have another one
+        keys.pop("separator")
+    return DataFile(file, Form(**keys))

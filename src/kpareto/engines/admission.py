@@ -12,8 +12,8 @@ from typing import Literal, get_args
 
 from kpareto.engines.distinct import Distinct
 from kpareto.errors import BadJob, BadTable, did_you_mean, shorten
+from kpareto.tables.lattice import MOST_WORDS
 from kpareto.tables.schema import Schema
-from kpareto.tables.walking import MOST_WORDS
 
 TooMany = Literal["error", "coarsen", "sample"]
 Coarsen = Literal["needed", "always"]

@@ -93,7 +93,8 @@ def elsewhere(
         engine.connection.execute(f"CREATE OR REPLACE TEMP TABLE {HELD} ({listed}, weight BIGINT)")
         with ticking(report):
             for piece in pieces():
-                engine.connection.register("kpareto_piece", _as_texts(piece))
+                cells = [take_texts(column.texts, column.codes) for column in piece.columns]
+                engine.connection.register("kpareto_piece", _name(cells, piece.weights))
                 engine.connection.execute(f"INSERT INTO {HELD} SELECT * FROM kpareto_piece")
                 engine.connection.unregister("kpareto_piece")
         return {}
@@ -106,10 +107,6 @@ def _name(columns: Sequence[pa.Array], weights: np.ndarray) -> pa.Table:
 
     names = [*(f"v{place}" for place in range(len(columns))), "weight"]
     return pa.table([*columns, arrow_places(weights)], names=names)
-
-
-def _as_texts(piece: Rolled) -> pa.Table:
-    return _name([take_texts(column.texts, column.codes) for column in piece.columns], piece.weights)
 
 
 def _show(engine: Engine, rolled: Rolled) -> Mapping[int, pa.Array]:
@@ -303,9 +300,9 @@ class Draw:
             key = scramble((key ^ keys[codes[:, place]]) + GOLDEN)  # -1 is the last
         end = np.cumsum(weights)
         for first in range(0, int(end[-1]) if len(end) else 0, BATCH):
-            each = np.arange(first, min(first + BATCH, int(end[-1])))
-            row = np.searchsorted(end, each, side="right")
-            copy = (each - (end[row] - weights[row])).astype(np.uint64)
+            numbers = np.arange(first, min(first + BATCH, int(end[-1])))
+            row = np.searchsorted(end, numbers, side="right")
+            copy = (numbers - (end[row] - weights[row])).astype(np.uint64)
             number = scramble(key[row] + (copy + np.uint64(1)) * GOLDEN)
             low = number <= self.bound
             self.numbers.append(number[low])

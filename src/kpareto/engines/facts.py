@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from kpareto.engines.duckdb.connect import NESTED
-from kpareto.engines.form import MARKS
 from kpareto.engines.source import View
 from kpareto.engines.sql import literal
 from kpareto.tables.proposals import ColumnFacts, Kind
+from kpareto.tables.spelling import MARKS
 
 CELLS = 20_000_000  # that one query looks at: columns of more rows than that are asked one by one
 # As DuckDB writes regular expressions. Leading zeros make a code; inf is no number that intervals can hold.
@@ -110,7 +110,7 @@ def _facts(name: str, engine_kind: str, count: int, answer: tuple[Any, ...]) -> 
 
 def _with_units(rows: View, facts: Sequence[ColumnFacts]) -> list[ColumnFacts]:
     """The facts, those of dates with their different months, quarters, years and decades."""
-    dates = [place for place, each in enumerate(facts) if each.kind == "date"]
+    dates = [place for place, column in enumerate(facts) if column.kind == "date"]
     if not dates:
         return list(facts)
     counts = ", ".join(f"count(DISTINCT {unit})" for unit in _CALENDAR)
@@ -118,8 +118,8 @@ def _with_units(rows: View, facts: Sequence[ColumnFacts]) -> list[ColumnFacts]:
     for place in dates:
         gone = "".join(f" AND v != {literal(mark)}" for mark in facts[place].marks)
         asked.append(f"SELECT {place} AS c, {counts} FROM ({rows.values(place)}) WHERE v IS NOT NULL{gone}")
-    units = {int(place): tuple(map(int, each)) for place, *each in rows.ask(" UNION ALL ".join(asked)).fetchall()}
-    return [replace(each, units=units.get(place, ())) for place, each in enumerate(facts)]
+    units = {int(place): tuple(map(int, numbers)) for place, *numbers in rows.ask(" UNION ALL ".join(asked)).fetchall()}
+    return [replace(column, units=units.get(place, ())) for place, column in enumerate(facts)]
 
 
 def _all(pattern: str) -> str:
@@ -128,7 +128,7 @@ def _all(pattern: str) -> str:
 
 def _kind(engine_kind: str, any_value: bool, every: tuple[bool | None, ...]) -> Kind:
     """What a column holds, by the engine's type, or by what every text of it is."""
-    whole_texts, numeric, date, other, yes, whole = (bool(each) for each in every)
+    whole_texts, numeric, date, other, yes, whole = (bool(answer) for answer in every)
     if not any_value:
         return "empty"
     if engine_kind == "BOOLEAN":

@@ -24,29 +24,6 @@ _ENDINGS: Mapping[Kind, tuple[str, ...]] = {
 }
 SEPARATORS = (",", ";", "\t", "|")  # those that are recognised
 THOUSANDS = (".", ",", "'", " ", "\u00a0", "\u202f")  # what may stand between groups of three digits
-# Texts that stand for no value, as programs and people write them: R, spreadsheets, databases, German forms.
-MARKS = (
-    *(
-        "?",
-        "",
-        "NA",
-        "N/A",
-        "n/a",
-        "#N/A",
-        "NaN",
-        "nan",
-        "NULL",
-        "null",
-        "-",
-        ".",
-        "#NV",
-        "<NA>",
-        "NaT",
-        "N.A.",
-        "n.a.",
-    ),
-    *("k.A.", "k. A.", "k.A", "kA", "keine Angabe", "unbekannt", "Unbekannt"),
-)
 WHOLE = r"(?:0|[1-9][0-9]*)"
 EVERY_FILE = ("decimal", "thousands", "dates")
 # Which keys a kind of file has a use for.
@@ -118,30 +95,30 @@ class Form:
     def to_dict(self) -> dict[str, Any]:
         """What differs from a plain file, as a job or a recoding file has it."""
         plain = Form()
-        said = {each.name: getattr(self, each.name) for each in fields(self)}
-        said["names"] = None if self.names is None else list(self.names)
-        said["dates"] = dict(self.dates)
-        return {key: value for key, value in said.items() if value != getattr(plain, key)}
+        entries = {item.name: getattr(self, item.name) for item in fields(self)}
+        entries["names"] = None if self.names is None else list(self.names)
+        entries["dates"] = dict(self.dates)
+        return {key: value for key, value in entries.items() if value != getattr(plain, key)}
 
     def words(self) -> list[str]:
         """The form in short phrases, for people."""
         separators = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-        said = [] if self.encoding == "utf-8" else [f"encoding {self.encoding}"]
+        phrases = [] if self.encoding == "utf-8" else [f"encoding {self.encoding}"]
         if self.separator is not None:
-            said.append(f"separated by {separators.get(self.separator, self.separator)}")
+            phrases.append(f"separated by {separators.get(self.separator, self.separator)}")
         if self.sheet is not None:
-            said.append(f"sheet {self.sheet!r}")
+            phrases.append(f"sheet {self.sheet!r}")
         if self.codes:
-            said.append("codes instead of their labels")
+            phrases.append("codes instead of their labels")
         if self.skip:
-            said.append(f"{self.skip} line{'s' * (self.skip > 1)} before the table left out")
+            phrases.append(f"{self.skip} line{'s' * (self.skip > 1)} before the table left out")
         if not self.has_header:
-            said.append("no line of names")
+            phrases.append("no line of names")
         if self.decimal == ",":
-            said.append("decimal comma")
+            phrases.append("decimal comma")
         if self.thousands is not None:
-            said.append(f"{self.thousands!r} between thousands")
-        return said + [f"dates of {column!r} as {form}" for column, form in self.dates.items()]
+            phrases.append(f"{self.thousands!r} between thousands")
+        return phrases + [f"dates of {column!r} as {form}" for column, form in self.dates.items()]
 
     def sentences(self) -> list[str]:
         """The form in one sentence; none where the file is a plain one."""
@@ -160,18 +137,18 @@ class TextForm:
     def __post_init__(self) -> None:
         Form(self.encoding or "utf-8", self.separator, decimal=self.decimal or ".")
 
-    def settled(self, own: Form, ending: str) -> TextForm:
+    def settled(self, source: Form, ending: str) -> TextForm:
         """The form of a file with this ending, whose source has a form of its own: as it came, unless told."""
-        separator = self.separator or own.separator or ","
+        separator = self.separator or source.separator or ","
         if self.separator is None and (ending.startswith(".tsv") or separator == "\t"):
             separator = "\t" if ending.startswith(".tsv") else ","  # the ending says so
-        return TextForm(separator, self.encoding or own.encoding, self.decimal or own.decimal)
+        return TextForm(separator, self.encoding or source.encoding, self.decimal or source.decimal)
 
     def to_dict(self) -> dict[str, str]:
         """What differs from a plain text file, for certificates."""
         plain = {"separator": ",", "encoding": "utf-8", "decimal": "."}
-        said = {"separator": self.separator, "encoding": self.encoding, "decimal": self.decimal}
-        return {key: value for key, value in said.items() if value is not None and value != plain[key]}
+        entries = {"separator": self.separator, "encoding": self.encoding, "decimal": self.decimal}
+        return {key: value for key, value in entries.items() if value is not None and value != plain[key]}
 
 
 FORM_KEYS = tuple(each.name for each in fields(Form))

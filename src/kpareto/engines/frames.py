@@ -175,7 +175,7 @@ class AnyFrame:
     @property
     def program(self) -> str:
         """The library."""
-        return _library(self._eager.to_native())
+        return type(self._eager.to_native()).__module__.partition(".")[0]
 
     @cached_property
     def _eager(self) -> nw.DataFrame[Any]:
@@ -198,7 +198,7 @@ class AnyFrame:
     def _groups(self, wanted: Sequence[str]) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
         import narwhals.stable.v2 as nw
 
-        own = [f"c{place}" for place in range(len(wanted))]
+        aliases = [f"c{place}" for place in range(len(wanted))]
         kinds = self.frame.collect_schema()
         for name in wanted:
             check_kind(kinds[name], name)
@@ -209,8 +209,8 @@ class AnyFrame:
             column = nw.nth(self.columns.index(name))
             return column.cast(nw.String) if kinds[name] in (nw.Int128, nw.UInt128) else column
 
-        chosen = self.frame.select(*(cast_to_known(name).alias(new) for name, new in zip(wanted, own, strict=True)))
-        return chosen.group_by(own, drop_null_keys=False).agg(nw.len().alias("weight"))
+        chosen = self.frame.select(*(cast_to_known(name).alias(new) for name, new in zip(wanted, aliases, strict=True)))
+        return chosen.group_by(aliases, drop_null_keys=False).agg(nw.len().alias("weight"))
 
     def view(self, start: Callable[[], Engine]) -> View:
         """Through Arrow."""
@@ -387,10 +387,6 @@ def _plain_arrow(kind: pa.DataType) -> pa.DataType:
     if is_.is_struct(kind):
         return pa.struct([pa.field(field.name, _plain_arrow(field.type), field.nullable) for field in kind])
     return kind
-
-
-def _library(frame: object) -> str:
-    return type(frame).__module__.partition(".")[0]
 
 
 def _bare(column: pd.Series[Any]) -> bool:

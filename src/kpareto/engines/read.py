@@ -31,12 +31,13 @@ from kpareto.engines.duckdb.connect import no_room
 from kpareto.engines.duckdb.files import file_digest
 from kpareto.engines.source import Source
 from kpareto.engines.values import Coded, Dictionary, Rolled, Spelled, arrange, arrow_places, numpy_of
-from kpareto.engines.wishes import NO_VALUE, Missing, Wish, flat_of, load_hierarchies
+from kpareto.engines.wishes import Missing, Wish, flat_of, load_hierarchies
 from kpareto.errors import BadTable, Progress, shorten
 from kpareto.tables.coarse import check_first, coarsen_table
 from kpareto.tables.hierarchies import load
 from kpareto.tables.hierarchy import MISSING, Hierarchy
 from kpareto.tables.schema import Schema
+from kpareto.tables.spelling import NO_VALUE
 from kpareto.tables.table import (
     Domain,
     Population,
@@ -136,10 +137,10 @@ def _read(
     admission.check(wish.schema)
     with _count_distinct(source, wish, encoding, admission, progress) as (distinct, rows):
         need = need_of(distinct, wish.schema, admission)
-        said = (need.words(),) if need.bytes() > WORTH_SAYING else ()
+        remarks = (need.words(),) if need.bytes() > WORTH_SAYING else ()
         if admission.coarsen == "needed" and need.fits:
             table = _whole(distinct, wish, sign=rows.costly)
-            return replace(table, remarks=(*said, *table.remarks)), rows.columns
+            return replace(table, remarks=(*remarks, *table.remarks)), rows.columns
         if admission.coarsen == "needed" and admission.too_many == "error":
             raise need.refusal()
         if need.values and VALUE * sum(need.values) > need.memory:
@@ -200,11 +201,13 @@ def _table(wish: Wish, columns: Mapping[str, Coded], weights: np.ndarray) -> Tab
     hierarchies = tuple(flat_of(name, dictionaries[name]) for name in schema.quasi)
     codes = np.column_stack([dictionaries[name].codes for name in schema.quasi])
     extras = {
-        name: (each.values, each.codes, each.numbers) for name, each in dictionaries.items() if name not in schema.quasi
+        name: (dictionary.values, dictionary.codes, dictionary.numbers)
+        for name, dictionary in dictionaries.items()
+        if name not in schema.quasi
     }
     table = make_table(schema, hierarchies, codes, weights[keep], extras)
-    said = wish.words(lacking, rows)
-    return replace(table, dropped=rows - table.rows, missing=wish.missing or "drop", remarks=said)
+    remarks = wish.words(lacking, rows)
+    return replace(table, dropped=rows - table.rows, missing=wish.missing or "drop", remarks=remarks)
 
 
 def _absent(column: Coded) -> np.ndarray:
@@ -220,11 +223,11 @@ def _dictionary(column: Coded, keep: np.ndarray) -> Dictionary:
     dictionary = arrange(column.texts.take(arrow_places(used)))
     rank = np.full(len(column.texts) + 1, -1, dtype=np.int32)  # the last entry is for code -1, no value
     rank[used] = dictionary.codes
-    own = rank[codes]
-    if (own >= 0).all():
-        return replace(dictionary, codes=own)
-    own[own < 0] = len(dictionary.values)
-    return Dictionary((*dictionary.values, MISSING), own, "text", None)
+    kept = rank[codes]
+    if (kept >= 0).all():
+        return replace(dictionary, codes=kept)
+    kept[kept < 0] = len(dictionary.values)
+    return Dictionary((*dictionary.values, MISSING), kept, "text", None)
 
 
 # -- tables larger than memory -----------------------------------------------------------------------------------
@@ -249,8 +252,8 @@ def _profile(numbers: Numbered, wish: Wish) -> Columns:
     for place, name in enumerate(wish.wanted):
         coded, rows = numbers.values(place, drop)
         dictionary = _dictionary(coded, np.ones(len(rows), dtype=np.bool_))
-        own = np.full(len(numbers.texts[place]) + 1, -1, dtype=np.int64)
-        own[coded.codes] = dictionary.codes
+        code_of = np.full(len(numbers.texts[place]) + 1, -1, dtype=np.int64)
+        code_of[coded.codes] = dictionary.codes
         if name in wish.schema.quasi:
             counted = np.bincount(dictionary.codes, weights=rows, minlength=len(dictionary.values)).astype(np.int64)
             form = forms.get(name)
@@ -259,12 +262,12 @@ def _profile(numbers: Numbered, wish: Wish) -> Columns:
             hierarchy = flat_of(name, dictionary) if form is None else form.renamed(name)
             leaf = hierarchy.locate(dictionary.values).astype(np.int64)
             check_places(hierarchy, dictionary.values, counted, leaf)
-            own = np.where(own < 0, -1, leaf[own])
+            code_of = np.where(code_of < 0, -1, leaf[code_of])
             hierarchies.append(hierarchy)
             leaf_rows.append(np.bincount(leaf, weights=counted, minlength=len(hierarchy.leaves)).astype(np.int64))
         else:
             extras[name] = dictionary
-        places.append(own)
+        places.append(code_of)
     return Columns(tuple(hierarchies), tuple(leaf_rows), tuple(places), extras)
 
 
@@ -278,7 +281,7 @@ def _narrow(numbers: Numbered, wish: Wish, admission: Admission, need: Need) -> 
     first = {name: level for name, level in admission.first.items() if level}
     for name, level in first.items():
         check_first(columns.hierarchies[wish.schema.quasi.index(name)], level)
-    said = replace(need, rows=numbers.rows).words()
+    size = replace(need, rows=numbers.rows).words()
     if admission.too_many == "sample" and not need.fits:
         table, words = _sample(numbers, wish, columns, admission, need)
         first = first if admission.coarsen == "always" else {}
@@ -294,7 +297,7 @@ def _narrow(numbers: Numbered, wish: Wish, admission: Admission, need: Need) -> 
     for name, level in first.items():
         height = columns.hierarchies[wish.schema.quasi.index(name)].height
         words += f" {name!r} begins at level {level} of {height}."
-    remarks = (said, words, *wish.words(numbers.rows - complete, numbers.rows))
+    remarks = (size, words, *wish.words(numbers.rows - complete, numbers.rows))
     policy = wish.missing or "drop"
     table = replace(table, dropped=numbers.rows - left, missing=policy, domain=wish.domain, remarks=remarks)
     return coarsen_table(table, first) if first else replace(table, leaf_counts=None)
@@ -359,8 +362,8 @@ def _coded_table(wish: Wish, columns: Columns, rows: Sequence[np.ndarray]) -> Ta
     *codes, weights = rows
     quasi = len(wish.schema.quasi)
     extras = {
-        name: (each.values, code, each.numbers)
-        for (name, each), code in zip(columns.extras.items(), codes[quasi:], strict=True)
+        name: (dictionary.values, code, dictionary.numbers)
+        for (name, dictionary), code in zip(columns.extras.items(), codes[quasi:], strict=True)
     }
     return make_table(wish.schema, columns.hierarchies, np.column_stack(codes[:quasi]), weights, extras)
 
@@ -409,11 +412,11 @@ def _sort(rolled: Rolled, wanted: Sequence[str]) -> Ordered:
     every = np.ones(len(rolled.weights), dtype=np.bool_)
     named = [_dictionary(column, every) for column in rolled.columns]
     codes = np.empty((len(rolled.weights), len(wanted)), dtype=np.int64)
-    for place, each in enumerate(named):
-        codes[:, place] = each.codes
+    for place, dictionary in enumerate(named):
+        codes[:, place] = dictionary.codes
     order, start = distinct_rows(codes)
     merged = np.add.reduceat(rolled.weights[order], start) if len(start) else rolled.weights
-    return [each.values for each in named], lambda: iter([codes[order[start]]]), lambda: iter([merged])
+    return [dictionary.values for dictionary in named], lambda: iter([codes[order[start]]]), lambda: iter([merged])
 
 
 def _stream(numbers: Numbered, wanted: Sequence[str]) -> Ordered:
@@ -421,10 +424,10 @@ def _stream(numbers: Numbered, wanted: Sequence[str]) -> Ordered:
     named, places = [], []
     for place in range(len(wanted)):
         coded, rows = numbers.values(place, whole=False)
-        each = _dictionary(coded, np.ones(len(rows), dtype=np.bool_))
-        own = np.full(len(numbers.texts[place]) + 1, -1, dtype=np.int64)
-        own[coded.codes] = each.codes
-        named.append(each.values)
-        places.append(own)
+        dictionary = _dictionary(coded, np.ones(len(rows), dtype=np.bool_))
+        code_of = np.full(len(numbers.texts[place]) + 1, -1, dtype=np.int64)
+        code_of[coded.codes] = dictionary.codes
+        named.append(dictionary.values)
+        places.append(code_of)
     numbers.merge(places, whole=False)
     return named, numbers.sorted_rows, numbers.sorted_weights

@@ -20,10 +20,17 @@ from typing import Any
 from kpareto.engines import file_of, open_source
 from kpareto.engines.duckdb.connect import engine
 from kpareto.engines.duckdb.copies import cell_text, is_statistics, is_workbook, labelled_columns, sheet_rows
-from kpareto.engines.duckdb.csv import HEAD, SAMPLE, file_bytes, find_separator, marked_encoding
+from kpareto.engines.duckdb.csv import (
+    HEAD,
+    SAMPLE,
+    file_bytes,
+    find_separator,
+    marked_encoding,
+    refuse_row,
+    values_among,
+)
 from kpareto.engines.duckdb.files import is_json, unpack_all
 from kpareto.engines.form import SEPARATORS, WHOLE, DataFile, Form, file_kind
-from kpareto.engines.header import refuse_row, values_among
 from kpareto.engines.source import View
 from kpareto.engines.sql import literal
 from kpareto.errors import shorten
@@ -63,20 +70,20 @@ class Recognised:
         return self.source.form if isinstance(self.source, DataFile) else Form()
 
 
-def recognise(source: object, encoding: str, marks: Sequence[str], told: Mapping[str, Any] | None = None) -> Recognised:
+def recognise(source: object, encoding: str, marks: Sequence[str], keys: Mapping[str, Any] | None = None) -> Recognised:
     """A file with its form; all else, and a DataFile, is as it is.
 
-    ``marks`` are texts that stand for no value; ``told`` are keys of the form that need not be recognised.
+    ``marks`` are texts that stand for no value; ``keys`` are keys of the form that need not be recognised.
     """
     if _unknown_file(source) is None:
         return Recognised(source)
-    with open_recognised(source, encoding, marks, told) as (recognised, _):
+    with open_recognised(source, encoding, marks, keys) as (recognised, _):
         return recognised
 
 
 @contextmanager
 def open_recognised(
-    source: object, encoding: str, marks: Sequence[str], told: Mapping[str, Any] | None = None
+    source: object, encoding: str, marks: Sequence[str], keys: Mapping[str, Any] | None = None
 ) -> Iterator[tuple[Recognised, View]]:
     """The same with its rows: a file is read once for both, unless its cells are read otherwise than they stand."""
     file = _unknown_file(source)
@@ -84,7 +91,7 @@ def open_recognised(
         with open_source(source, encoding) as rows:
             yield Recognised(source), rows.view()
         return
-    known = dict(told or {})
+    known = dict(keys or {})
     form, named = _lay_out(file, str(known.get("encoding", encoding)), known.get("sheet"))
     form = replace(form, **known)
     seen = form if form.header is False or form.names is not None else replace(form, header=True)
@@ -115,8 +122,8 @@ def _say_labels(file: Path, form: Form) -> list[str]:
     """What is to be known where labels stand for codes: other programs may show the codes."""
     if form.codes or file_kind(file.name) != "statistics":
         return []
-    with engine() as own:
-        columns = labelled_columns(unpack_all(file, own.folder), str(file))
+    with engine() as scratch:
+        columns = labelled_columns(unpack_all(file, scratch.folder), str(file))
     if not columns:
         return []
     return [f"Labels stand for the codes of {shorten(columns)}; codes = true under [data] keeps the codes."]
@@ -127,8 +134,8 @@ def _lay_out(file: Path, encoding: str, sheet: str | None) -> tuple[Form, bool]:
 
     Of text that is its encoding, its separator and titles above it, of a workbook its sheet and titles.
     """
-    with engine() as own:
-        path = unpack_all(file, own.folder)
+    with engine() as scratch:
+        path = unpack_all(file, scratch.folder)
         if is_workbook(path):
             name, rows = sheet_rows(path, sheet, str(file))
             records = [(place + 1, list(map(cell_text, row))) for place, row in enumerate(rows[:SAMPLE])]
@@ -142,8 +149,8 @@ def _lay_out(file: Path, encoding: str, sheet: str | None) -> tuple[Form, bool]:
         with file_bytes(path, packed, str(file)) as stream:
             beginning = stream.read(HEAD)
     text = beginning.decode(marked_encoding(beginning) or known, errors="ignore").removeprefix("\ufeff")
-    told = re.match(r"sep=(.)[\r\n]", text)
-    separator, skip = lay_out_text(text, told[1] if told else None)
+    sep = re.match(r"sep=(.)[\r\n]", text)
+    separator, skip = lay_out_text(text, sep[1] if sep else None)
     return Form(known, None if separator == "," else separator, skip=skip), True
 
 
@@ -177,17 +184,17 @@ def find_encoding(path: Path, packed: bool, shown: str) -> str:
 Records = list[tuple[int, list[str]]]  # the cells of each record, with the line that it ends on
 
 
-def lay_out_text(text: str, told: str | None = None) -> tuple[str, int]:
+def lay_out_text(text: str, fixed: str | None = None) -> tuple[str, int]:
     """The separator of a text and the lines of titles above its names; both as they are where nothing is above."""
-    best: tuple[tuple[bool, bool, int], str, int] = ((False, False, 0), told or find_separator(text), 0)
-    for separator in SEPARATORS if told is None else (told,):
+    best: tuple[tuple[bool, bool, int], str, int] = ((False, False, 0), fixed or find_separator(text), 0)
+    for separator in SEPARATORS if fixed is None else (fixed,):
         records = _records(text, separator)
         skip = count_titles(records)
         widths = {len(cells) for line, cells in records if line > skip and any(cells)}
         score = (len(widths) == 1 and max(widths, default=0) > 1, skip == 0, max(widths, default=0))
-        best = max(best, (score, separator, skip), key=lambda each: each[0])
+        best = max(best, (score, separator, skip), key=lambda rated: rated[0])
     (regular, *_), separator, skip = best
-    return (separator, skip) if regular else (told or find_separator(text), 0)
+    return (separator, skip) if regular else (fixed or find_separator(text), 0)
 
 
 def _records(text: str, separator: str) -> Records:
@@ -208,7 +215,7 @@ def count_titles(records: Records) -> int:
     widths = Counter(len(cells) for _, cells in records if any(cells))
     if not widths:
         return 0
-    width = max(widths, key=lambda each: (widths[each], each))
+    width = max(widths, key=lambda many: (widths[many], many))
 
     def is_title(cells: Sequence[str]) -> bool:
         filled = [cell for cell in cells if cell]
@@ -251,7 +258,7 @@ def _look_at_cells(rows: View, form: Form, marks: Sequence[str], named: bool) ->
     columns = list(form.names or rows.columns)
     texts = _ask_texts(rows, columns, marks)
     form = _with_signs(form, texts)
-    dates, doubtful = choose_dates({each.column: each.dates for each in texts if each.dates})
+    dates, doubtful = choose_dates({column.column: column.dates for column in texts if column.dates})
     if doubtful:
         remarks.append(
             f"The dates of {shorten(doubtful)} may be day/month or month/day: say which under [data], such as "
@@ -368,12 +375,14 @@ def _with_signs(form: Form, texts: Sequence[_Texts]) -> Form:
     """The decimal sign and the sign between thousands that the columns of numbers agree on; else a point."""
 
     def some(test: Callable[[_Texts], bool]) -> bool:
-        return any(test(each) for each in texts if not each.dates)
+        return any(test(column) for column in texts if not column.dates)
 
-    if some(lambda each: each.both) or (some(lambda each: each.comma) and not some(lambda each: each.point)):
-        return replace(form, decimal=",", thousands="." if some(lambda each: each.both or each.points) else None)
-    if some(lambda each: each.commas) and not some(lambda each: each.comma):
-        if form.separator is None or some(lambda each: each.point):  # cells between commas, so these are quoted
+    if some(lambda column: column.both) or (
+        some(lambda column: column.comma) and not some(lambda column: column.point)
+    ):
+        return replace(form, decimal=",", thousands="." if some(lambda column: column.both or column.points) else None)
+    if some(lambda column: column.commas) and not some(lambda column: column.comma):
+        if form.separator is None or some(lambda column: column.point):  # cells between commas, so these are quoted
             return replace(form, thousands=",")
         return replace(form, decimal=",")
     return form
@@ -387,7 +396,7 @@ def choose_dates(fitting: dict[str, tuple[str, ...]]) -> tuple[dict[str, str], l
     months = set(DAY_FIRST.values())
 
     def is_month_first(form: str) -> bool:
-        return any(form.startswith(each) for each in months)
+        return any(form.startswith(start) for start in months)
 
     sure: dict[str, str] = {}
     doubtful: dict[str, tuple[str, ...]] = {}

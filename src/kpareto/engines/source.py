@@ -19,7 +19,7 @@ from kpareto.engines.form import TextForm
 from kpareto.engines.sql import Sql, literal
 from kpareto.engines.values import Spelled
 from kpareto.errors import BadJob, BadTable, Progress
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import UniqueRows
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,7 +7,7 @@ otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 # What a spreadsheet would run; a negative number is none.
@@ -25,6 +25,12 @@ def literal(text: str) -> str:
 def quote(name: str) -> str:
     """The name of a column as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def join_texts(start: str, texts: Iterable[str]) -> str:
+    """One text of a start (as SQL writes it) and of texts, which others hardly have; NULL is no empty text."""
+    cells = ", ".join(f"coalesce({text}, chr(1))" for text in texts)
+    return f"concat_ws(chr(31), {start}, {cells})"
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ class Sql:
 
     def secret_order(self, cells: Sequence[str], secret: str) -> str:
         """An order of rows by these cells that only who knows the secret can repeat; any order where there are none."""
-        return f"md5({self._join(cells, secret)})" if cells else self.literal("")
+        return f"md5({join_texts(self.literal(secret), map(self.text, cells))})" if cells else self.literal("")
 
     def drawn(self, cells: Sequence[str], few: int, rows: int) -> str:
         """Whether a row belongs to about so few of all rows, which its cells alone decide."""
@@ -64,8 +70,3 @@ class Sql:
         if self.hashed is not None:
             return f"({self.hashed(cells)} & 65535) < {most}"
         return f"substr({self.secret_order(cells, 'sample')}, 1, 4) < '{most:04x}'"
-
-    def _join(self, cells: Sequence[str], start: str) -> str:
-        """One text of these cells, which others hardly have."""
-        told = ", ".join(f"coalesce({self.text(cell)}, chr(1))" for cell in cells)
-        return f"concat_ws(chr(31), {self.literal(start)}, {told})"

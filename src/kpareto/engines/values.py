@@ -32,7 +32,7 @@ BLANKS = " \t\r\n"
 NUMBER = r"^[+-]?(?:inf|(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)$"
 DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?$"
 MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?Z$"  # with a zone
-EXACT = 1e16  # below it Python, too, writes a whole float with all its digits
+WRITTEN_WHOLE = 1e16  # below it Python, too, writes a whole float with all its digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +183,7 @@ def arrange(texts: pa.Array) -> Dictionary:
 
     encoded = texts.dictionary_encode()
     distinct = encoded.dictionary
-    kind, sizes = _sizes(distinct)
+    kind, sizes = _recognise_kind(distinct)
     order = numpy_of(pc.array_sort_indices(distinct)).astype(np.int64)
     if sizes is not None:
         # Stable, so equal sizes (39 and 39.0 in a text file) stay in text order.
@@ -197,7 +197,7 @@ def arrange(texts: pa.Array) -> Dictionary:
     return Dictionary(values, codes, kind, sizes)
 
 
-def _sizes(distinct: pa.Array) -> tuple[Literal["number", "date", "text"], np.ndarray | None]:
+def _recognise_kind(distinct: pa.Array) -> tuple[Literal["number", "date", "text"], np.ndarray | None]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -261,7 +261,7 @@ def _float_texts(values: pa.Array) -> pa.Array:
     import pyarrow.compute as pc
 
     plain = np.where(numpy_of(values.is_valid()), numpy_of(values), np.nan).astype(values.type.to_pandas_dtype())
-    whole = np.isfinite(plain) & (plain == np.trunc(plain)) & (np.abs(plain) < EXACT)
+    whole = np.isfinite(plain) & (plain == np.trunc(plain)) & (np.abs(plain) < WRITTEN_WHOLE)
     digits = pc.cast(arrow_places(np.where(whole, plain, 0)), pa.large_string())
     rest = np.flatnonzero(~whole)
     if not rest.size:
@@ -329,7 +329,7 @@ def object_text(value: object, column: str) -> str | None:
 def _float_text(value: float | np.floating[Any]) -> str | None:
     if value != value:
         return None
-    return str(int(value)) if abs(float(value)) < EXACT and float(value).is_integer() else str(value)
+    return str(int(value)) if abs(float(value)) < WRITTEN_WHOLE and float(value).is_integer() else str(value)
 
 
 def _datetime_text(value: dt.datetime) -> str:

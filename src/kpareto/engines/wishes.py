@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 Missing = Literal["drop", "category", "error"]
 POLICIES: tuple[Missing, ...] = ("drop", "category", "error")
-NO_VALUE = ("?", "")  # what stands in a cell without a value, unless somebody says otherwise
 MOST_DROPPED = 0.05  # share of the rows that may vanish for a missing value without anybody having said so
 
 
@@ -112,7 +111,7 @@ def load_hierarchies(
 
     ``further`` values of a column get a place too, where a rule or the lack of one decides which values there are.
     """
-    named = forms if isinstance(forms, Mapping) else {each.name: each for each in forms}
+    named = forms if isinstance(forms, Mapping) else {hierarchy.name: hierarchy for hierarchy in forms}
     more = {name: values for name, values in (further or {}).items() if name in table.schema.quasi}
     hierarchies = {}
     for name in [*named, *(name for name in more if name not in named)]:

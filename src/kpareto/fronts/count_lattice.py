@@ -17,17 +17,16 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from kpareto.fronts.packed_values import WIDTHS, AskedValues, HistLimit, HistNumber, count_words, pack_for_walk
-from kpareto.kernels.bounding import Bounding, BoundRoom
 from kpareto.kernels.classes import raise_last, raise_table, rotate
-from kpareto.kernels.lattice import ClassTables, LevelColumns, LevelLosses, NodeStatistics, WalkRoom, walk
+from kpareto.kernels.lattice.bounding import Bounding, BoundRoom
+from kpareto.kernels.lattice.walk import ClassTables, LevelColumns, LevelLosses, NodeStatistics, WalkRoom, walk
 from kpareto.kernels.needed import Axes, ReachRoom
 from kpareto.kernels.records import ClassTable, KernelQuestions, RuleNumbers, SizeSteps
 from kpareto.kernels.words import AS_NEEDED, CAP_MAX_K, INTS
 from kpareto.measures.reading import CLASS_SIZE
-from kpareto.tables.lattice import Lattice
+from kpareto.tables.lattice import MOST_WORDS, Lattice, walk_order
 from kpareto.tables.partition import RULES, Suppression
 from kpareto.tables.table import Table
-from kpareto.tables.walking import MOST_WORDS, walk_order
 
 MOST_BITS = 62
 SLACK = 1e-9  # of a limit on class sizes, which may be no whole number

@@ -1,6 +1,6 @@
 """What branch and bound needs to know of a problem: how each objective and limit is bounded, and the points reached.
 
-Where which bound holds (the proofs are at the top of ``kernels/bounding.py``):
+Where which bound holds (the proofs are at the top of ``kernels/lattice/bounding.py``):
 
 * cell losses, CM and DCN: under every suppression rule, because a suppressed row never loses less than a row that is
   kept;
@@ -22,7 +22,7 @@ import numpy as np
 
 from kpareto.fronts.count_lattice import CountedNodes, Walker, WalkTask, fits, run_in_order
 from kpareto.fronts.numbers import Numbers
-from kpareto.kernels.bounding import Bounding, BoundRoom
+from kpareto.kernels.lattice.bounding import Bounding, BoundRoom
 from kpareto.kernels.words import (
     ALPHA,
     BY_CLASS,

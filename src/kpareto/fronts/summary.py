@@ -10,7 +10,7 @@ from kpareto.fronts.choose import PRESETS, RECOMMENDED, marked_points, marks_of
 from kpareto.fronts.notebook import spell_count
 from kpareto.fronts.provenance import SETS
 from kpareto.measures.cells import lm
-from kpareto.tables.level_words import recoding_words
+from kpareto.tables.recoding import recoding_words
 from kpareto.tables.spelling import several
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from kpareto.engines.facts import count_columns
-from kpareto.engines.questions import open_view
+from kpareto.engines.unique_rows import open_view
 from kpareto.engines.wishes import load_hierarchies
 from kpareto.errors import BadHierarchy
 from kpareto.jobs.inspect import toml_value

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from kpareto.atomic import write_whole
-from kpareto.engines.form import MARKS
-from kpareto.engines.questions import open_view
 from kpareto.engines.recognise import recognise
+from kpareto.engines.unique_rows import open_view
 from kpareto.errors import BadHierarchy, BadJob, did_you_mean, shorten
 from kpareto.jobs.job import load_job
 from kpareto.strict import read_value
 from kpareto.tables.hierarchies import load, to_text
 from kpareto.tables.hierarchies.known import KNOWN, find_known
 from kpareto.tables.hierarchies.values import numbers_of
-from kpareto.tables.hierarchy import TOP, Hierarchy, runs_of
+from kpareto.tables.hierarchy import STAR, Hierarchy, runs_of
+from kpareto.tables.spelling import MARKS
 
 MOST_VALUES = 100_000  # values of a column that a person may want in a file
 
@@ -65,7 +65,7 @@ def write_skeleton(column: str, data: str, output: str | None, known: str | None
     if known is not None:
         placed = _place_values(known, list(values))
         levels = len(next(iter(placed.values()), ()))
-    rows = [[text, *placed.get(text, (text,) * levels), TOP] for text in values]
+    rows = [[text, *placed.get(text, (text,) * levels), STAR] for text in values]
     text = "".join(";".join(map(_entry, row)) + "\n" for row in rows)
     write_whole(target, text)
     told = [f"Wrote {target}: {len(values):,} values, {levels} level{'s' * (levels > 1)} to fill in between."]

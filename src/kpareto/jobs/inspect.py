@@ -15,11 +15,11 @@ from typing import Any, Literal
 
 from kpareto.engines import file_of
 from kpareto.engines.facts import count_columns
-from kpareto.engines.form import MARKS, Form, release_ending
-from kpareto.engines.questions import PAIRS, choose_pairs, code_rows, rank_unique
+from kpareto.engines.form import Form, release_ending
 from kpareto.engines.recognise import check_names, open_recognised
 from kpareto.engines.source import View
-from kpareto.engines.wishes import MOST_DROPPED, NO_VALUE
+from kpareto.engines.unique_rows import PAIRS, choose_pairs, code_rows, rank_unique
+from kpareto.engines.wishes import MOST_DROPPED
 from kpareto.errors import BadTable
 from kpareto.jobs.checks import default_rule, say_undecided
 from kpareto.jobs.job import Job, parse_job
@@ -27,7 +27,8 @@ from kpareto.jobs.known_proposals import propose_known
 from kpareto.jobs.search_proposals import SearchTask, propose_search
 from kpareto.tables.proposals import ColumnFacts, Proposal, propose, settle
 from kpareto.tables.schema import Role, Schema
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.spelling import MARKS, NO_VALUE
+from kpareto.tables.table import UniqueRows
 
 K = 5
 LEAST = 2  # rows that a class needs to hide anybody

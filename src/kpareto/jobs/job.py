@@ -14,7 +14,7 @@ from kpareto.engines.admission import Admission
 from kpareto.engines.form import FORM_KEYS, DataFile, Form
 from kpareto.engines.read import read_drawn
 from kpareto.engines.source import is_file_name
-from kpareto.engines.wishes import NO_VALUE, Missing, Wish, load_hierarchies
+from kpareto.engines.wishes import Missing, Wish, load_hierarchies
 from kpareto.errors import BadJob, BadSchema, Progress, did_you_mean
 from kpareto.fronts.problem import Problem, problem
 from kpareto.jobs.checks import (
@@ -36,6 +36,7 @@ from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.lattice import Kind
 from kpareto.tables.partition import STEP, Rule, Suppression, read_limit
 from kpareto.tables.schema import DECIDE, ROLES, Schema
+from kpareto.tables.spelling import NO_VALUE
 from kpareto.tables.table import Domain, Table
 
 

@@ -43,8 +43,7 @@ from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.partition import Suppression
 from kpareto.tables.recoding import bottom
 from kpareto.tables.schema import Schema
-from kpareto.tables.table import Table
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import Table, UniqueRows
 
 LEDGER = "budget.json"
 

@@ -107,12 +107,12 @@ def bias(by: str, of: Of = "protection", gap: Gap = "difference") -> Number:
         raise BadJob(f"The gap of bias is {gap!r}. Write 'difference' or 'ratio'.")
     if of not in ("protection", "loss", "suppressed"):
         raise BadJob(f"Bias can be measured in protection, loss or suppressed, not in {of!r}.")
-    told = drop_unset(by=by, of=None if of == "protection" else of, gap=None if gap == "difference" else gap)
+    parameters = drop_unset(by=by, of=None if of == "protection" else of, gap=None if gap == "difference" else gap)
     return Number(
-        spell("bias", **told),
+        spell("bias", **parameters),
         "lower",
         f"{gap} of means",
         trends("either"),
         lambda p: group_means(p, by, of).gap(gap),
-        parameters=told,
+        parameters=parameters,
     )

@@ -307,10 +307,12 @@ def nwp(weights: Mapping[str, float] | str | None = None) -> CellLoss:
             raise BadJob("Every weight of nwp is 0. Give at least one quasi-identifier a weight above 0.")
         return parts[names[column]] / total / table.rows
 
-    told = drop_unset(weights=None if weight_of is None else spell_sum(weight_of))
+    parameters = drop_unset(weights=None if weight_of is None else spell_sum(weight_of))
     unit = "weighted mean share of a cell"
     aspect = Aspect(weighted=weight_of is None)
-    return CellLoss(spell("nwp", **told), unit, RISES, generalization_loss, share, aspect=aspect, parameters=told)
+    return CellLoss(
+        spell("nwp", **parameters), unit, RISES, generalization_loss, share, aspect=aspect, parameters=parameters
+    )
 
 
 @named("precision-loss")
@@ -393,7 +395,9 @@ def average_class_size(k: float | None = None) -> Number:
         rows, kept, lost = ask.table.rows, ask.ints(CLASSES), ask.ints(SUPPRESSED)
         return real(lambda c: (rows - lost(c)) / np.maximum(kept(c), 1) / float(divisor))
 
-    told = drop_unset(k=None if k is None else f"{k:g}")
-    name = spell("average-class-size", **told)
+    parameters = drop_unset(k=None if k is None else f"{k:g}")
+    name = spell("average-class-size", **parameters)
     unit = "rows per class" if k is None else "rows per class and k"
-    return Number(name, "lower", unit, RISES, lambda partition: float(average(partition)), average, STEPS, told, read)
+    return Number(
+        name, "lower", unit, RISES, lambda partition: float(average(partition)), average, STEPS, parameters, read
+    )

@@ -48,7 +48,7 @@ def expected_risk(sizes: np.ndarray, fraction: float) -> np.ndarray:
     F given f is negative binomial with success probability p, the sampling fraction, so that
     E[1/F | f] = ∫₀¹ v^(f−1) / (1 + v (1−p)/p) dv = p/f · ₂F₁(1, 1; f+1; 1−p).
     """
-    f, place = np.unique(np.asarray(sizes, dtype=np.int64), return_inverse=True)
+    f, inverse = np.unique(np.asarray(sizes, dtype=np.int64), return_inverse=True)
     p, q = fraction, 1.0 - fraction
     terms = np.ones(len(f))
     total = np.ones(len(f))
@@ -64,7 +64,7 @@ def expected_risk(sizes: np.ndarray, fraction: float) -> np.ndarray:
             steps[size] = (1.0 / (size - 1) - steps[size - 1]) / a
         small = f <= STEPPED
         values[small] = steps[f[small]]
-    return values[place]
+    return values[inverse]
 
 
 def zayatz(sizes: np.ndarray, fraction: float) -> Uniques:

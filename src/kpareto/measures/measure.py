@@ -259,5 +259,5 @@ def make(spec: str) -> Measure:
     try:
         return maker(**parameters)
     except TypeError as error:
-        told = ", ".join(parameters) or "no parameters"
-        raise BadJob(f"The measure {name!r} cannot be made with {told}: {error}.") from error
+        names = ", ".join(parameters) or "no parameters"
+        raise BadJob(f"The measure {name!r} cannot be made with {names}: {error}.") from error

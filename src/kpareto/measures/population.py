@@ -184,8 +184,8 @@ def _exact_marketer(partition: Partition) -> Fraction | None:
     rows = int(released[seen].sum())
     if not rows:
         return Fraction(0)
-    sizes, place = np.unique(population[seen], return_inverse=True)
-    sums = np.bincount(place, weights=released[seen]).astype(np.int64)
+    sizes, inverse = np.unique(population[seen], return_inverse=True)
+    sums = np.bincount(inverse, weights=released[seen]).astype(np.int64)
     total = sum((Fraction(f, size) for f, size in zip(sums.tolist(), sizes.tolist(), strict=True)), Fraction(0))
     return total / rows
 

@@ -78,15 +78,16 @@ def property_vector(partition: Partition, name: Property, column: str | None = N
     return PropertyVector(name, PROPERTIES[name], by_class[partition.members], table.weights, rows)
 
 
-def _own_value(partition: Partition, name: Property, own: Counts) -> PropertyVector:
-    counts = partition.counts(own)
-    key = counts.row * len(own.values) + counts.code  # rising, so every entry finds its class's count by bisection
-    place = np.searchsorted(key, partition.members[own.row] * len(own.values) + own.code)
-    owner = partition.members[own.row]
+def _own_value(partition: Partition, name: Property, sensitive: Counts) -> PropertyVector:
+    counts = partition.counts(sensitive)
+    # Rising, so every entry finds its class's count by bisection.
+    key = counts.row * len(sensitive.values) + counts.code
+    place = np.searchsorted(key, partition.members[sensitive.row] * len(sensitive.values) + sensitive.code)
+    owner = partition.members[sensitive.row]
     values = np.where(partition.visible[owner], counts.count[place], 0).astype(np.float64)
     if name == "own-value-probability":
         values = values / partition.rows[owner]
-    return PropertyVector(name, PROPERTIES[name], values, own.count, own.row, own.code)
+    return PropertyVector(name, PROPERTIES[name], values, sensitive.count, sensitive.row, sensitive.code)
 
 
 def row_loss(partition: Partition, loss: CellLoss | None = None) -> np.ndarray:
@@ -218,10 +219,10 @@ def s_l(column: str | None = None) -> Number:
         return Fraction(int(seen @ seen))
 
     def read(ask: Questions) -> Reading:
-        own = ask.hist(OWN, [ask.table.counts(column, "sensitive")])
-        return Reading(own, lambda c: -own(c).astype(np.int64))
+        squares = ask.hist(OWN, [ask.table.counts(column, "sensitive")])
+        return Reading(squares, lambda c: -squares(c).astype(np.int64))
 
-    told = drop_unset(column=column)
-    name, rises = spell("s-l", **told), trends("rises")
+    parameters = drop_unset(column=column)
+    name, rises = spell("s-l", **parameters), trends("rises")
     aspect = Aspect("privacy", logarithmic=True, column="sensitive")
-    return Number(name, "higher", "sum over rows", rises, lambda p: float(total(p)), total, aspect, told, read)
+    return Number(name, "higher", "sum over rows", rises, lambda p: float(total(p)), total, aspect, parameters, read)

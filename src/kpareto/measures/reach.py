@@ -31,11 +31,11 @@ def reach_column(best: ColumnBest, column: str | None, better: str) -> Reacher:
     def reach(table: Table, spare: int) -> Reach:
         bests = [(best(counts, spare), counts) for counts in sensitive_columns(table, column)]
         worst = min if better == "higher" else max
-        value, counts = worst(bests, key=lambda each: each[0])
+        value, counts = worst(bests, key=lambda pair: pair[0])
         number = int((counts.totals > 0).sum())
-        told = f"the sensitive column {counts.name!r} has {several(number, 'distinct value')}"
+        reason = f"the sensitive column {counts.name!r} has {several(number, 'distinct value')}"
         most = percent(int(counts.totals.max()) / table.rows)
-        return Reach(value, told if best is most_distinct else f"{told}, the most frequent in {most} of the rows")
+        return Reach(value, reason if best is most_distinct else f"{reason}, the most frequent in {most} of the rows")
 
     return reach
 
@@ -60,9 +60,9 @@ def least_share(counts: Counts, spare: int) -> float:
 
 def least_share_of(code: int, counts: Counts, spare: int) -> float:
     """The least share of one value."""
-    rows, own = int(counts.totals.sum()), int(counts.totals[code])
-    gone = min(spare, own, rows - 1)
-    return (own - gone) / (rows - gone)
+    rows, count = int(counts.totals.sum()), int(counts.totals[code])
+    gone = min(spare, count, rows - 1)
+    return (count - gone) / (rows - gone)
 
 
 def least_recursive(rank: int, counts: Counts, spare: int) -> float:

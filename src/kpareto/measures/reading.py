@@ -52,7 +52,7 @@ Column = Callable[[Statistics], np.ndarray]  # statistics -> (n,)
 
 @dataclass(frozen=True)
 class BoundTerm:
-    """How branch and bound knows what no refinement of a partial node beats (``kernels/bounding.py``).
+    """How branch and bound knows what no refinement of a partial node beats (``kernels/lattice/bounding.py``).
 
     A measure of several columns has a term for each, and is as bad as the worst of them.
     """
@@ -129,8 +129,8 @@ class Questions:
         for counts in columns:
             same = [
                 i
-                for i, (other, known, told) in enumerate(self.numbers)
-                if (other, told) == (kind, parameter) and known is counts
+                for i, (other, known, number) in enumerate(self.numbers)
+                if (other, number) == (kind, parameter) and known is counts
             ]
             if not same:
                 self.numbers.append((kind, counts, parameter))

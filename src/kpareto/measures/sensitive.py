@@ -147,8 +147,8 @@ def distinct_l(column: str | None = None) -> Model:
         return Ratios(distinct, np.ones_like(distinct), np.arange(len(distinct)))
 
     aspect = replace(ABSOLUTE, logarithmic=True, shown=True)
-    told = drop_unset(column=column)
-    kind = _Kind("l", "higher", "distinct values", "rises", told, (DISTINCT, 0.0), aspect, reach.most_distinct)
+    parameters = drop_unset(column=column)
+    kind = _Kind("l", "higher", "distinct values", "rises", parameters, (DISTINCT, 0.0), aspect, reach.most_distinct)
     return _ratio_model(kind, ratios)
 
 
@@ -161,8 +161,10 @@ def entropy_l(column: str | None = None) -> Model:
         return np.exp(np.add.reduceat(-p * np.log(p), counts.start[:-1]))
 
     # Entropy is concave, so a union has at least the smaller entropy of its parts.
-    unit, told = "effective number of values", drop_unset(column=column)
-    return _model(_Kind("entropy-l", "higher", unit, "rises", told, (ENTROPY, 0.0), best=reach.most_entropy), by_class)
+    unit, parameters = "effective number of values", drop_unset(column=column)
+    return _model(
+        _Kind("entropy-l", "higher", unit, "rises", parameters, (ENTROPY, 0.0), best=reach.most_entropy), by_class
+    )
 
 
 @named("recursive-l")
@@ -179,14 +181,14 @@ def recursive_l(l: float = 2, column: str | None = None) -> Model:
         order = np.lexsort((-counts.count, counts.row))  # within a class from the most frequent value down
         falling = counts.count[order]
         start = counts.start[:-1]
-        place = np.arange(len(falling)) - start[counts.row]
-        tail = np.add.reduceat(np.where(place >= rank - 1, falling, 0), start)
+        rank_in_class = np.arange(len(falling)) - start[counts.row]
+        tail = np.add.reduceat(np.where(rank_in_class >= rank - 1, falling, 0), start)
         return Ratios(falling[start], tail, np.arange(len(start)))
 
-    told = drop_unset(l=None if rank == 2 else rank, column=column)
+    parameters = drop_unset(l=None if rank == 2 else rank, column=column)
     # r₁ of a union is at most the sum of both r₁, its tail at least the sum of both tails.
     known, best = (RECURSIVE, float(rank)), partial(reach.least_recursive, rank)
-    return _ratio_model(_Kind("recursive-l", "lower", "least c", "falls", told, known, best=best), ratios)
+    return _ratio_model(_Kind("recursive-l", "lower", "least c", "falls", parameters, known, best=best), ratios)
 
 
 @named("alpha")
@@ -197,7 +199,7 @@ def alpha(column: str | None = None, value: str | None = None) -> Model:
         count = counts.count if value is None else np.where(counts.code == _code(counts, value), counts.count, 0)
         return Ratios(np.maximum.reduceat(count, counts.start[:-1]), partition.rows, np.arange(len(partition.rows)))
 
-    told = drop_unset(column=column, value=value)
+    parameters = drop_unset(column=column, value=value)
     kernel = (ALPHA, 0.0) if value is None else None
 
     def best(counts: Counts, spare: int) -> float:
@@ -205,7 +207,7 @@ def alpha(column: str | None = None, value: str | None = None) -> Model:
             return reach.least_share(counts, spare)
         return reach.least_share_of(_code(counts, value), counts, spare)
 
-    return _ratio_model(_Kind("alpha", "lower", "share of a class", "falls", told, kernel, best=best), ratios)
+    return _ratio_model(_Kind("alpha", "lower", "share of a class", "falls", parameters, kernel, best=best), ratios)
 
 
 def _code(counts: Counts, value: str) -> int:
@@ -280,7 +282,7 @@ def t(
         return _hierarchical(partition, placed, hierarchy, reference)
 
     tree = None if hierarchy is None or distance == "equal" else hierarchy.name
-    told = drop_unset(
+    parameters = drop_unset(
         column=column,
         distance=None if distance == "equal" else distance,
         hierarchy=tree,
@@ -289,7 +291,7 @@ def t(
     kernel = ((T_EQUAL if distance == "equal" else T_ORDERED), 0.0) if tree is None and reference == "table" else None
     aspect = replace(RELATIVE, recounted=tree is None)  # a release does not show the hierarchy
     # A distance to a fixed distribution is convex, so a union is no farther than its farthest part.
-    return _ratio_model(_Kind("t", "lower", "distance from 0 to 1", "falls", told, kernel, aspect), ratios)
+    return _ratio_model(_Kind("t", "lower", "distance from 0 to 1", "falls", parameters, kernel, aspect), ratios)
 
 
 def _equal(partition: Partition, counts: Counts, reference: Reference) -> Ratios:
@@ -328,9 +330,9 @@ def _count_seen(partition: Partition, counts: Counts, sort: bool) -> Counts:
         there = sorted(plain, key=lambda code: (float(counts.values[code]) if number else 0.0, counts.values[code])) + [
             code for code in there if counts.values[code] == MISSING
         ]
-    place = np.zeros(len(counts.values), dtype=np.int64)  # values of invisible rows stand anywhere: nobody asks
-    place[there] = np.arange(len(there))
-    return _recode(counts, place, tuple(counts.values[code] for code in there) or counts.values)
+    rank = np.zeros(len(counts.values), dtype=np.int64)  # values of invisible rows stand anywhere: nobody asks
+    rank[there] = np.arange(len(there))
+    return _recode(counts, rank, tuple(counts.values[code] for code in there) or counts.values)
 
 
 def _hierarchical(partition: Partition, counts: Counts, hierarchy: Hierarchy, reference: Reference) -> Ratios:
@@ -363,8 +365,8 @@ def _place(counts: Counts, hierarchy: Hierarchy) -> Counts:
 def _recode(counts: Counts, recode: np.ndarray, values: tuple[str, ...]) -> Counts:
     """The counts after values were replaced by (values,) recode, merged within each class."""
     key = counts.row * len(values) + recode[counts.code]
-    distinct, place = np.unique(key, return_inverse=True)
-    count = np.bincount(place, weights=counts.count, minlength=len(distinct)).astype(np.int64)
+    distinct, inverse = np.unique(key, return_inverse=True)
+    count = np.bincount(inverse, weights=counts.count, minlength=len(distinct)).astype(np.int64)
     start = np.searchsorted(distinct, np.arange(len(counts.start)) * len(values)).astype(np.int64)
     return Counts(counts.name, values, start, (distinct % len(values)).astype(np.int32), count)
 
@@ -378,9 +380,9 @@ def beta(column: str | None = None, reference: Reference = "table") -> Model:
         shares = _shares(partition, counts, reference)
         return Ratios(shares.gain, shares.total * shares.rows, counts.start[:-1])
 
-    told = drop_unset(column=column, reference=None if reference == "table" else reference)
+    parameters = drop_unset(column=column, reference=None if reference == "table" else reference)
     kernel = (BETA, 0.0) if reference == "table" else None
-    return _ratio_model(_Kind("beta", "lower", "relative gain", "falls", told, kernel, RELATIVE), ratios)
+    return _ratio_model(_Kind("beta", "lower", "relative gain", "falls", parameters, kernel, RELATIVE), ratios)
 
 
 @named("enhanced-beta")
@@ -398,9 +400,9 @@ def enhanced_beta(column: str | None = None, reference: Reference = "table") -> 
             bound = -np.log(shares.total / shares.whole)
         return np.maximum.reduceat(np.where(gain > bound + 1e-12, np.inf, gain), counts.start[:-1])
 
-    told = drop_unset(column=column, reference=None if reference == "table" else reference)
+    parameters = drop_unset(column=column, reference=None if reference == "table" else reference)
     kernel = (ENHANCED_BETA, 0.0) if reference == "table" else None
-    return _model(_Kind("enhanced-beta", "lower", "relative gain", "falls", told, kernel, RELATIVE), by_class)
+    return _model(_Kind("enhanced-beta", "lower", "relative gain", "falls", parameters, kernel, RELATIVE), by_class)
 
 
 @named("delta")
@@ -425,7 +427,7 @@ def delta(
             worst[np.diff(counts.start) < int((shares.totals > 0).sum())] = np.inf
         return worst
 
-    told = drop_unset(
+    parameters = drop_unset(
         column=column,
         absent=None if absent == "ignored" else absent,
         reference=None if reference == "table" else reference,
@@ -433,7 +435,7 @@ def delta(
     # p of a union lies between those of its parts, so |ln(p / q)| cannot grow, unless a part lacked the value.
     trend: Trend = "falls" if absent == "infinite" else "either"
     kernel = (DELTA, 0.0) if absent == "ignored" and reference == "table" else None
-    return _model(_Kind("delta", "lower", "log ratio", trend, told, kernel, RELATIVE), by_class)
+    return _model(_Kind("delta", "lower", "log ratio", trend, parameters, kernel, RELATIVE), by_class)
 
 
 def usual_models(column: str) -> dict[str, Model]:

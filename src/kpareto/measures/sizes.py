@@ -30,10 +30,10 @@ def k() -> Model:
     aspect = Aspect("privacy", logarithmic=True, shown=True, recounted=True)
     unit = "rows, or persons, in the smallest class"
     size = ClassNumber(CLASS_SIZE)
-    return Model("k", "higher", unit, trend, _sizes, _exact_k, aspect, {}, _read_k, size, reach_size)
+    return Model("k", "higher", unit, trend, _class_sizes, _exact_k, aspect, {}, _read_k, size, reach_size)
 
 
-def _sizes(partition: Partition) -> np.ndarray:
+def _class_sizes(partition: Partition) -> np.ndarray:
     return partition.sizes.astype(np.float64)
 
 
@@ -94,11 +94,10 @@ def risk_mean() -> Number:
     # Every row's class grows when classes merge, and without suppression the rows stay the same.
     trend = trends("falls")
     aspect = Aspect("privacy", logarithmic=True, recounted=True)
-    return Number("risk-mean", "lower", "probability", trend, _risk_mean, _exact_risk_mean, aspect, {}, _read_risk_mean)
-
-
-def _risk_mean(partition: Partition) -> float:
-    return float(_exact_risk_mean(partition))
+    mean = _exact_risk_mean
+    return Number(
+        "risk-mean", "lower", "probability", trend, lambda p: float(mean(p)), mean, aspect, {}, _read_risk_mean
+    )
 
 
 def _read_risk_mean(ask: Questions) -> Reading | None:
@@ -111,8 +110,8 @@ def _read_risk_mean(ask: Questions) -> Reading | None:
 def _exact_risk_mean(partition: Partition) -> Fraction:
     if partition.empty:
         return Fraction(0)
-    sizes, place = np.unique(partition.sizes[partition.visible], return_inverse=True)
-    rows = np.bincount(place, weights=partition.rows[partition.visible]).astype(np.int64)
+    sizes, inverse = np.unique(partition.sizes[partition.visible], return_inverse=True)
+    rows = np.bincount(inverse, weights=partition.rows[partition.visible]).astype(np.int64)
     total = sum((Fraction(n, size) for n, size in zip(rows.tolist(), sizes.tolist(), strict=True)), Fraction(0))
     return total / int(rows.sum())
 
@@ -140,10 +139,18 @@ def risk_share(threshold: float = 0.2) -> Number:
         lost = ask.ints(SUPPRESSED)
         return real(lambda c: risky(c) / np.maximum(rows - lost(c), 1))
 
-    told = drop_unset(threshold=None if threshold == 0.2 else threshold)
-    name, trend = spell("risk-share", **told), trends("falls")
+    parameters = drop_unset(threshold=None if threshold == 0.2 else threshold)
+    name, trend = spell("risk-share", **parameters), trends("falls")
     return Number(
-        name, "lower", "share of rows", trend, lambda partition: float(share(partition)), share, RECOUNTED, told, read
+        name,
+        "lower",
+        "share of rows",
+        trend,
+        lambda partition: float(share(partition)),
+        share,
+        RECOUNTED,
+        parameters,
+        read,
     )
 
 

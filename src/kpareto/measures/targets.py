@@ -42,17 +42,17 @@ def cm(column: str | None = None) -> Number:
     def share(partition: Partition) -> Fraction:
         return Fraction(_minority(partition, column), partition.table.rows)
 
-    told = drop_unset(column=column)
+    parameters = drop_unset(column=column)
     # The majority of a union is at most the sum of the majorities; a suppressed row that returns may be right: O17.
     return Number(
-        spell("cm", **told),
+        spell("cm", **parameters),
         "lower",
         "share of rows",
         trends("rises"),
         lambda partition: float(share(partition)),
         share,
         Aspect(column="target", in_rows="cm_rows"),
-        told,
+        parameters,
         _read_minority(column, True),
         TargetTerm("minority", column),
     )
@@ -61,16 +61,16 @@ def cm(column: str | None = None) -> Number:
 @named("cm-rows")
 def cm_rows(column: str | None = None) -> Number:
     """The classification metric as a number of rows (PO, PB)."""
-    told = drop_unset(column=column)
+    parameters = drop_unset(column=column)
     return Number(
-        spell("cm-rows", **told),
+        spell("cm-rows", **parameters),
         "lower",
         "rows",
         trends("rises"),
         lambda partition: float(_minority(partition, column)),
         lambda partition: Fraction(_minority(partition, column)),
         TARGET,
-        told,
+        parameters,
         _read_minority(column, False),
         TargetTerm("minority", column, share=False),
     )
@@ -121,17 +121,17 @@ def cost_cm(costs: Costs | str | None = None, column: str | None = None) -> Numb
         return unit * int(price.min(axis=1).sum()) / partition.table.rows
 
     # The majority need not be the cheapest answer, so merging may lower the cost.
-    flat = {f"{true}/{told}": cost for true, row in cost_of.items() for told, cost in row.items()}
-    told = drop_unset(costs=spell_sum(flat) or None, column=column)
+    flat = {f"{true}/{guess}": cost for true, row in cost_of.items() for guess, cost in row.items()}
+    parameters = drop_unset(costs=spell_sum(flat) or None, column=column)
     return Number(
-        spell("cost-cm", **told),
+        spell("cost-cm", **parameters),
         "lower",
         "mean cost",
         trends("either"),
         lambda partition: float(mean(partition)),
         mean,
         TARGET,
-        told,
+        parameters,
         term=None if flat else TargetTerm("cost", column),  # a Score is given its costs apart
     )
 
@@ -139,10 +139,10 @@ def cost_cm(costs: Costs | str | None = None, column: str | None = None) -> Numb
 def _read_costs(text: str) -> dict[str, dict[str, float]]:
     costs: dict[str, dict[str, float]] = {}
     for pair, cost in read_sum(text).items():
-        true, slash, told = (piece.strip() for piece in pair.partition("/"))
+        true, slash, guess = (piece.strip() for piece in pair.partition("/"))
         if not slash:
             raise BadJob(f"cost-cm has the cost {pair!r}. Write true/predicted*cost.")
-        costs.setdefault(true, {})[told] = cost
+        costs.setdefault(true, {})[guess] = cost
     return costs
 
 
@@ -152,7 +152,7 @@ def _cost_matrix(costs: Mapping[str, Mapping[str, float]], counts: Counts) -> tu
         if value not in counts.values:
             raise BadTable(f"cost-cm has a cost for {value!r}, which the column {counts.name!r} never takes. Drop it.")
     plain = [
-        [Fraction(repr(float(costs.get(true, {}).get(told, float(true != told))))) for told in counts.values]
+        [Fraction(repr(float(costs.get(true, {}).get(guess, float(true != guess))))) for guess in counts.values]
         for true in counts.values
     ]
     unit = Fraction(1, np.lcm.reduce([cost.denominator for row in plain for cost in row], dtype=object))
@@ -212,16 +212,16 @@ def _regression(
             parts[groups - 1] = dispersion(counts, float(middle))[groups - 1]
         return float(parts.sum()) / total
 
-    told = drop_unset(column=column, centre=None if centre == "group" else centre)
+    parameters = drop_unset(column=column, centre=None if centre == "group" else centre)
     # Each group's own centre is the best for it, so one centre for two groups is no better.
     return Number(
-        spell(name, **told),
+        spell(name, **parameters),
         "lower",
         "share of the dispersion",
         trends("rises"),
         share,
         aspect=TARGET,
-        parameters=told,
+        parameters=parameters,
         term=TargetTerm("variance", column) if dispersion is _squares and centre == "group" else None,
     )
 
@@ -235,7 +235,7 @@ def _numeric(counts: Counts) -> Counts:
     return counts
 
 
-def _numbers(counts: Counts) -> np.ndarray:
+def _entry_numbers(counts: Counts) -> np.ndarray:
     """The number of each entry: (entries,) float64."""
     numbers = counts.numbers if counts.numbers is not None else np.zeros(len(counts.values))
     return numbers[counts.code]
@@ -243,7 +243,7 @@ def _numbers(counts: Counts) -> np.ndarray:
 
 def _mean(counts: Counts) -> np.ndarray:
     start = counts.start[:-1]
-    return np.add.reduceat(_numbers(counts) * counts.count, start) / np.add.reduceat(counts.count, start)
+    return np.add.reduceat(_entry_numbers(counts) * counts.count, start) / np.add.reduceat(counts.count, start)
 
 
 def _median(counts: Counts) -> np.ndarray:
@@ -252,17 +252,17 @@ def _median(counts: Counts) -> np.ndarray:
     running = np.cumsum(counts.count)
     before = running[start] - counts.count[start]
     half = before + (np.add.reduceat(counts.count, start) + 1) // 2
-    return _numbers(counts)[np.searchsorted(running, half)]
+    return _entry_numbers(counts)[np.searchsorted(running, half)]
 
 
 def _squares(counts: Counts, centre: float | None) -> np.ndarray:
     middle = _mean(counts)[counts.row] if centre is None else centre
-    return np.add.reduceat(counts.count * (_numbers(counts) - middle) ** 2, counts.start[:-1])
+    return np.add.reduceat(counts.count * (_entry_numbers(counts) - middle) ** 2, counts.start[:-1])
 
 
 def _deviations(counts: Counts, centre: float | None) -> np.ndarray:
     middle = _median(counts)[counts.row] if centre is None else centre
-    return np.add.reduceat(counts.count * np.abs(_numbers(counts) - middle), counts.start[:-1])
+    return np.add.reduceat(counts.count * np.abs(_entry_numbers(counts) - middle), counts.start[:-1])
 
 
 @named("multi-target")

@@ -28,14 +28,12 @@ from kpareto.releases.labels import shown_labels
 from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import Papers, Release, release, replaces, settle
 from kpareto.releases.warnings import Remark, tell_once, warnings_for
-from kpareto.tables.boxes import LabelBoxes, make_boxes
+from kpareto.tables.boxes import LabelBoxes, answer, make_boxes
 from kpareto.tables.hierarchies.loading import place_by_rule, widen_by_rule
-from kpareto.tables.hierarchy import TOP, Hierarchy, levels_tree
+from kpareto.tables.hierarchy import STAR, Hierarchy, levels_tree
 from kpareto.tables.partition import UNLIMITED, Partition, Suppression
-from kpareto.tables.questions import answer
 from kpareto.tables.recoding import Recoding, local
-from kpareto.tables.table import Table, distinct_rows, merge_counts
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import Table, UniqueRows, distinct_rows, merge_counts
 
 Unseen = Literal["error", "nearest", "star"]
 NewColumns = Literal["error", "drop", "keep"]
@@ -211,7 +209,7 @@ def fit_choice(
             if unseen == "nearest":
                 leaf[lost] = _nearest(hierarchy, names)
             elif unseen == "star":
-                hierarchy, cut = _add_star(hierarchy, cut, joins=labels[column] == (TOP,))
+                hierarchy, cut = _add_star(hierarchy, cut, joins=labels[column] == (STAR,))
                 leaf[lost] = len(hierarchy.leaves) - 1
                 if cut[-1] == len(labels[column]):
                     stars[hierarchy.name] = int(cut[-1])
@@ -344,7 +342,7 @@ def _add_star(hierarchy: Hierarchy, cut: np.ndarray, *, joins: bool) -> tuple[Hi
     labels = (*((*row, _star(row)) for row in hierarchy.labels[:-1]), hierarchy.labels[-1])
     if len(hierarchy.labels) == 1:  # one leaf, which was the top as well
         groups = np.array([[0, 1], [0, 0]], dtype=np.int32)
-        labels = ((*hierarchy.labels[0], _star(hierarchy.labels[0])), (TOP,))
+        labels = ((*hierarchy.labels[0], _star(hierarchy.labels[0])), (STAR,))
     wider = replace(
         hierarchy,
         leaves=labels[0],
@@ -359,9 +357,9 @@ def _add_star(hierarchy: Hierarchy, cut: np.ndarray, *, joins: bool) -> tuple[Hi
 
 
 def _star(taken: Sequence[str]) -> str:
-    star = TOP
+    star = STAR
     while star in taken:
-        star += TOP
+        star += STAR
     return star
 
 
@@ -392,7 +390,7 @@ def _union(
     for groups, size in zip(
         partition.groups[partition.visible].tolist(), partition.sizes[partition.visible].tolist(), strict=True
     ):
-        sizes[tuple(TOP if group < 0 else labels[column][group] for column, group in enumerate(groups))] += size
+        sizes[tuple(STAR if group < 0 else labels[column][group] for column, group in enumerate(groups))] += size
     for other in earlier:
         with open_source(other) as rows:
             lacking = [name for name in names if name not in rows.columns]

@@ -24,10 +24,10 @@ from kpareto.measures.population import refuse_local
 from kpareto.measures.sensitive import distinct_l
 from kpareto.releases.shapes import RECODING, STORED
 from kpareto.strict import anything, check_shape, read_json
+from kpareto.tables.boxes import Question, questions_data, questions_from
 from kpareto.tables.coarse import declare, declared_recoding
 from kpareto.tables.hierarchy import Hierarchy, make_tree, runs_of
 from kpareto.tables.partition import Partition, Suppression, partition
-from kpareto.tables.questions import Question, questions_data, questions_from
 from kpareto.tables.recoding import Recoding
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Domain, Sample, Table, make_table

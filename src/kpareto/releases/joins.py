@@ -26,13 +26,13 @@ from kpareto.engines.source import Source
 from kpareto.engines.values import arrow_places, arrow_texts
 from kpareto.releases.choice import Choice
 from kpareto.tables.boxes import leading
+from kpareto.tables.hierarchy import STAR
 from kpareto.tables.partition import Partition, classes
 from kpareto.tables.table import distinct_rows, table_digest
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-STAR = "*"
 MOST = 200_000  # distinct rows that are sent over; above, a join per column sends less
 
 

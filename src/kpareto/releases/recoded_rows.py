@@ -19,14 +19,14 @@ from kpareto.engines.form import TextForm
 from kpareto.engines.source import Outgoing, Source
 from kpareto.engines.sql import FORMULA_STARTS, NUMBER
 from kpareto.engines.values import arrow_places, arrow_texts, blank
-from kpareto.engines.wishes import NO_VALUE
 from kpareto.errors import BadJob, BadSchema, did_you_mean, shorten
 from kpareto.releases.choice import Choice
-from kpareto.releases.joins import STAR, join_classes, join_rows
+from kpareto.releases.joins import join_classes, join_rows
 from kpareto.releases.labels import SHOWN, Shown, shown_labels
-from kpareto.tables.hierarchy import MISSING
+from kpareto.tables.hierarchy import MISSING, STAR
 from kpareto.tables.partition import Partition, classes
 from kpareto.tables.schema import Schema
+from kpareto.tables.spelling import NO_VALUE
 
 QUASI = "quasi-identifier"
 WAYS = {  # setting of a Handling -> what it may be, the usual one first

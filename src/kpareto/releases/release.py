@@ -20,9 +20,9 @@ from kpareto.atomic import Moving, Paper, papers_first
 from kpareto.engines import file_of, form_of, in_form, open_source
 from kpareto.engines.admission import allowed_bytes
 from kpareto.engines.facts import count_columns
-from kpareto.engines.questions import open_view
 from kpareto.engines.read import fingerprint
 from kpareto.engines.source import Source, Written, is_text
+from kpareto.engines.unique_rows import open_view
 from kpareto.errors import BadInput, BadSchema, BadTable, Progress, Unsafe
 from kpareto.fronts.front import Point
 from kpareto.measures import make
@@ -30,16 +30,15 @@ from kpareto.measures.cells import lm
 from kpareto.measures.measure import Measure, Model, meets
 from kpareto.releases.certificate import Certificate, Facts, Warned, certify, population_cells
 from kpareto.releases.choice import Choice, Origin, as_choice, on_all_rows
-from kpareto.releases.joins import STAR
 from kpareto.releases.recoded_rows import QUASI, Handling, Recoded, recode
 from kpareto.releases.risk.disclosing_columns import DisclosingColumn, find_disclosing_columns
 from kpareto.releases.warnings import Remark, complete_warnings, count_remarks, rank_remarks, tell_once, warnings_for
-from kpareto.tables.level_words import recoding_words
+from kpareto.tables.hierarchy import STAR
 from kpareto.tables.partition import Partition
 from kpareto.tables.proposals import ColumnFacts, why_direct
+from kpareto.tables.recoding import recoding_words
 from kpareto.tables.schema import Schema
-from kpareto.tables.table import table_digest
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import UniqueRows, table_digest
 from kpareto.tables.vocabulary import topic_of
 from kpareto.verifier import Verified, check
 from kpareto.verifier.counters import count

@@ -35,8 +35,7 @@ from kpareto.releases.risk.risk import bias_tables
 from kpareto.tables.hierarchy import MISSING
 from kpareto.tables.partition import Partition, Suppression
 from kpareto.tables.spelling import percent
-from kpareto.tables.table import Population
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import Population, UniqueRows
 
 Severity = Literal["note", "caution", "danger"]
 GRAVEST = tuple(reversed(get_args(Severity)))  # danger, caution, note

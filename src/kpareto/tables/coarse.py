@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from kpareto.errors import BadJob
-from kpareto.tables.boxes import LabelBoxes
+from kpareto.tables.boxes import LabelBoxes, move_borders
 from kpareto.tables.hierarchy import Coarse, Hierarchy, levels_tree
-from kpareto.tables.questions import move_borders
 from kpareto.tables.recoding import Recoding, local
 from kpareto.tables.table import Table
 
@@ -121,7 +120,7 @@ def declared_recoding(recoding: Recoding) -> Recoding:
 
 def _declared_boxes(boxes: LabelBoxes) -> LabelBoxes:
     """Boxes over the declared leaves."""
-    begin, end = ([each(h) for h in boxes.items.hierarchies] for each in (starts, ends))
+    begin, end = ([leaves_of(h) for h in boxes.items.hierarchies] for leaves_of in (starts, ends))
     first = np.stack([begin[c][boxes.first[:, c]] for c in range(len(begin))], axis=1).astype(np.int32)
     last = np.stack([end[c][boxes.last[:, c]] for c in range(len(end))], axis=1).astype(np.int32)
     root = None if boxes.root is None else move_borders(boxes.root, begin)

@@ -1,7 +1,7 @@
 """Cuts: the space of flexible recodings. One gene per possible border between neighbouring leaves, 1 where it is drawn.
 
 A column is either bound to its tree (every group must be a node of it) or free (any run of neighbours is a group); a
-free column may be limited to some borders (see ``kpareto.tables.borders``). A genome is the bit strings of the columns
+free column may be limited to some borders. A genome is the bit strings of the columns
 side by side (readings.md#spaces), so every lattice node is a genome too.
 """
 
@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from kpareto.errors import BadInput, BadJob, did_you_mean, shorten
-from kpareto.kernels.genomes import repair_all, sample_all
+from kpareto.kernels.cuts.genomes import repair_all, sample_all
 from kpareto.kernels.hashing import seed_stream
 from kpareto.kernels.records import Genes, Trees
 from kpareto.tables.hierarchy import Hierarchy, Tree, cut_bits, runs_of

@@ -63,18 +63,18 @@ class _Walk:
         if isinstance(thing, np.ndarray | np.generic):
             return self._array(np.asarray(thing))
         if is_dataclass(thing) and not isinstance(thing, type):
-            own = [(each.name, getattr(thing, each.name)) for each in fields(thing) if each.compare]
-            return self._hash_object(type(thing), own + _methods(type(thing)))
+            values = [(item.name, getattr(thing, item.name)) for item in fields(thing) if item.compare]
+            return self._hash_object(type(thing), values + _methods(type(thing)))
         if isinstance(thing, Mapping):
             return _hash("mapping", *sorted(self.of(key) + self.of(value) for key, value in thing.items()))
         if isinstance(thing, AbstractSet):
-            return _hash("set", *sorted(self.of(each) for each in thing))
+            return _hash("set", *sorted(self.of(item) for item in thing))
         if isinstance(thing, _SPELLED):
             return self._hash_object(type(thing), [("value", repr(thing))])
         if isinstance(thing, Sequence):
-            if all(type(each) in _PLAIN for each in thing):  # a million leaves at once
+            if all(type(item) in _PLAIN for item in thing):  # a million leaves at once
                 return _hash("values", _spell(tuple(thing)))
-            return _hash("sequence", *(self.of(each) for each in thing))
+            return _hash("sequence", *(self.of(item) for item in thing))
         return self._code(thing)
 
     def _array(self, array: np.ndarray) -> bytes:
@@ -97,14 +97,14 @@ class _Walk:
         if isinstance(thing, FunctionType):
             return self._function(thing)
         if isinstance(thing, CodeType):
-            said = (thing.co_code, thing.co_consts, thing.co_names, thing.co_varnames, thing.co_freevars)
-            return _hash("code", *(self.of(each) for each in said))
+            parts = (thing.co_code, thing.co_consts, thing.co_names, thing.co_varnames, thing.co_freevars)
+            return _hash("code", *(self.of(part) for part in parts))
         return self._object(thing)
 
     def _function(self, thing: FunctionType) -> bytes:
         closed = [_content(cell) for cell in thing.__closure__ or ()]
-        said = (thing.__code__, thing.__defaults__, thing.__kwdefaults__, closed)
-        return _hash("function", _title(thing), *(self.of(each) for each in said), *self._globals(thing))
+        parts = (thing.__code__, thing.__defaults__, thing.__kwdefaults__, closed)
+        return _hash("function", _title(thing), *(self.of(part) for part in parts), *self._globals(thing))
 
     def _globals(self, thing: FunctionType) -> list[bytes]:
         """What a function of somebody else's takes from its module: plain values, arrays and other functions."""
@@ -116,18 +116,18 @@ class _Walk:
 
     def _object(self, thing: Any) -> bytes:
         """An object that is no dataclass: its class, what its class does, and what it holds."""
-        own = dict(getattr(thing, "__dict__", {}))
+        state = dict(getattr(thing, "__dict__", {}))
         for kind in type(thing).__mro__:
             slots = kind.__dict__.get("__slots__", ())
             names = (slots,) if isinstance(slots, str) else slots
-            own |= {name: getattr(thing, name) for name in names if hasattr(thing, name)}
+            state |= {name: getattr(thing, name) for name in names if hasattr(thing, name)}
         methods = _methods(type(thing))
-        if not own and not methods:
+        if not state and not methods:
             raise BadInput(
                 f"The job holds a {type(thing).__name__} of {type(thing).__module__}, of which nobody can tell whether "
                 "it is still the same next time. Run it without a checkpoint, or make it a dataclass."
             )
-        return self._hash_object(type(thing), sorted(own.items()) + methods)
+        return self._hash_object(type(thing), sorted(state.items()) + methods)
 
     def _hash_object(self, kind: type, parts: Sequence[tuple[str, object]]) -> bytes:
         return _hash("object", _title(kind), *(self.of(name) + self.of(value) for name, value in parts))
@@ -140,14 +140,14 @@ def _has_version(thing: Any) -> bool:
 
 def _methods(kind: type) -> list[tuple[str, object]]:
     """What a class of somebody else's does, its own methods and those it inherits."""
-    own = {
+    methods = {
         name: value
         for owner in reversed(kind.__mro__)
         if not _has_version(owner)
         for name, value in vars(owner).items()
         if isinstance(value, FunctionType) and not (name.startswith("__") and name != "__call__")
     }
-    return sorted(own.items())
+    return sorted(methods.items())
 
 
 def _hash(tag: str, *parts: bytes) -> bytes:

@@ -22,7 +22,7 @@ import numpy as np
 from kpareto.errors import BadHierarchy, shorten
 from kpareto.tables.spelling import number_text
 
-TOP = "*"
+STAR = "*"  # stands for any value: the top of a hierarchy, what is cut off a code, a suppressed cell
 MISSING = "(missing)"  # the leaf of missing values, where they are a value of their own
 
 
@@ -143,7 +143,7 @@ class Hierarchy:
         lost = np.flatnonzero(codes < 0)
         if lost.size == 0 or (self.edges is None and self.spans is None):
             return codes
-        numbers = np.array([_number(values[position]) for position in lost.tolist()], dtype=np.float64)
+        numbers = np.array([_number_or_nan(values[position]) for position in lost.tolist()], dtype=np.float64)
         if self.edges is not None:
             cell = np.searchsorted(self.edges, numbers, side="right" if self.closed == "left" else "left") - 1
             # The outermost edge belongs to the outermost cell, as in [0,5], (5,10] …
@@ -257,10 +257,10 @@ def levels_tree(groups: np.ndarray, labels: Sequence[Sequence[str]]) -> Tree:
         below_nodes, below_first = node, first
     start, end = np.concatenate(firsts), np.concatenate(lasts)
     order = np.lexsort((-end, start))
-    place = np.empty(nodes, dtype=np.int64)
-    place[order] = np.arange(nodes)
+    rank = np.empty(nodes, dtype=np.int64)
+    rank[order] = np.arange(nodes)
     parent = np.full(nodes, -1, dtype=np.int32)
-    parent[place[np.concatenate(children)]] = place[np.concatenate(parents)]
+    parent[rank[np.concatenate(children)]] = rank[np.concatenate(parents)]
     kept = tuple(names[node] for node in order.tolist())
     return Tree(start[order].astype(np.int32), end[order].astype(np.int32), parent, kept)
 
@@ -345,9 +345,9 @@ def with_missing(hierarchy: Hierarchy) -> Hierarchy:
     last = hierarchy.groups[:, -1:] + 1
     last[top] = 0
     groups = np.concatenate((hierarchy.groups, last), axis=1).astype(np.int32)
-    labels = tuple((*own, MISSING) if level < top else own for level, own in enumerate(hierarchy.labels))
+    labels = tuple((*names, MISSING) if level < top else names for level, names in enumerate(hierarchy.labels))
     if top == 0:  # a single leaf, which was the top
-        groups, labels = np.array([[0, 1], [0, 0]], dtype=np.int32), ((*hierarchy.leaves, MISSING), (TOP,))
+        groups, labels = np.array([[0, 1], [0, 0]], dtype=np.int32), ((*hierarchy.leaves, MISSING), (STAR,))
     return replace(
         hierarchy,
         leaves=(*hierarchy.leaves, MISSING),
@@ -364,8 +364,8 @@ def with_missing(hierarchy: Hierarchy) -> Hierarchy:
 
 def _codes(column: Sequence[str]) -> np.ndarray:
     """The labels as numbers in order of first appearance: (lines,) int64."""
-    place = {label: code for code, label in enumerate(dict.fromkeys(column))}
-    return np.fromiter(map(place.__getitem__, column), dtype=np.int64, count=len(column))
+    code_of = {label: code for code, label in enumerate(dict.fromkeys(column))}
+    return np.fromiter(map(code_of.__getitem__, column), dtype=np.int64, count=len(column))
 
 
 def check_lines(name: str, rows: Sequence[Sequence[str]]) -> None:
@@ -408,13 +408,13 @@ def check_nesting(name: str, columns: Sequence[Sequence[str]], codes: np.ndarray
 def flat(name: str, leaves: Sequence[str]) -> Hierarchy:
     """The least hierarchy: the leaves as they are, and all of them as one group."""
     if len(leaves) == 1:
-        return from_levels(name, [(leaves[0], TOP)])
+        return from_levels(name, [(leaves[0], STAR)])
     groups = np.vstack((np.arange(len(leaves)), np.zeros(len(leaves)))).astype(np.int32)
-    labels = (tuple(leaves), (TOP,))
+    labels = (tuple(leaves), (STAR,))
     return Hierarchy(name, tuple(leaves), groups, labels, levels_tree(groups, labels))
 
 
-def _number(text: str) -> float:
+def _number_or_nan(text: str) -> float:
     try:
         return float(text)
     except ValueError:

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from kpareto.errors import BadInput
-from kpareto.tables.boxes import UNFIT, Division, LabelBoxes
+from kpareto.tables.boxes import UNFIT, Division, LabelBoxes, questions_data, questions_from
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.lattice import Kind
-from kpareto.tables.questions import questions_data, questions_from
 from kpareto.tables.recoding import Recoding, local
 from kpareto.tables.table import Table
 
@@ -61,7 +60,7 @@ class LocalSpace:
 
 def make_local_space(table: Table, items: Division, boxes: Sequence[LabelBoxes]) -> LocalSpace:
     """The space of boxes that were found on a table."""
-    return LocalSpace(table.hierarchies, items, tuple(local(each) for each in boxes))
+    return LocalSpace(table.hierarchies, items, tuple(local(classes) for classes in boxes))
 
 
 def join_spaces(table: Table, space: LocalSpace, other: LocalSpace) -> LocalSpace:
@@ -71,15 +70,15 @@ def join_spaces(table: Table, space: LocalSpace, other: LocalSpace) -> LocalSpac
     """
     if space.items is None or other.items is None:
         return other if space.items is None else space
-    lines = [(each, np.cumsum(each.items.weight)) for each in (space, other) if each.items is not None]
+    lines = [(one, np.cumsum(one.items.weight)) for one in (space, other) if one.items is not None]
     borders = np.unique(np.concatenate([ends for _, ends in lines]))
     place = np.searchsorted(lines[0][1], borders)
     items = Division(space.items.row[place], space.items.value[place], np.diff(borders, prepend=0))
     rows, boxes = items.table(table), []
-    for each, ends in lines:
+    for one, ends in lines:
         place = np.searchsorted(ends, borders)
-        known = [recoding.boxes for recoding in each.recodings if recoding.boxes is not None]
-        boxes += [LabelBoxes(rows, own.members[place], own.first, own.last, own.root) for own in known]
+        known = [recoding.boxes for recoding in one.recodings if recoding.boxes is not None]
+        boxes += [LabelBoxes(rows, old.members[place], old.first, old.last, old.root) for old in known]
     return make_local_space(table, items, boxes)
 
 
@@ -91,7 +90,7 @@ def read_local_space(data: Mapping[str, Any], table: Table) -> LocalSpace:
     if len({len(items.row), len(items.value), len(items.weight)}) > 1:
         raise BadInput(f"{UNFIT}: it has other rows.")
     rows = items.table(table)
-    return make_local_space(table, items, [_boxes_from(each, rows) for each in data["boxes"]])
+    return make_local_space(table, items, [_boxes_from(classes, rows) for classes in data["boxes"]])
 
 
 def _boxes_data(boxes: LabelBoxes) -> dict[str, Any]:
@@ -106,7 +105,7 @@ def _boxes_from(data: Mapping[str, Any], items: Table) -> LabelBoxes:
     first, last = (_unpack(data[name], items.distinct * columns) for name in ("first", "last"))
     if len(first) != len(last) or len(first) % columns:
         raise BadInput(f"{UNFIT}: it has other columns.")
-    first, last = (each.reshape(-1, columns).astype(np.int32) for each in (first, last))
+    first, last = (ends.reshape(-1, columns).astype(np.int32) for ends in (first, last))
     root = None
     if "questions" in data:
         try:

@@ -229,7 +229,7 @@ def _as_needed(whole: Partition, suppression: Suppression, allowed: int) -> Iter
     if int(whole.rows[failing].sum()) > allowed:
         yield suppress(whole, failing, suppression, feasible=False)
         return
-    ranks = [rank_numbers(each, each.by_class(whole), suppression.step) for each in suppression.graded]
+    ranks = [rank_numbers(limit, limit.by_class(whole), suppression.step) for limit in suppression.graded]
     cutoffs = [np.unique(rank[~failing])[::-1].tolist() for rank in ranks]
     for combination in itertools.product(*cutoffs):
         away = failing.copy()
@@ -250,8 +250,8 @@ def _as_needed(whole: Partition, suppression: Suppression, allowed: int) -> Iter
 def fail_any(whole: Partition, fails: tuple[Fails, ...]) -> np.ndarray:
     """Which classes fail at least one rule: (classes,) bool."""
     failing = np.zeros(len(whole.rows), dtype=np.bool_)
-    for each in fails:
-        failing |= each(whole)
+    for fail in fails:
+        failing |= fail(whole)
     return failing
 
 
@@ -298,8 +298,8 @@ def suppress(whole: Partition, failing: np.ndarray, suppression: Suppression, fe
     passes = size >= least or suppression.by_size is False
     if suppression.rule == "as-needed":
         passes &= not any(bool(fails(masked)[-1]) for fails in suppression.fails)
-        for each in suppression.graded:
-            ranks = rank_numbers(each, each.by_class(masked), suppression.step)
+        for limit in suppression.graded:
+            ranks = rank_numbers(limit, limit.by_class(masked), suppression.step)
             passes &= bool(ranks[-1] <= ranks[:-1].max(initial=-np.inf))
     if passes:
         return masked

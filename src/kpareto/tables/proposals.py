@@ -228,7 +228,7 @@ def _intervals(facts: ColumnFacts) -> tuple[Rule, int, str]:
         width = max(width, 2.0)
     widths = [width * step for step in (1, 2, 4) if width * step < max(high - low, 2 * width)]
     start = math.floor(least / widths[-1]) * widths[-1]
-    return {"intervals": [_plain(each) for each in widths], "from": _plain(start)}, len(widths) + 2, ""
+    return {"intervals": [_short_number(one) for one in widths], "from": _short_number(start)}, len(widths) + 2, ""
 
 
 def round_width(width: float) -> float:
@@ -242,16 +242,16 @@ def round_width(width: float) -> float:
     return 10 * power
 
 
-def _plain(number: float) -> float:
+def _short_number(number: float) -> float:
     return without_point(float(f"{number:.12g}"))
 
 
 def settle(facts: Sequence[ColumnFacts], proposals: Sequence[Proposal]) -> list[Proposal]:
     """The proposals of all columns together: some quasi-identifier, one person column, columns with enough values."""
     new_proposals = list(proposals)
-    for place, (each, proposal) in enumerate(zip(facts, new_proposals, strict=True)):
-        if proposal.role in ("quasi-identifier", "sensitive") and each.missing > NEARLY_UNIQUE * each.rows:
-            why = f"{proposal.why}, but {each.missing / each.rows:.0%} of the rows have no value{LEFT_OUT}"
+    for place, (column, proposal) in enumerate(zip(facts, new_proposals, strict=True)):
+        if proposal.role in ("quasi-identifier", "sensitive") and column.missing > NEARLY_UNIQUE * column.rows:
+            why = f"{proposal.why}, but {column.missing / column.rows:.0%} of the rows have no value{LEFT_OUT}"
             new_proposals[place] = Proposal("identifier", why, note="Rows without a value would be dropped otherwise.")
     persons = [place for place, proposal in enumerate(new_proposals) if proposal.person]
     for place in persons[1:]:
@@ -260,7 +260,7 @@ def settle(facts: Sequence[ColumnFacts], proposals: Sequence[Proposal]) -> list[
         new_proposals = _ask_for_persons(facts, new_proposals)
     if any(proposal.role == "quasi-identifier" for proposal in new_proposals):
         return new_proposals
-    usable = [place for place, each in enumerate(facts) if each.kind not in ("empty", "nested")]
+    usable = [place for place, column in enumerate(facts) if column.kind not in ("empty", "nested")]
     plain = [place for place in usable if new_proposals[place].role in ("plain", DECIDE)] or usable
     plain.sort(key=lambda place: -facts[place].distinct)
     for place in plain[:3]:
@@ -273,11 +273,15 @@ def settle(facts: Sequence[ColumnFacts], proposals: Sequence[Proposal]) -> list[
 def _ask_for_persons(facts: Sequence[ColumnFacts], proposals: Sequence[Proposal]) -> list[Proposal]:
     """A note where people are named more than once, and nothing tells them apart: k would count their rows."""
     new_proposals = list(proposals)
-    for place, each in enumerate(facts):
-        have = each.rows - each.missing
-        if topic_of(each.name) in NAMED_PERSONS and proposals[place].role == "identifier" and 1 < each.distinct < have:
+    for place, column in enumerate(facts):
+        have = column.rows - column.missing
+        if (
+            topic_of(column.name) in NAMED_PERSONS
+            and proposals[place].role == "identifier"
+            and 1 < column.distinct < have
+        ):
             note = (
-                f"It repeats: {each.distinct:,} values in {have:,} rows. If a person has several rows, say which "
+                f"It repeats: {column.distinct:,} values in {have:,} rows. If a person has several rows, say which "
                 'column tells persons apart: person = "…" under [data], or Schema(person="…") in Python.'
             )
             new_proposals[place] = replace(proposals[place], note=f"{proposals[place].note} {note}".strip())

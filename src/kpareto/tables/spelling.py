@@ -1,4 +1,4 @@
-"""How numbers are written: whole ones without a point, and each with a noun and a verb that fit it."""
+"""How values are written: numbers, each with a noun and a verb that fit it, and what stands for no value."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ import math
 from collections.abc import Mapping
 
 EXACT = 2**53  # from here on a float does not hold every whole number, and other programs (JSON in a browser) round
+NO_VALUE = ("?", "")  # what stands in a cell without a value, unless somebody says otherwise
+# Texts that are recognised as no value, as programs and people write them: R, spreadsheets, databases, German forms.
+MARKS = (
+    *NO_VALUE,
+    *("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "-", ".", "#NV", "<NA>", "NaT", "N.A.", "n.a."),
+    *("k.A.", "k. A.", "k.A", "kA", "keine Angabe", "unbekannt", "Unbekannt"),
+)
 
 
 def without_point(number: float, below: float = math.inf) -> float:

@@ -181,14 +181,14 @@ class Table:
         codes = np.concatenate((self.codes, population.codes))
         order, start = distinct_rows(codes)
         people = np.add.reduceat(np.append(np.zeros(self.distinct, dtype=np.int64), population.weights)[order], start)
-        own = order[start]  # the table's own row comes first where both have it, for the order is stable
-        unseen = own >= self.distinct
-        places = np.append(own[~unseen], self.distinct + np.arange(int(unseen.sum())))
+        first = order[start]  # the table's own row comes first where both have it, for the order is stable
+        unseen = first >= self.distinct
+        places = np.append(first[~unseen], self.distinct + np.arange(int(unseen.sum())))
         counts = np.empty(len(start), dtype=np.int64)
         counts[places] = np.append(people[~unseen], people[unseen])
         rows = len(start)
         return Joined(
-            np.concatenate((self.codes, codes[own[unseen]])),
+            np.concatenate((self.codes, codes[first[unseen]])),
             np.append(self.weights, np.zeros(rows - self.distinct, dtype=np.int64)),
             Counts("population", ("people",), np.arange(rows + 1), np.zeros(rows, dtype=np.int32), counts),
         )
@@ -418,8 +418,10 @@ def make_table(
 
     def counts(name: str) -> Counts:
         values, code, numbers = extras[name]
-        each = Counts(name, values, np.arange(len(code) + 1), code.astype(np.int32), weights.astype(np.int64), numbers)
-        return merge_counts(each, group, count)
+        entries = Counts(
+            name, values, np.arange(len(code) + 1), code.astype(np.int32), weights.astype(np.int64), numbers
+        )
+        return merge_counts(entries, group, count)
 
     return Table(
         schema,
@@ -430,3 +432,22 @@ def make_table(
         tuple(counts(name) for name in schema.target),
         counts(schema.person) if schema.person is not None else None,
     )
+
+
+@dataclass(frozen=True)
+class UniqueRows:
+    """How many rows no other row equals, over some columns."""
+
+    columns: tuple[str, ...]
+    rows: int
+    unique: int
+    groups: int  # distinct rows
+
+    @property
+    def share(self) -> float:
+        """Of all rows."""
+        return self.unique / self.rows if self.rows else 0.0
+
+    def to_dict(self) -> dict[str, object]:
+        """The counts as plain data."""
+        return {**vars(self), "columns": list(self.columns), "share": self.share}

@@ -21,13 +21,12 @@ from typing import TYPE_CHECKING, Any, cast
 from kpareto.engines import file_of, kind_of
 from kpareto.errors import BadInput, Unsafe
 from kpareto.strict import anything, check_shape, read_json
+from kpareto.verifier.certificate import CERTIFICATE, CONFIDENTIAL, PUBLIC, tell_broken, tell_stopped
 from kpareto.verifier.counters import COUNTERS, count
-from kpareto.verifier.counting import QUASI, Class, Counted, Labels, order_values
+from kpareto.verifier.counting import QUASI, STAR, Class, Counted, Labels, order_values
 from kpareto.verifier.definitions import HIGHER, RELATIVE, SIZES, TOTALS, VALUES, Look, judge_thresholds, of_persons
 from kpareto.verifier.population import PEOPLE, PEOPLE_HIGHER, Cells, by_people, count_people, pair_classes, read_cells
-from kpareto.verifier.shape import CERTIFICATE, CONFIDENTIAL, PUBLIC
 from kpareto.verifier.signatures import Signer, trusted_json
-from kpareto.verifier.troubles import tell_broken, tell_stopped
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from kpareto.engines.postgres.connect import Postgres
 
 People = dict[Labels, tuple[int, int]]  # of each class its released rows, and the people who could be meant
-STAR = "*"  # every quasi-identifier of a masked row
 SLACK = 1e-9
 UNSIGNED = (
     "No signature was checked: the certificate proves that these rows hold what it claims, and neither who wrote it "
@@ -110,13 +108,13 @@ def _quasi(public: dict[str, Any]) -> list[str]:
 
 
 def _encoding(confidential: dict[str, Any]) -> str:
-    said = confidential.get("population")
-    if not said:
+    record = confidential.get("population")
+    if not record:
         raise BadInput(
             "A population is given, and this certificate says nothing of one. Give the whole certificate of a release "
             "that was checked with its population, or leave the population out."
         )
-    return str(said.get("encoding", "utf-8"))
+    return str(record.get("encoding", "utf-8"))
 
 
 def _people(
@@ -146,7 +144,7 @@ def parts(certificate: object) -> tuple[dict[str, Any], dict[str, Any]]:
 def _check_certificate(
     counted: Counted, public: dict[str, Any], confidential: dict[str, Any], shown: str, people: People | None
 ) -> Verified:
-    said = public["release"]
+    record = public["release"]
     if confidential and confidential["public_sha256"] != digest_of(public):
         raise Unsafe("The two parts of the certificate do not belong together: the public part was changed.")
     if confidential and confidential["sha256"] != digest_of({k: v for k, v in confidential.items() if k != "sha256"}):
@@ -154,8 +152,8 @@ def _check_certificate(
     classes, rows = counted.classes, counted.rows
     if not rows:
         raise Unsafe("The release has no rows.")
-    if rows != said["rows"]:
-        raise Unsafe(f"The release has {rows:,} rows, and the certificate says {said['rows']:,}.")
+    if rows != record["rows"]:
+        raise Unsafe(f"The release has {rows:,} rows, and the certificate says {record['rows']:,}.")
     _check_labels(classes, _quasi(public), public["recoding"])
     masked = public["suppression"]["masked"]
     hidden = classes.get((STAR,) * len(next(iter(classes))), Class()).rows
@@ -172,12 +170,12 @@ def _check_certificate(
                 f"The certificate does not add up: {source['rows']:,} rows less {source['missing_rows']:,} with "
                 f"missing values and {lost['dropped']:,} suppressed are not {rows:,}."
             )
-    if said["sha256"] is not None and said["sha256"] != counted.digest:
+    if record["sha256"] is not None and record["sha256"] != counted.digest:
         raise Unsafe(f"The file {shown!r} is not the one that was certified: its SHA-256 is {counted.digest}.")
-    content = said.get("content_sha256")
+    content = record.get("content_sha256")
     if content is not None and content != content_digest(classes):
         raise Unsafe(f"{shown!r} is not what was certified: its classes are others than those counted then.")
-    if said["sha256"] is None and content is None:
+    if record["sha256"] is None and content is None:
         unchecked.append("sha256")
     return Verified(rows, len(classes), numbers, (*unchecked, *untold), thresholds=thresholds)
 
@@ -186,7 +184,7 @@ def _recount(
     classes: dict[Labels, Class], public: dict[str, Any], confidential: dict[str, Any], people: People | None
 ) -> tuple[dict[str, float], list[str]]:
     """Every claim that can be worked out again, and the names of those that cannot."""
-    roles, persons = public["release"]["roles"], all(each.persons is not None for each in classes.values())
+    roles, persons = public["release"]["roles"], all(class_.persons is not None for class_ in classes.values())
     numbers: dict[str, float] = {}
     unchecked = []
     for part, tables in ((public, {}), (confidential, confidential.get("distributions", {}))):
@@ -202,20 +200,23 @@ def _recount(
             if not open_to_all and claim.get("limit") is not None and not of_persons(claim):
                 raise Unsafe(f"The certificate claims a limit on {spell_claim(claim)} that nobody may count again.")
             if persons if of_persons(claim) else open_to_all:
-                numbers[spell_claim(claim)] = _check(claim, classes, roles, tables)
+                by_labels = by_class(claim, classes, roles, tables)
+                numbers[spell_claim(claim)] = _judge(claim, by_labels, claim["measure"] in HIGHER)
             else:
                 unchecked.append(spell_claim(claim))
     return numbers, unchecked
 
 
-def _size(claim: dict[str, Any], each: Class) -> int:
+def _size(claim: dict[str, Any], class_: Class) -> int:
     """What a class holds, as the claim counts it."""
-    return each.persons if of_persons(claim) and each.persons is not None else each.rows
+    return class_.persons if of_persons(claim) and class_.persons is not None else class_.rows
 
 
 def content_digest(classes: dict[Labels, Class]) -> str:
     """SHA-256 of the classes and their sensitive values, whichever program holds them and in whatever order."""
-    listed = [[list(k), each.rows, {n: dict(v) for n, v in each.values.items()}] for k, each in sorted(classes.items())]
+    listed = [
+        [list(k), class_.rows, {n: dict(v) for n, v in class_.values.items()}] for k, class_ in sorted(classes.items())
+    ]
     return digest_of({"classes": listed})
 
 
@@ -249,11 +250,6 @@ def spell_claim(claim: dict[str, Any]) -> str:
     return f"{claim['measure']}({options})" if options else str(claim["measure"])
 
 
-def _check(claim: dict[str, Any], classes: dict[Labels, Class], roles: dict[str, str], tables: dict[str, Any]) -> float:
-    """The claim's number, worked out again; raise unless it is the claimed one and within its limit."""
-    return _judge(claim, by_class(claim, classes, roles, tables), claim["measure"] in HIGHER)
-
-
 def _judge(claim: dict[str, Any], numbers: dict[Labels, float], higher: bool) -> float:
     """The worst class's number; raise unless it is the claimed one and within its limit."""
     worst = min(numbers, key=lambda labels: (numbers[labels] if higher else -numbers[labels], labels))
@@ -273,9 +269,9 @@ def by_class(
     options = dict(claim.get("with", {}))
     measure = claim["measure"]
     if measure in SIZES:
-        return {labels: SIZES[measure](float(_size(claim, each))) for labels, each in classes.items()}
+        return {labels: SIZES[measure](float(_size(claim, class_))) for labels, class_ in classes.items()}
     if measure in TOTALS:
-        number = TOTALS[measure]([(each.rows, _size(claim, each)) for each in classes.values()], options)
+        number = TOTALS[measure]([(class_.rows, _size(claim, class_)) for class_ in classes.values()], options)
         return dict.fromkeys(classes, number)
     if measure not in VALUES:
         raise BadInput(f"The certificate claims {measure!r}, which this verifier does not know.")
@@ -288,11 +284,11 @@ def by_class(
     numbers: dict[Labels, float] = {}
     for column in columns:
         seen: Counter[str] = Counter()
-        for each in classes.values():
-            seen.update(each.values[column])
+        for class_ in classes.values():
+            seen.update(class_.values[column])
         order = [value for value, _ in tables[column]] if column in tables else order_values(seen)
         whole = dict(tables[column]) if against == "table" and measure in RELATIVE else dict(seen)
-        for labels, each in classes.items():
-            number = VALUES[measure](Look(each.values[column], whole, order, options))
+        for labels, class_ in classes.items():
+            number = VALUES[measure](Look(class_.values[column], whole, order, options))
             numbers[labels] = worst(numbers.get(labels, number), number)
     return numbers

@@ -21,9 +21,9 @@ NOTHING = "(missing)"  # what stands for no value
 COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+([eE][+-]?[0-9]+)?", re.ASCII)
 
 
-def text_form(said: dict[str, Any]) -> tuple[str, str, bool]:
+def text_form(record: dict[str, Any]) -> tuple[str, str, bool]:
     """How a text is written, as the certificate says: its separator, its encoding, whether numbers have a comma."""
-    form = said.get("form", {})
+    form = record.get("form", {})
     separator, encoding = str(form.get("separator", ",")), str(form.get("encoding", "utf-8"))
     try:
         codecs.lookup(encoding)
@@ -51,8 +51,8 @@ def _statistics(path: Path, reader: str) -> Iterator[list[str]]:
         columns, meta = getattr(pyreadstat, reader)(str(path), output_format="dict", user_missing=True)
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
         raise Unsafe(f"The release {str(path)!r} cannot be read ({error}).") from error
-    said = [meta.file_label, *meta.notes, *(label for label in meta.column_labels if label)]
-    if any(said) or meta.value_labels or meta.missing_ranges or meta.missing_user_values or meta.mr_sets:
+    notes = [meta.file_label, *meta.notes, *(label for label in meta.column_labels if label)]
+    if any(notes) or meta.value_labels or meta.missing_ranges or meta.missing_user_values or meta.mr_sets:
         raise Unsafe(f"The release {str(path)!r} has labels or notes beside its cells, and none were certified.")
     yield list(meta.column_names)
     for row in zip(*columns.values(), strict=True):
@@ -92,9 +92,9 @@ def with_point(cell: str) -> str:
     return cell.replace(",", ".") if COMMA.fullmatch(cell) else cell
 
 
-def read_rows(path: Path, parquet: bool, said: dict[str, Any]) -> Iterator[list[str]]:
+def read_rows(path: Path, parquet: bool, record: dict[str, Any]) -> Iterator[list[str]]:
     """The names of the columns, then each row, all as text."""
-    separator, encoding, comma = text_form(said)
+    separator, encoding, comma = text_form(record)
     try:
         if parquet:
             import pyarrow.parquet as pq

@@ -19,6 +19,7 @@ from kpareto.errors import Unsafe
 from kpareto.verifier.cells import NOTHING, SHEETS, STATISTICS, read_rows, text, text_form, with_point
 
 QUASI = "quasi-identifier"
+STAR = "*"  # what every quasi-identifier of a masked row shows
 LARGE = 500_000  # rows of Parquet, or hundreds of bytes of text, above which an engine counts a release
 NUMBER = re.compile(r"[+-]?(inf|((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?)", re.ASCII)
 PARTS = (".parquet", ".parq", ".pq")
@@ -82,8 +83,8 @@ def _says_nothing(entry: Path) -> bool:
     return size == 0 or (sums and size == 8 + 4 * -(-part.stat().st_size // 512))
 
 
-def count_file(path: Path, said: dict[str, Any]) -> Counted:
-    """What a released file, or folder of parts, holds; ``said`` has the columns and their roles."""
+def count_file(path: Path, record: dict[str, Any]) -> Counted:
+    """What a released file, or folder of parts, holds; ``record`` has the columns and their roles."""
     try:
         parts = _parts(path)
         if not parts:
@@ -92,14 +93,14 @@ def count_file(path: Path, said: dict[str, Any]) -> Counted:
             start = stream.read(4)
         parquet = start == b"PAR1"
         # What the engine reads: Parquet, and text as it has it; neither workbooks nor files of Stata and SPSS.
-        engine = parquet or (start not in (SHEETS, *STATISTICS) and text_form(said)[1] == "utf-8")
+        engine = parquet or (start not in (SHEETS, *STATISTICS) and text_form(record)[1] == "utf-8")
         large = engine and _size(parts, parquet) > LARGE
     except OSError as error:
         raise Unsafe(f"The release {str(path)!r} cannot be read ({error}).") from error
     files = tuple(part.name for part in parts)
     if large:
-        return replace(gather(_group(parts, parquet, said), said, "DuckDB"), files=files)
-    return replace(gather(_cells(parts, parquet, said), said, "Python"), files=files)
+        return replace(gather(_group(parts, parquet, record), record, "DuckDB"), files=files)
+    return replace(gather(_cells(parts, parquet, record), record, "Python"), files=files)
 
 
 def _size(parts: list[Path], parquet: bool) -> float:
@@ -115,16 +116,18 @@ def _size(parts: list[Path], parquet: bool) -> float:
         return 0  # reading it cell by cell tells what is wrong
 
 
-def wanted_columns(said: dict[str, Any]) -> list[str]:
+def wanted_columns(record: dict[str, Any]) -> list[str]:
     """The columns that classes are made of: the quasi-identifiers, then the sensitive columns."""
-    roles = said["roles"]
-    return [n for n in said["columns"] if roles[n] == QUASI] + [n for n in said["columns"] if roles[n] == "sensitive"]
+    roles = record["roles"]
+    return [n for n in record["columns"] if roles[n] == QUASI] + [
+        n for n in record["columns"] if roles[n] == "sensitive"
+    ]
 
 
-def gather(cells: Iterable[tuple[list[str], int]], said: dict[str, Any], by: str) -> Counted:
+def gather(cells: Iterable[tuple[list[str], int]], record: dict[str, Any], by: str) -> Counted:
     """Classes from cells of the ``wanted`` columns, and how many rows have them."""
-    names = wanted_columns(said)
-    width = sum(said["roles"][name] == QUASI for name in names)
+    names = wanted_columns(record)
+    width = sum(record["roles"][name] == QUASI for name in names)
     classes: dict[Labels, Class] = {}
     rows = 0
     for row, times in cells:
@@ -139,13 +142,13 @@ def gather(cells: Iterable[tuple[list[str], int]], said: dict[str, Any], by: str
     return Counted(classes, rows, by)
 
 
-def _cells(parts: list[Path], parquet: bool, said: dict[str, Any]) -> Iterator[tuple[list[str], int]]:
+def _cells(parts: list[Path], parquet: bool, record: dict[str, Any]) -> Iterator[tuple[list[str], int]]:
     """The wanted cells of each row, all as text."""
-    columns = list(said["columns"])
-    places = [columns.index(name) for name in wanted_columns(said)]
+    columns = list(record["columns"])
+    places = [columns.index(name) for name in wanted_columns(record)]
     for path in parts:
-        cells = read_rows(path, parquet, said)
-        _check_names(next(cells, []), columns)
+        cells = read_rows(path, parquet, record)
+        check_names(next(cells, []), columns)
         for number, row in enumerate(cells, 1):
             if len(row) != len(columns):
                 raise Unsafe(
@@ -154,31 +157,32 @@ def _cells(parts: list[Path], parquet: bool, said: dict[str, Any]) -> Iterator[t
             yield [row[place] for place in places], 1
 
 
-def _check_names(names: list[str], columns: list[str]) -> None:
+def check_names(names: list[str], columns: list[str]) -> None:
+    """Raise unless a release has the columns that its certificate says, in the same order."""
     if names != columns:
         raise Unsafe(f"The release has the columns {', '.join(names)}; the certificate says {', '.join(columns)}.")
 
 
-def _group(parts: list[Path], parquet: bool, said: dict[str, Any]) -> Iterator[tuple[list[str], int]]:
+def _group(parts: list[Path], parquet: bool, record: dict[str, Any]) -> Iterator[tuple[list[str], int]]:
     """The wanted cells of each kind of row, and how many rows there are of it: one GROUP BY of DuckDB."""
     import duckdb
 
-    columns = list(said["columns"])
-    separator, _, comma = text_form(said)
+    columns = list(record["columns"])
+    separator, _, comma = text_form(record)
     for path in parts:
-        _check_names(next(read_rows(path, parquet, said), []), columns)
-    own = [f"c{place}" for place in range(len(columns))]
+        check_names(next(read_rows(path, parquet, record), []), columns)
+    aliases = [f"c{place}" for place in range(len(columns))]
     places = [_literal(re.sub(r"([*?\[])", r"[\1]", str(part.absolute()))) for part in parts]
     source = f"read_parquet([{', '.join(places)}])"
     if not parquet:
-        typed = ", ".join(f"'{name}': 'VARCHAR'" for name in own)
+        typed = ", ".join(f"'{name}': 'VARCHAR'" for name in aliases)
         dialect = f"auto_detect = false, header = true, quote = '\"', escape = '\"', columns = {{{typed}}}"
         dialect += f", delim = {_literal(separator)}"
-        source = f"read_csv({places[0]}, {dialect}, force_not_null = {own})"
-    chosen = ", ".join(own[columns.index(name)] for name in wanted_columns(said))
+        source = f"read_csv({places[0]}, {dialect}, force_not_null = {aliases})"
+    chosen = ", ".join(aliases[columns.index(name)] for name in wanted_columns(record))
     try:
         with duckdb.connect(":memory:") as connection:
-            query = f"SELECT {chosen}, count(*) FROM {source} AS t({', '.join(own)}) GROUP BY ALL"
+            query = f"SELECT {chosen}, count(*) FROM {source} AS t({', '.join(aliases)}) GROUP BY ALL"
             *cells, times = connection.sql(query).to_arrow_table().combine_chunks().columns
             # Values repeat, so each is written once.
             columns = [[texts[place] for place in codes] for texts, codes in (_code(cell, comma) for cell in cells)]
@@ -191,7 +195,7 @@ def _code(column: Any, comma: bool) -> tuple[list[str], list[int]]:
     """The text of each value in a column, and which of them each row has."""
     encoded = column.combine_chunks().dictionary_encode("encode")
     texts = [text(value) for value in encoded.dictionary.to_pylist()]
-    return [with_point(each) for each in texts] if comma else texts, encoded.indices.to_pylist()
+    return [with_point(cell) for cell in texts] if comma else texts, encoded.indices.to_pylist()
 
 
 def with_persons(counted: Counted, cells: Iterable[tuple[Any, ...]], shown: str) -> Counted:
@@ -201,9 +205,11 @@ def with_persons(counted: Counted, cells: Iterable[tuple[Any, ...]], shown: str)
     with as many rows as it has in what was written.
     """
     persons = {tuple(map(text, labels)): (int(people), int(rows)) for *labels, people, rows in cells}
-    if {labels: rows for labels, (_, rows) in persons.items()} != {k: each.rows for k, each in counted.classes.items()}:
+    if {labels: rows for labels, (_, rows) in persons.items()} != {
+        k: class_.rows for k, class_ in counted.classes.items()
+    }:
         raise Unsafe(f"The persons of {shown} were counted in other rows than those that were written. Release again.")
-    classes = {labels: replace(each, persons=persons[labels][0]) for labels, each in counted.classes.items()}
+    classes = {labels: replace(class_, persons=persons[labels][0]) for labels, class_ in counted.classes.items()}
     return replace(counted, classes=classes)
 
 

@@ -121,11 +121,11 @@ def judge_thresholds(
     met: dict[str, float] = {}
     unchecked, missed = [], []
     for name, threshold in public["suppression"].get("thresholds", {}).items():
-        own = numbers.get(name, numbers.get(f"{name}(counts=persons)"))
-        if own is None:
+        number = numbers.get(name, numbers.get(f"{name}(counts=persons)"))
+        if number is None:
             unchecked.append(f"threshold of {name}")
-        elif own < threshold - slack if name.partition("(")[0] in higher else own > threshold + slack:
-            missed.append(f"{name} = {threshold:g} are said to be suppressed, and one has {own:.12g}")
+        elif number < threshold - slack if name.partition("(")[0] in higher else number > threshold + slack:
+            missed.append(f"{name} = {threshold:g} are said to be suppressed, and one has {number:.12g}")
         else:
             met[name] = threshold
     return met, unchecked, missed

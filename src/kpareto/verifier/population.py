@@ -15,9 +15,8 @@ from typing import Any
 from kpareto.engines import open_source
 from kpareto.errors import BadInput, Unsafe
 from kpareto.verifier.cells import NOTHING
-from kpareto.verifier.counting import Class, Labels
+from kpareto.verifier.counting import STAR, Class, Labels
 
-STAR = "*"
 Cells = Iterable[tuple[Sequence[str | None], int]]  # the value of each quasi-identifier, and how many people have them
 
 
@@ -36,13 +35,13 @@ def read_cells(
         yield [texts[place][code] for place, code in enumerate(row)], times
 
 
-def count_people(cells: Cells, said: Mapping[str, Any], quasi: Sequence[str]) -> Counter[Labels]:
-    """How many people of the population each combination of labels could mean; ``said`` is in the certificate."""
-    labels, blanks = said["labels"], {None, *said["missing_values"]}
+def count_people(cells: Cells, record: Mapping[str, Any], quasi: Sequence[str]) -> Counter[Labels]:
+    """How many people of the population each combination of labels could mean; ``record`` is in the certificate."""
+    labels, blanks = record["labels"], {None, *record["missing_values"]}
     people: Counter[Labels] = Counter()
     for values, times in cells:
         if any(value in blanks for value in values):
-            if said["missing"] == "drop":
+            if record["missing"] == "drop":
                 continue
             values = [NOTHING if value in blanks else value for value in values]
         for name, value in zip(quasi, values, strict=True):
@@ -52,22 +51,22 @@ def count_people(cells: Cells, said: Mapping[str, Any], quasi: Sequence[str]) ->
                     "shown. Give the very population that the release was checked with."
                 )
         people[tuple(labels[name][value] for name, value in zip(quasi, values, strict=True))] += times
-    if said["rows"] != people.total():
-        raise Unsafe(f"The population has {people.total():,} people, and the certificate says {said['rows']:,}.")
+    if record["rows"] != people.total():
+        raise Unsafe(f"The population has {people.total():,} people, and the certificate says {record['rows']:,}.")
     return people
 
 
 def pair_classes(classes: Mapping[Labels, Class], people: Counter[Labels]) -> dict[Labels, tuple[int, int]]:
     """Each class of the release and of the population: released rows, and people who could be meant."""
     pairs = {labels: (0, count) for labels, count in people.items()}
-    for labels, each in classes.items():
+    for labels, class_ in classes.items():
         behind = people.total() if set(labels) == {STAR} else people[labels]
-        if behind < each.rows:
+        if behind < class_.rows:
             raise Unsafe(
-                f"The class ({', '.join(labels)}) has {each.rows:,} rows, and {behind:,} people of the population "
+                f"The class ({', '.join(labels)}) has {class_.rows:,} rows, and {behind:,} people of the population "
                 "look like that. Give the population that the rows come from."
             )
-        pairs[labels] = (each.rows, behind)
+        pairs[labels] = (class_.rows, behind)
     return pairs
 
 

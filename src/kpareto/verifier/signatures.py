@@ -46,16 +46,16 @@ def trusted_bytes(paper: str | PathLike[str], trust: str | PathLike[str], kind: 
     """The bytes of a paper, and which trusted key signed these very bytes; Unsafe where none did."""
     keys = read_keys(trust)
     data = read_bytes(paper, kind)
-    place = signature_of(paper)
-    if is_missing(place):
-        raise Unsafe(f"{kind.name} {fspath(paper)!r} is not signed: there is no {place!r}. Ask for its signature.")
-    public, told = _parse(read_text(place, SIGNATURE, MOST_KEY), place)
+    signature = signature_of(paper)
+    if is_missing(signature):
+        raise Unsafe(f"{kind.name} {fspath(paper)!r} is not signed: there is no {signature!r}. Ask for its signature.")
+    public, proof = _parse(read_text(signature, SIGNATURE, MOST_KEY), signature)
     if public not in keys:
         raise Unsafe(
             f"{kind.name} {fspath(paper)!r} was signed with the key {fingerprint(public)}, which is not among those in "
             f"{fspath(trust)!r}. Trust that key if it is right, or ask who made the paper."
         )
-    if not _holds(public, told, data):
+    if not _holds(public, proof, data):
         raise Unsafe(f"{kind.name} {fspath(paper)!r} is not what was signed: it was changed afterwards.")
     return data, Signer(keys[public], fingerprint(public))
 
@@ -95,7 +95,7 @@ def fingerprint(public: bytes) -> str:
     return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
 
 
-def _parse(text: str, place: str) -> tuple[bytes, tuple[bytes, bytes]]:
+def _parse(text: str, path: str) -> tuple[bytes, tuple[bytes, bytes]]:
     """The public key (32 bytes) of an armoured SSHSIG, its hash and its signature (64 bytes)."""
     lines = [line.strip() for line in text.strip().splitlines()]
     try:
@@ -110,20 +110,20 @@ def _parse(text: str, place: str) -> tuple[bytes, tuple[bytes, bytes]]:
         if (kind, signed_kind) != (KIND, KIND) or hashed not in HASHES or (len(public), len(signature)) != (32, 64):
             raise ValueError("not of Ed25519")
     except (ValueError, struct.error) as error:
-        raise Unsafe(f"The signature {place!r} is not one of OpenSSH with an Ed25519 key ({error}).") from error
+        raise Unsafe(f"The signature {path!r} is not one of OpenSSH with an Ed25519 key ({error}).") from error
     purpose = namespace.decode("utf-8", "replace")
     if purpose != NAMESPACE:
-        raise Unsafe(f"The signature {place!r} was made for {purpose[:40]!r}, not for {NAMESPACE!r}.")
+        raise Unsafe(f"The signature {path!r} was made for {purpose[:40]!r}, not for {NAMESPACE!r}.")
     return public, (hashed, signature)
 
 
-def _holds(public: bytes, told: tuple[bytes, bytes], data: bytes) -> bool:
+def _holds(public: bytes, proof: tuple[bytes, bytes], data: bytes) -> bool:
     try:
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     except ImportError as error:
         raise MissingExtra("Signatures need cryptography. Install it: pip install 'kpareto[sign]'") from error
-    hashed, signature = told
+    hashed, signature = proof
     digest = HASHES[hashed](data).digest()
     message = b"SSHSIG" + _string(NAMESPACE.encode()) + _string(b"") + _string(hashed) + _string(digest)
     try:

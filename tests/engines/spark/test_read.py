@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 from kpareto.engines import open_source
-from kpareto.engines.questions import unique_rows
 from kpareto.engines.read import fingerprint, read
 from kpareto.engines.spark.connect import SparkTable, first_line, why
 from kpareto.engines.spark.read import SparkSource
+from kpareto.engines.unique_rows import unique_rows
 from kpareto.engines.values import Rolled
 from kpareto.errors import BadInput, BadJob, BadTable
 from kpareto.faces.cli.fronts import protect

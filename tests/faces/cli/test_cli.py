@@ -52,10 +52,10 @@ def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -
 
 def test_mistyped_command(capsys: pytest.CaptureFixture[str]) -> None:
     """A mistyped command is one sentence with the nearest word, status 2."""
-    assert cli.main(["benhc"]) == 2
+    assert cli.main(["releas"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("No command 'benhc'. Did you mean 'bench'? There are: ")
+    assert err.startswith("No command 'releas'. Did you mean 'release'? There are: ")
     assert err.count("\n") == 1
 
 
@@ -65,16 +65,29 @@ def test_unknown_command_without_a_neighbour(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().err.startswith("No command 'xyzzy'. There are: ")
 
 
+@pytest.mark.parametrize(("word", "what"), [("bench", "benchmarks"), ("papers", "rebuilt papers")])
+@pytest.mark.parametrize("more", [[], ["--help"], ["poka", "--quick"]])
+def test_commands_that_moved_say_where(
+    word: str, what: str, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What left the command line is one sentence with the place where it is, status 2."""
+    assert cli.main([word, *more]) == 2
+    sentence = f"The {what} are not in the package: run 'make {word}' in the repository of kpareto.\n"
+    assert capsys.readouterr() == ("", sentence)
+    assert cli.main(["key", word]) == 2
+    assert capsys.readouterr().err.startswith(f"No command '{word}'. ")
+
+
 def test_mistyped_option(capsys: pytest.CaptureFixture[str]) -> None:
     """A mistyped option is one line and says where to read more."""
-    assert cli.main(["bench", "--jsn", "x"]) == 2
+    assert cli.main(["demo", "--jsn", "x"]) == 2
     err = capsys.readouterr().err
-    assert err == "No such option '--jsn'. Did you mean '--json'? See: kpareto bench --help\n"
+    assert err == "No such option '--jsn'. Did you mean '--json'? See: kpareto demo --help\n"
 
 
 def test_json_into_a_folder_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     """--json wants a file; a folder is a sentence, not a traceback."""
-    assert cli.main(["bench", "--json", os.curdir]) == 2
+    assert cli.main(["demo", "--json", os.curdir]) == 2
     assert "'.' is a directory" in capsys.readouterr().err
 
 
@@ -137,10 +150,10 @@ def test_broken_pipe_is_quiet() -> None:
 def test_shell_completion(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The shell can ask for the completion of a command."""
     monkeypatch.setenv("_KPARETO_COMPLETE", "bash_complete")
-    monkeypatch.setenv("COMP_WORDS", "kpareto be")
+    monkeypatch.setenv("COMP_WORDS", "kpareto de")
     monkeypatch.setenv("COMP_CWORD", "1")
     cli.main([])
-    assert "bench" in capsys.readouterr().out
+    assert "demo" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", sorted(cli.commands.commands))

@@ -1,4 +1,4 @@
-"""The private choice: its distribution by chi-square, its epsilon by OpenDP's own account, and the walk beside it."""
+"""The private choice: its distribution by chi-square, and its epsilon by OpenDP's own account."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 from kpareto.errors import BadInput
-from kpareto.releases.private.choose import choose_node, noisy_maximum, pick, walk_nodes
+from kpareto.releases.private.choose import choose_node, noisy_maximum, pick
 from kpareto.releases.private.scores import PrivateScore
-from kpareto.tables.hierarchy import from_levels
-from kpareto.tables.lattice import Lattice
 
 RUNS = 12_000
 LEAST = 1e-7  # a chance below this is called a difference: one false alarm in ten million runs of the test
@@ -91,47 +89,11 @@ def test_neighbouring_scores_are_chosen_within_epsilon() -> None:
     assert widest(3) <= 1 + 1e-9 < widest(6)
 
 
-def walk_chances(lattice: Lattice, scores: Sequence[int], scale: float, steps: int) -> dict[int, float]:
-    """The distribution of the walk, by following every way it can take."""
-    result: dict[int, float] = {}
-
-    def below(node: int) -> list[int]:
-        levels = lattice.levels(np.array([node]))[0]
-        return [node - stride for stride, level in zip(lattice.strides, levels, strict=True) if level]
-
-    def go(taken: list[int], waiting: list[int], left: int, chance: float) -> None:
-        fresh = [node for node in below(taken[-1]) if node not in taken and node not in waiting]
-        candidates = [*waiting, *fresh]
-        if left == 0 or not candidates:
-            for node, last in zip(taken, chances([scores[node] for node in taken], scale), strict=True):
-                result[node] = result.get(node, 0.0) + chance * last
-            return
-        for node, next_chance in zip(candidates, chances([scores[n] for n in candidates], scale), strict=True):
-            go([*taken, node], [other for other in candidates if other != node], left - 1, chance * next_chance)
-
-    go([lattice.size - 1], [], steps, 1.0)
-    return result
-
-
-def test_the_walk_has_the_distribution_it_should() -> None:
-    """Choices of the walk on a lattice of six nodes follow the product of its steps' distributions."""
-    trees = (
-        from_levels("a", [("x", "xy", "*"), ("y", "xy", "*"), ("z", "z", "*")]),
-        from_levels("b", [("u", "*"), ("v", "*")]),
-    )
-    lattice, scores, steps = Lattice(trees), [9, 7, 8, 3, 5, 0], 3
-    seen = Counter(walk_nodes(lattice, np.array(scores), Fraction(4), plain(2, True), steps) for _ in range(RUNS // 6))
-    exact = walk_chances(lattice, scores, scale=2.0, steps=steps)  # epsilon 4 in four parts
-    assert sum(exact.values()) == pytest.approx(1)
-    assert alike(seen, [exact.get(node, 0.0) for node in range(lattice.size)]) > LEAST
-
-
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
         (lambda: pick([1, 2], Fraction(0), plain(1, True)), "needs epsilon above 0"),
         (lambda: pick([1, 2], Fraction(1), plain(0, True)), "sensitivity of at least 1"),
-        (lambda: walk_nodes(Lattice(()), np.zeros(1), Fraction(1), plain(1, True), -1), "The walk has -1 steps"),
     ],
 )
 def test_choices_that_make_no_sense_are_a_sentence(call: Callable[[], int], sentence: str) -> None:

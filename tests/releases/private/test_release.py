@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpareto.errors import BadInput, BadTable
-from kpareto.releases.private.compare import compare, release_loss
 from kpareto.releases.private.delta import delta, largest_beta
 from kpareto.releases.private.private_release import (
     SECRET,
@@ -263,16 +262,3 @@ def test_tables_that_epsilon_does_not_cover_are_refused(change: dict[str, object
     check_private(table)
     with pytest.raises(BadTable, match=sentence):
         check_private(replace(table, **change))  # type: ignore[arg-type]
-
-
-def test_the_whole_lattice_loses_less_than_a_walk_at_the_same_epsilon() -> None:
-    """On a table with one clear best node the whole lattice finds it and a walk of many steps does not."""
-    table = table_with((400, 400, 400, 400))
-    plan = make_plan("0.3", "1e-4")
-    result = compare(table, plan, runs=45, steps=40)
-    assert result.medians[0] == pytest.approx(result.best, abs=0.3)  # the best is one draw, with a deviation of 0.045
-    assert np.mean(result.stepwise) > np.mean(result.whole) + 0.1
-    nothing = show(table_with((1, 1, 1, 1)), node(TREES, [0, 0]), plan, "granularity")
-    assert release_loss(nothing, 4) == 1
-    with pytest.raises(BadInput, match="The comparison has 0 runs"):
-        compare(table, plan, runs=0)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kpareto.engines.questions import unique_rows
+from kpareto.engines.unique_rows import unique_rows
 from kpareto.errors import BadInput, BadJob, BadSchema, BadTable
 from kpareto.measures import make
 from kpareto.measures.estimators import (

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from kpareto.errors import BadJob, MissingExtra
-from kpareto.faces.papers.recodings import printed_solution
 from kpareto.releases.risk.tree_error import TreeError, baseline, tree_error, tree_errors
 from kpareto.searches.cuts.score import Score
 from kpareto.tables.adult import adult_table
@@ -16,6 +15,7 @@ from kpareto.tables.cuts import make_cuts
 from kpareto.tables.partition import Suppression, partition
 from kpareto.tables.recoding import top
 from kpareto.tables.table import Table
+from replication.recodings import printed_solution
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpareto.errors import BadJob
-from kpareto.faces.papers.recodings import printed_solution
 from kpareto.fronts.problem import constrained, problem
 from kpareto.searches.cuts.genitor import Genitor, Result, Settings, genitor, imply_borders, iyengar, lunacek
 from kpareto.searches.cuts.score import Score
@@ -18,6 +17,7 @@ from kpareto.tables.cuts import make_cuts
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.partition import Suppression
 from kpareto.tables.table import Table
+from replication.recodings import printed_solution
 from tests.tables.test_lattice import strings
 from tests.twins.strategies import Case, cases
 

@@ -13,7 +13,7 @@ from kpareto.fronts.front import Front
 from kpareto.fronts.preference import achievement, prefer
 from kpareto.fronts.problem import problem
 from kpareto.kernels.dominance import dominance_ranks
-from kpareto.searches.cuts.nsga2 import Members, Nsga2, Preference, Ranked, crowding, groups_of, ranks, tournament
+from kpareto.searches.cuts.nsga2 import Members, Nsga2, Preference, Ranked, crowding, ranks, tournament
 from kpareto.searches.cuts.starts import lattice_starts
 from kpareto.searches.run import run
 from kpareto.tables.adult import adult_table
@@ -174,15 +174,6 @@ def test_threads_change_nothing() -> None:
     one, two = judged.evaluate(space, genomes, 1), judged.evaluate(space, genomes, 2)
     assert one.keys.tobytes() == two.keys.tobytes()
     assert one.values.tobytes() == two.values.tobytes()
-
-
-def test_groups_are_counted_per_column() -> None:
-    """GE-8: the groups of each column of an answer."""
-    table = reduced()
-    space = make_order(table.hierarchies)
-    assert groups_of(space, np.zeros(len(space.genes), dtype=np.int64)) == {
-        "workclass": 1, "race": 1, "sex": 1, "salary-class": 1,
-    }  # fmt: skip
 
 
 def test_generations_can_be_limited() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpareto.errors import BadJob
-from kpareto.kernels.genomes import cross_reduced
+from kpareto.kernels.cuts.genomes import cross_reduced
 from kpareto.kernels.hashing import seed_stream
 from kpareto.searches.cuts.variation import (
     cross,

@@ -14,7 +14,7 @@ from kpareto.fronts.count_lattice import Walker
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem, constrained, problem
 from kpareto.fronts.subtree_bounds import Bounds, can_bound
-from kpareto.kernels.bounding import Bounding
+from kpareto.kernels.lattice.bounding import Bounding
 from kpareto.searches.exact_front import exact_front
 from kpareto.searches.lattice import exact
 from kpareto.tables.adult import adult_table

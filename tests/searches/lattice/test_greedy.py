@@ -1,4 +1,4 @@
-"""Datafly, Samarati and top-down specialization: they meet their limits and never beat the exact optimum."""
+"""Datafly and Samarati: they meet their limits and never beat the exact optimum."""
 
 from __future__ import annotations
 
@@ -9,17 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kpareto.errors import BadJob, BadTable, Unsafe
+from kpareto.errors import BadJob, Unsafe
 from kpareto.fronts.problem import Problem, constrained, problem
-from kpareto.measures.measure import make
-from kpareto.searches.cuts.top_down import top_down
 from kpareto.searches.defects import whole
 from kpareto.searches.lattice.greedy import Samarati, answer, datafly_for, nodes_of_height
 from kpareto.tables.adult import adult_table
-from kpareto.tables.hierarchy import Hierarchy, bits_cut, runs_of
 from kpareto.tables.lattice import Lattice
-from kpareto.tables.partition import Suppression, partition
-from kpareto.tables.recoding import Recoding
 from tests.twins.strategies import Case, cases
 
 
@@ -74,35 +69,6 @@ def test_the_nodes_of_a_height(highest: list[int], height: int) -> None:
     assert found == [levels for levels in product(*(range(h + 1) for h in highest)) if sum(levels) == height]
 
 
-def every_cut(hierarchy: Hierarchy) -> list[np.ndarray]:
-    """All cuts that top-down specialization may end at."""
-    bits = product([0, 1], repeat=len(hierarchy.leaves) - 1)
-    cuts = [bits_cut(np.array(b, dtype=np.int64)) for b in bits]
-    return [cut for cut in cuts if hierarchy.ordered or all(run in hierarchy.tree.runs for run in runs_of(cut))]
-
-
-@given(case=cases(persons=False, most_columns=2, most_leaves=4), k=st.integers(1, 4), limit=st.sampled_from([0.0, 2]))
-@settings(max_examples=80)
-def test_top_down_keeps_k_and_never_beats_the_best_cuts(case: Case, k: int, limit: float) -> None:
-    """The recoding has the k it says, within the suppression limit, and no fewer errors than the best of all cuts."""
-    table = case.table
-    given_problem = problem(table, ["k", "cm"], Suppression("cap-max-k", limit))
-    try:
-        found = top_down(problem(table, ["k", "cm(column=t0)"], Suppression("cap-max-k", limit)), k)
-    except Unsafe:
-        assert k > table.rows or table.rows <= given_problem.suppression.allowed(table.rows)
-        return
-    assert found.partition.sizes[~found.partition.suppressed].min() == found.values["k"] >= k
-    assert found.partition.suppressed_rows <= given_problem.suppression.allowed(table.rows)
-    errors = []
-    for cuts in product(*(every_cut(hierarchy) for hierarchy in table.hierarchies)):
-        made = partition(table, Recoding(table.hierarchies, cuts), given_problem.suppression)
-        if not made.empty and make("k")(made) >= k:
-            errors.append(make("cm")(made))
-    assert found.values["cm(column=t0)"] >= min(errors) - 1e-12
-    assert "does not promise" in found.promise
-
-
 def test_adult() -> None:
     """At k = 5 and 1 % suppression Datafly comes near the optimum, Samarati's least height costs far more."""
     table = adult_table()
@@ -114,21 +80,8 @@ def test_adult() -> None:
     assert greedy.recoding.levels == (4, 2, 2, 2, 1, 0, 3, 0)
 
 
-def test_top_down_on_adult() -> None:
-    """Near the least classification errors known (0.1756 at k = 10, 0.1827 at k = 250, readings.md#annealed)."""
-    table = adult_table("iyengar_157")
-    for k, most in ((10, 0.186), (250, 0.187)):
-        found = top_down(problem(table, ["k", "cm(column=salary-class)"]), k)
-        assert found.values["k"] >= k
-        assert found.values["cm(column=salary-class)"] < most
-
-
 def test_what_they_refuse() -> None:
-    """No limits, a k nobody can reach, no target: each is a sentence."""
+    """No limits: a sentence."""
     table = adult_table()
     with pytest.raises(BadJob, match="there are none"):
         answer(problem(table, ["k", "glm"]), Samarati())
-    with pytest.raises(Unsafe, match="everything generalized gives 30,162"):
-        top_down(problem(adult_table(target="salary-class"), ["k", "cm"]), 40_000)
-    with pytest.raises(BadTable, match="needs a target column"):
-        top_down(problem(table, ["k", "lm"]), 5)

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpareto.errors import Unsafe
-from kpareto.kernels.local.nearing import near_losses
-from kpareto.kernels.local.pricing import fair_prices
+from kpareto.kernels.local.neighbours import near_losses
+from kpareto.kernels.local.prices import fair_prices
 from kpareto.searches.local import bound as bounds
 from kpareto.searches.local.bound import LocalBound, lower_bound
 from kpareto.searches.local.covers import column_covers, make_covers

@@ -11,15 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpareto.errors import Unsafe
-from kpareto.kernels.local.cutting import cut_order, read_cuts
-from kpareto.kernels.local.dropping import bring_back, drop, recut_dropping
-from kpareto.kernels.local.improving import arrange
-from kpareto.kernels.local.mending import mend
-from kpareto.kernels.local.moving import shave
-from kpareto.kernels.local.ordering import log_table, tree_order
-from kpareto.kernels.local.peeling import peel
-from kpareto.kernels.local.rebuilding import rebuild
-from kpareto.kernels.local.recutting import recut
+from kpareto.kernels.local.build import mend, peel
+from kpareto.kernels.local.improve import arrange, rebuild, recut, shave
+from kpareto.kernels.local.orders import cut_order, log_table, read_cuts, tree_order
+from kpareto.kernels.local.suppress import bring_back, drop, recut_dropping
 from kpareto.searches.local.problem import LocalProblem, LocalWish, make_problem
 from kpareto.searches.local.recoding import LocalClasses
 from tests.searches.local.local_twins import cell_loss, label

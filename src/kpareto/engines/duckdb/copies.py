@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from kpareto.engines.form import Form, file_kind, statistics_endings
 from kpareto.engines.values import BLANKS, arrow_texts, object_text
 from kpareto.errors import BadTable, MissingExtra, did_you_mean, shorten
+from kpareto.tables.spelling import EXACT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,7 +78,7 @@ def _unzip(path: Path, folder: Path) -> Path:
         if len(inside) != 1:
             raise BadTable(
                 f"The archive {str(path)!r} holds {len(inside)} files "
-                f"({shorten([each.filename for each in inside], 4)}). Unpack it, and give the one with the table."
+                f"({shorten([member.filename for member in inside], 4)}). Unpack it, and give the one with the table."
             )
         if inside[0].flag_bits & 1:
             raise BadTable(f"The archive {str(path)!r} is locked by a password. Unpack it, and give the file inside.")
@@ -187,8 +188,8 @@ def _sheet_column(cells: Sequence[object], name: str) -> pa.Array:
     kinds = {type(cell) for cell in present if cell is not None}
     if kinds <= {int, float} and kinds:
         numbers = [None if cell is None else float(cast(float, cell)) for cell in present]
-        whole = all(number is None or (number.is_integer() and abs(number) < 2**53) for number in numbers)
-        return pa.array([None if each is None else int(each) for each in numbers] if whole else numbers)
+        whole = all(number is None or (number.is_integer() and abs(number) < EXACT) for number in numbers)
+        return pa.array([None if one is None else int(one) for one in numbers] if whole else numbers)
     for kind, arrow in ((bool, pa.bool_()), (dt.date, pa.date32()), (dt.datetime, pa.timestamp("us"))):
         if kinds == {kind}:
             return pa.array(present, arrow)

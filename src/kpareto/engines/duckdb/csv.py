@@ -12,15 +12,15 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, cast
 
 from kpareto.engines.duckdb.copies import name_columns
 from kpareto.engines.form import SEPARATORS, DataFile
-from kpareto.engines.header import refuse_row, values_among
 from kpareto.engines.values import BLANKS
 from kpareto.errors import BadTable
 
@@ -39,6 +39,12 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+# Numbers, with a decimal comma too, and dates in any order of their parts; leading zeros make a code.
+_NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
+_COMMA = r"[+-]?[0-9]+,[0-9]+"
+_DATE = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?Z?)?"
+_OTHER_DATE = r"[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}"
+_VALUE = re.compile("|".join(f"(?:{pattern})" for pattern in (_NUMBER, _COMMA, _DATE, _OTHER_DATE)))
 
 
 @dataclass(frozen=True)
@@ -70,10 +76,10 @@ def examine(source: DataFile, folder: Path) -> Cells:
         path, packed = _copy(path, packed, encoding, folder / "copy.csv", shown), False
     with file_bytes(path, packed, shown) as stream:
         text = next(decode_pieces(stream, "utf-8", shown), "")
-    told, text, skip = _without_titles(text, form.skip)
+    sep, text, skip = _without_titles(text, form.skip)
     if not text.strip():
         raise _empty(shown)
-    separator = form.separator or told or find_separator(text)
+    separator = form.separator or sep or find_separator(text)
     encoding = "utf-8-sig" if encoding == "utf-8" and beginning.startswith(codecs.BOM_UTF8) else encoding
     cells = Cells(shown, path, packed, separator, skip, form.has_header, (), encoding)
     rows = read_records(text, separator, LOOKED_AT)
@@ -92,15 +98,15 @@ def marked_encoding(beginning: bytes) -> str | None:
 
 def _without_titles(text: str, skip: int) -> tuple[str | None, str, int]:
     """A separator that the first line tells (sep=;), the text from the first line that counts, and the lines before."""
-    told = re.match(r"sep=(.)(?:\r\n|\r|\n)", text)
-    lines = skip or (told is not None)
+    sep = re.match(r"sep=(.)(?:\r\n|\r|\n)", text)
+    lines = skip or (sep is not None)
     begins = re.match(rf"(?:[^\r\n]*(?:\r\n|\r|\n)){{{int(lines)}}}", text)
     if begins is None:
         return None, "", int(lines)
     rest = text[begins.end() :]
     blank = re.match(r"(?: *(?:\r\n|\r|\n))*", rest)
     empty = len(blank.group().splitlines()) if blank else 0
-    return told and told[1], rest[blank.end() :] if blank else rest, int(lines) + empty
+    return sep and sep[1], rest[blank.end() :] if blank else rest, int(lines) + empty
 
 
 def _refuse_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -280,3 +286,30 @@ def plain(cells: Cells, target: Path) -> Cells:
             writer.writerow([f"c{place}" for place in range(len(cells.names))])
         writer.writerows(records)
     return replace(cells, path=target, packed=False, separator=",", skip=0)
+
+
+def values_among(names: Sequence[str], occurs: Callable[[int, str], bool], filled: Callable[[int], bool]) -> int:
+    """How many of the names look like values, where they are so many that they are a row; else 0.
+
+    Such a name is a number or a date above a column that is ``filled``, or it ``occurs`` in its own column.
+    """
+    plain = [name.strip() for name in names]
+    numbers = [int(name) for name in plain if re.fullmatch(r"[+-]?(0|[1-9][0-9]{0,14})", name)]
+    if len(numbers) > 1 and all(later - one == 1 for one, later in pairwise(numbers)):
+        return 0  # 2019, 2020, 2021, or 0, 1, 2: numbered columns
+    suspects = [
+        name
+        for place, name in enumerate(plain)
+        if name and ((_VALUE.fullmatch(name) and filled(place)) or occurs(place, name))
+    ]
+    return len(suspects) if len(suspects) > 1 and 2 * len(suspects) >= len(plain) else 0
+
+
+def refuse_row(count: int, width: int) -> BadTable:
+    """The sentence for a table whose names are a row: one person would be the header of the release."""
+    return BadTable(
+        f"The first row of the table looks like data, not like names of columns: {count} of its {width} entries are "
+        "numbers, dates or values of their own column. Put a row of names above it, or say header = false under [data] "
+        "and give names; else one person's values would be the header of the release. If they are names, say "
+        "header = true."
+    )

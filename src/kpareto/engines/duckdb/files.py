@@ -41,13 +41,13 @@ class Scan:
     cells: Cells | None = None  # of a text file
     parts: tuple[Path, ...] = ()  # of a Parquet file or folder
     form: Form = field(default_factory=Form)  # as it was read; of a text file with its separator
-    told: tuple[tuple[int, str], ...] = ()  # columns whose texts are rewritten, and what gives the new text of each
+    rewritten: tuple[tuple[int, str], ...] = ()  # columns, and what gives the new text of each
 
     def in_form(self, rows: str, raw: bool = False) -> str:
         """What stands after FROM and gives the columns as the form says; with ``raw`` also r0, …: what was there."""
-        if not self.told:
+        if not self.rewritten:
             return rows
-        new = dict(self.told)
+        new = dict(self.rewritten)
         listed = [f"{new[place]} AS c{place}" if place in new else f"c{place}" for place in range(len(self.columns))]
         listed += [f"c{place} AS r{place}" for place in new] if raw else []
         return f"(SELECT {', '.join(listed)} FROM {rows} {in_order(len(self.columns))})"
@@ -117,12 +117,12 @@ def _tell(scanned: Scan, form: Form, engine: Engine) -> Scan:
     types = ["VARCHAR"] * len(scanned.columns)
     if scanned.cells is None:
         types = [str(kind) for kind in engine.connection.sql(f"SELECT * FROM {scanned.rows} LIMIT 0").types]
-    told = []
+    spellings = []
     for place, (name, kind) in enumerate(zip(scanned.columns, types, strict=True)):
         if kind == "VARCHAR":
             text = iso_date(f"c{place}", form.dates[name]) if name in form.dates else point_number(f"c{place}", form)
-            told += [(place, text)] if text != f"c{place}" else []
-    return replace(scanned, told=tuple(told))
+            spellings += [(place, text)] if text != f"c{place}" else []
+    return replace(scanned, rewritten=tuple(spellings))
 
 
 def point_number(cell: str, form: Form) -> str:
@@ -177,7 +177,7 @@ def _no_file(path: Path) -> str:
 
 def _parts(folder: Path) -> list[Path]:
     paths, looked = [], 0
-    for place, folders, files in os.walk(folder):
+    for here, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(("_", "."))]  # Spark's own
         looked += len(folders) + len(files)
         if looked > MOST_ENTRIES:
@@ -186,7 +186,7 @@ def _parts(folder: Path) -> list[Path]:
                 "of Parquet parts. Give the folder that holds the parts."
             )
         names = [name for name in files if not name.startswith(("_", ".")) and name.lower().endswith(PARTS)]
-        paths += [path for path in (Path(place, name) for name in names) if path.is_file()]
+        paths += [path for path in (Path(here, name) for name in names) if path.is_file()]
     paths.sort()
     if not paths:
         have = sorted(path.name for path in folder.iterdir())
@@ -197,13 +197,13 @@ def _parts(folder: Path) -> list[Path]:
     return paths
 
 
-def _parquet(path: Path, parts: list[Path], own: tuple[str, ...] | None = None) -> Scan:
-    """A Parquet file or the parts of a folder; ``own``: the names that the columns of a copy have."""
+def _parquet(path: Path, parts: list[Path], copied: tuple[str, ...] | None = None) -> Scan:
+    """A Parquet file or the parts of a folder; ``copied``: the names that the columns of a copy have."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        names = list(pq.read_schema(parts[0]).names if own is None else own)
+        names = list(pq.read_schema(parts[0]).names if copied is None else copied)
     except (pa.ArrowException, OSError) as error:
         raise _explain_damage(parts[0], error) from error
     small = Counter(name.lower() for name in names)
@@ -216,7 +216,7 @@ def _parquet(path: Path, parts: list[Path], own: tuple[str, ...] | None = None) 
     listed = ", ".join(literal(escape_glob(part)) for part in parts)
     options = f"union_by_name = true, hive_partitioning = {'true' if hive else 'false'}, hive_types_autocast = false"
     rows = f"read_parquet([{listed}], {options})"
-    return Scan(str(path), tuple(names), rows, parts=tuple(parts) if own is None else ())
+    return Scan(str(path), tuple(names), rows, parts=tuple(parts) if copied is None else ())
 
 
 def _explain_damage(part: Path, error: Exception) -> BadTable:
@@ -226,8 +226,8 @@ def _explain_damage(part: Path, error: Exception) -> BadTable:
 
 
 def _rows(cells: Cells) -> str:
-    own = [literal(f"c{position}") for position in range(len(cells.names))]
-    typed = ", ".join(f"{name}: 'VARCHAR'" for name in own)
+    aliases = [literal(f"c{position}") for position in range(len(cells.names))]
+    typed = ", ".join(f"{name}: 'VARCHAR'" for name in aliases)
     options = ", ".join(
         (
             "auto_detect = false",
@@ -237,7 +237,7 @@ def _rows(cells: Cells) -> str:
             "escape = '\"'",
             f"compression = '{'gzip' if cells.packed else 'none'}'",
             f"columns = {{{typed}}}",
-            f"force_not_null = [{', '.join(own)}]",  # an empty cell is the text "", as in any text file
+            f"force_not_null = [{', '.join(aliases)}]",  # an empty cell is the text "", as in any text file
         )
     )
     return f"read_csv({literal(escape_glob(cells.path))}, {options})"
@@ -317,12 +317,13 @@ def _check_parts(file: Scan, wanted: Sequence[str]) -> None:
             kind = kind.value_type if is_.is_dictionary(kind) else kind
             if is_.is_null(kind):
                 continue
-            own = is_.is_string(kind) or is_.is_large_string(kind) or is_.is_string_view(kind)
-            first, other = text.setdefault(name, (own, part))
-            if first != own:
+            is_text = is_.is_string(kind) or is_.is_large_string(kind) or is_.is_string_view(kind)
+            first, other = text.setdefault(name, (is_text, part))
+            if first != is_text:
                 raise BadTable(
-                    f"Column {name!r} is text in {str(part if own else other)!r} and {kind if first else 'a number'} "
-                    f"in {str(other if own else part)!r}. Write all parts with one type."
+                    f"Column {name!r} is text in {str(part if is_text else other)!r} and "
+                    f"{kind if first else 'a number'} in {str(other if is_text else part)!r}. "
+                    "Write all parts with one type."
                 )
 
 

@@ -19,37 +19,37 @@ FRACTION = r"-?(0|[1-9][0-9]*)\.[0-9]*[1-9]"
 DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
-def spell_text(rows: Outgoing, own: Form, text: TextForm) -> str:
+def spell_text(rows: Outgoing, source: Form, text: TextForm) -> str:
     """The query for the released rows, numbers with the decimal sign that the text is to have.
 
     Columns that nothing was done to have the sign of the source already.
     """
-    if text.decimal == own.decimal == ".":
+    if text.decimal == source.decimal == ".":
         return rows.query
     listed = []
     for name, touched in rows.touched.items():
         cell = quote(name)
-        if not touched and own.decimal == text.decimal:
+        if not touched and source.decimal == text.decimal:
             listed.append(cell)
             continue
-        told = cell if touched else point_number(cell, own)
+        value = cell if touched else point_number(cell, source)
         if text.decimal == ",":
-            written = f"({told})::VARCHAR"
-            told = (
+            written = f"({value})::VARCHAR"
+            value = (
                 f"CASE WHEN regexp_full_match({written}, {literal(POINTED)}) THEN replace({written}, '.', ',') "
                 f"ELSE {written} END"
             )
-        listed.append(f"{told} AS {cell}")
+        listed.append(f"{value} AS {cell}")
     return f"SELECT {', '.join(listed)} FROM ({rows.query}) AS i"
 
 
-def spell_typed(engine: Engine, rows: Outgoing, own: Form) -> str:
+def spell_typed(engine: Engine, rows: Outgoing, source: Form) -> str:
     """The query for the released rows of a text file, each column in the type that all its texts can be read back from.
 
     A column with a role keeps its texts unless every one is spelled as the type would spell it, so that the verifier
     counts the same classes; of plain ones an empty cell is no value.
     """
-    cells = {name: quote(name) if touched else _plain_cell(name, own) for name, touched in rows.touched.items()}
+    cells = {name: quote(name) if touched else _plain_cell(name, source) for name, touched in rows.touched.items()}
     asked = []
     for name, touched in rows.touched.items():
         cell, empty = f"({cells[name]})::VARCHAR", "" if touched else f" OR {quote(name)} = ''"
@@ -68,9 +68,9 @@ def spell_typed(engine: Engine, rows: Outgoing, own: Form) -> str:
     return f"SELECT {', '.join(listed)} FROM ({rows.query}) AS i"
 
 
-def _plain_cell(name: str, own: Form) -> str:
+def _plain_cell(name: str, source: Form) -> str:
     """A cell that nothing was done to, with its number or date as everywhere else in here."""
-    return iso_date(quote(name), own.dates[name]) if name in own.dates else point_number(quote(name), own)
+    return iso_date(quote(name), source.dates[name]) if name in source.dates else point_number(quote(name), source)
 
 
 def _types(names: list[str], answer: tuple[object, ...]) -> Mapping[str, str]:

@@ -18,7 +18,7 @@ from kpareto.engines.form import DataFile, Form
 from kpareto.engines.source import Opening, Outgoing, Source, SourceLayout, Target, View, Written
 from kpareto.engines.values import Rolled, Spelled, spell, take_texts
 from kpareto.errors import Progress
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import UniqueRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -179,7 +179,7 @@ class File:
     @property
     def raw(self) -> Collection[int]:
         """The columns whose numbers or dates are told otherwise than the file writes them."""
-        return {place for place, _ in self.scan.told}
+        return {place for place, _ in self.scan.rewritten}
 
     def distinct(self, wanted: Sequence[str], start: Callable[[], Engine], report: Progress | None) -> Distinct:
         """Left in the engine, counted before they are fetched."""

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kpareto.errors import BadJob, MissingExtra
+from kpareto.tables.spelling import EXACT
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 STATA, SPSS = ".dta", ".sav"
 MOST_BYTES = {STATA: 2045, SPSS: 32767}  # of a text
-LARGEST = 2**53  # both know reals alone, which tell whole numbers apart up to here
 # Equal rows give equal bytes, so a file says no time of its own: where its time stands, and what stands there instead.
 STATA_TIME, SPSS_TIME = (b"<timestamp>\x11", b"01 Jan 1980 00:00"), (92, b"01 Jan 8000:00:00")
 
@@ -56,7 +56,7 @@ def _column(values: pa.ChunkedArray, name: str, ending: str) -> Any:
         return pd.Series([float("nan")] * len(values), dtype="float64")
     if pa.types.is_integer(kind):
         largest = max(abs(int(end.as_py())) for end in pc.min_max(values).values())
-        if largest < LARGEST:
+        if largest < EXACT:  # both programs know reals alone
             return values.cast(pa.float64()).to_pandas()
     elif pa.types.is_floating(kind):
         return values.cast(pa.float64()).to_pandas()

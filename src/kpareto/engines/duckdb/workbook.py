@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kpareto.errors import BadJob, MissingExtra
+from kpareto.tables.spelling import EXACT
 
 MOST_ROWS = 2**20 - 1  # of a sheet, beside the line of names
 MOST_COLUMNS = 2**14
@@ -53,7 +54,7 @@ def _write_cell(sheet: Any, line: int, place: int, cell: object, moment: object)
         return
     if isinstance(cell, bool):
         sheet.write_boolean(line, place, cell)
-    elif isinstance(cell, int | float) and abs(cell) < 2**53:
+    elif isinstance(cell, int | float) and abs(cell) < EXACT:
         sheet.write_number(line, place, cell)
     elif isinstance(cell, dt.datetime) and cell.year >= 1900 and cell.tzinfo is None:
         sheet.write_datetime(line, place, cell, moment)

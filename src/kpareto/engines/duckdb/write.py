@@ -23,9 +23,9 @@ from kpareto.engines.duckdb.statistics import write_statistics
 from kpareto.engines.duckdb.workbook import write_workbook
 from kpareto.engines.form import Form, TextForm
 from kpareto.engines.source import FORMATS, Outgoing, SourceLayout, Target, Written, ending_of, format_of
-from kpareto.engines.sql import Shuffled, Sql, literal, quote
+from kpareto.engines.sql import Shuffled, Sql, join_texts, literal, quote
 from kpareto.errors import BadInput, BadJob
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import UniqueRows
 
 if TYPE_CHECKING:
     import duckdb
@@ -37,7 +37,7 @@ NATIVE = ("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "US
 LARGE = 1_000_000  # rows whose order goes by the engine's own hash: a tenth of the time
 MOST_NAMED = 10_000  # texts of a column that become a type of their own: one or two bytes a cell
 PART_BYTES = "256MB"  # of one file in a folder of parts, about
-EXACT = 2_000_000  # rows up to which unique rows are told apart by their cells; above by a hash of 64 bits
+COMPARED = 2_000_000  # rows up to which unique rows are told apart by their cells; above by a hash of 64 bits
 
 
 def duck_sql(large: bool = False) -> Sql:
@@ -69,8 +69,7 @@ def _shuffle(large: bool) -> Shuffled:
         listed = ", ".join(cells)
         order = f"hash({literal(str(seed))}, {', '.join(key)})"
         if few or not large:
-            told = ", ".join(f"coalesce({each}::VARCHAR, chr(1))" for each in key)
-            order = f"md5(concat_ws(chr(31), {literal(str(seed))}, {told}))"
+            order = f"md5({join_texts(literal(str(seed)), (f'{cell}::VARCHAR' for cell in key))})"
         if not few:
             return f"SELECT {listed} FROM ({rows}) ORDER BY {order}"
         counted = f"SELECT {listed}, count(*) AS n FROM ({rows}) GROUP BY ALL"
@@ -175,12 +174,12 @@ class Part:
         form += f", compression = '{'gzip' if self.packed else 'none'}'"
         # By the names as they stand there: DuckDB would take the blanks around a name away.
         with _open_text(file, self.packed, "rt", "utf-8") as lines:
-            own = next(csv.reader(lines, delimiter=self.separator, strict=True), [])
-        names = f", names = [{', '.join(map(literal, own))}]" if own else ""
+            header = next(csv.reader(lines, delimiter=self.separator, strict=True), [])
+        names = f", names = [{', '.join(map(literal, header))}]" if header else ""
         rows = f"read_csv({where}, {form}{names})"
         if self.text.decimal != ",":
             return rows
-        cells = [f"{point_number(quote(name), Form(decimal=','))} AS {quote(name)}" for name in own]
+        cells = [f"{point_number(quote(name), Form(decimal=','))} AS {quote(name)}" for name in header]
         return f"(SELECT {', '.join(cells)} FROM {rows})"
 
     @property
@@ -227,10 +226,10 @@ def written_part(engine: Engine, part: Part, data: Callable[[], Any]) -> Written
 
 @contextmanager
 def write_rows(
-    engine: Engine, rows: Outgoing, target: Target, data: Callable[[], Any], own: Form | None = None
+    engine: Engine, rows: Outgoing, target: Target, data: Callable[[], Any], source: Form | None = None
 ) -> Iterator[Written]:
-    """Have DuckDB write the rows it recodes; ``own`` is the form of the text file they come from, if from one."""
-    known = own or Form()
+    """Have DuckDB write the rows it recodes; ``source`` is the form of the text file they come from, if from one."""
+    known = source or Form()
     text = PLAIN_TEXT
     if target is not None and FORMATS.get(ending_of(target)) == "csv":
         text = rows.form.settled(known, ending_of(target))
@@ -238,8 +237,8 @@ def write_rows(
         query = rows.query
         if part.format == "csv":
             query = spell_text(rows, known, text)
-        elif own is not None and part.path is not None and not rows.tokens:
-            query, part = spell_typed(engine, rows, own), replace(part, typed=True)
+        elif source is not None and part.path is not None and not rows.tokens:
+            query, part = spell_typed(engine, rows, source), replace(part, typed=True)
         copy_rows(engine, query, part)
         yield written_part(engine, part, data)
 
@@ -301,6 +300,6 @@ def count_unique(connection: duckdb.DuckDBPyConnection, rows: str, columns: Sequ
     """Rows of a written table that are alone with their cells."""
     names = ", ".join(map(quote, columns))
     total = int(connection.sql(f"SELECT count(*) FROM {rows}").fetchall()[0][0])
-    query = f"SELECT count(*) AS n FROM {rows} GROUP BY {names if total <= EXACT else f'hash({names})'}"
+    query = f"SELECT count(*) AS n FROM {rows} GROUP BY {names if total <= COMPARED else f'hash({names})'}"
     groups, unique = connection.sql(f"SELECT count(*), count(*) FILTER (n = 1) FROM ({query})").fetchall()[0]
     return UniqueRows(tuple(columns), total, int(unique), int(groups))

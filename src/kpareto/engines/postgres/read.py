@@ -45,7 +45,7 @@ from kpareto.engines.source import Opening, Outgoing, Source, SourceLayout, Targ
 from kpareto.engines.sql import literal, quote
 from kpareto.engines.values import Rolled, Spelled, arrow_texts, decimal_text, encode, numpy_of, refuse, texts
 from kpareto.errors import BadTable, Progress
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import UniqueRows
 
 if TYPE_CHECKING:
     import psycopg
@@ -101,7 +101,7 @@ def find_table(link: psycopg.Connection[Any], database: Postgres, opening: Openi
 
     number, *path = locate(link, database)
     columns = link.execute(_COLUMNS, (number,)).fetchall()
-    fields = tuple(PostgresField(each, KINDS.get(kind), shown, kind) for each, kind, shown in columns)
+    fields = tuple(PostgresField(column, KINDS.get(kind), shown, kind) for column, kind, shown in columns)
     return PostgresSource(link, database, sql.Identifier(*path), fields, opening.start, opening.report)
 
 
@@ -132,7 +132,7 @@ class PostgresSource:
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of all columns."""
-        return tuple(each.name for each in self.fields)
+        return tuple(column.name for column in self.fields)
 
     @cached_property
     def program(self) -> str:
@@ -163,8 +163,8 @@ class PostgresSource:
                 self.link.execute(sql.SQL("CREATE TEMPORARY TABLE {} ON COMMIT DROP AS {}").format(name, query))
             self.kept[tuple(wanted)] = name
         except (errors.InsufficientPrivilege, errors.ReadOnlySqlTransaction):
-            return self._number(sql.SQL("SELECT count(*) FROM ({}) AS r").format(query))
-        return self._number(sql.SQL("SELECT count(*) FROM {}").format(name))
+            return self._ask_number(sql.SQL("SELECT count(*) FROM ({}) AS r").format(query))
+        return self._ask_number(sql.SQL("SELECT count(*) FROM {}").format(name))
 
     def _fetch(self, wanted: Sequence[str]) -> Rolled:
         return self._roll(fetch(self.link, self._waiting(wanted), len(wanted) + 1), wanted)
@@ -192,9 +192,9 @@ class PostgresSource:
         from psycopg import sql
 
         # Equal rows are counted before any of their texts is trimmed, which is what takes longest.
-        own = sql.SQL(", ").join(_bytewise(sql.Identifier(name), self._field(name).kind) for name in wanted)
+        bytewise = sql.SQL(", ").join(_bytewise(sql.Identifier(name), self._field(name).kind) for name in wanted)
         named = sql.SQL(", ").join(sql.Identifier(f"v{at}") for at in range(len(wanted)))
-        equal = sql.SQL("SELECT {}, count(*) FROM {} GROUP BY {}").format(own, self.table, sql.SQL(", ").join(
+        equal = sql.SQL("SELECT {}, count(*) FROM {} GROUP BY {}").format(bytewise, self.table, sql.SQL(", ").join(
             sql.SQL(str(at + 1)) for at in range(len(wanted))))  # fmt: skip
         cells = [clean(sql.Identifier(f"v{at}"), self._field(name).kind) for at, name in enumerate(wanted)]
         groups = sql.SQL("SELECT sum(m) AS n FROM ({}) AS e ({}, m) GROUP BY {}").format(
@@ -209,7 +209,7 @@ class PostgresSource:
         import pyarrow as pa
         from psycopg import sql
 
-        rows = self._number(sql.SQL("SELECT count(*) FROM {}").format(self.table))
+        rows = self._ask_number(sql.SQL("SELECT count(*) FROM {}").format(self.table))
         if rows * len(self.columns) > MOST_CELLS:
             raise BadTable(
                 f"Table {self.database.table!r} has {rows:,} rows, too many to look at here. Make a view of a sample: "
@@ -219,9 +219,9 @@ class PostgresSource:
         query = sql.SQL("SELECT {}, 1 FROM {}").format(sql.SQL(", ").join(cells), self.table)
         answer = fetch(self.link, query, len(cells) + 1)
         arrays = []
-        for place, each in enumerate(self.fields):
+        for place, column in enumerate(self.fields):
             values = answer.column(place).combine_chunks().cast(pa.large_string())
-            arrays.append(pa.nulls(len(values), pa.binary()) if each.kind is None else spell_texts(values, each))
+            arrays.append(pa.nulls(len(values), pa.binary()) if column.kind is None else spell_texts(values, column))
         return arrow_view(pa.table(arrays, names=list(self.columns)), self.engine())
 
     @cached_property
@@ -237,10 +237,10 @@ class PostgresSource:
             table=f"(SELECT {', '.join(named)} FROM {self.table.as_string(self.link)}) AS t",
             # Texts, with one of our own for no value: only then can the database join by hashing.
             keys=tuple(f'coalesce(t.c{place}::text, {nothing}) COLLATE "C"' for place in range(len(self.columns))),
-            textual=tuple(each.base in TEXTS for each in self.fields),
-            native=tuple(each.base in NATIVE for each in self.fields),
-            discrete=tuple(each.base in DISCRETE for each in self.fields),
-            nested=[place for place, each in enumerate(self.fields) if each.kind is None],
+            textual=tuple(column.base in TEXTS for column in self.fields),
+            native=tuple(column.base in NATIVE for column in self.fields),
+            discrete=tuple(column.base in DISCRETE for column in self.fields),
+            nested=[place for place, column in enumerate(self.fields) if column.kind is None],
             whole_rows=large,
         )
 
@@ -256,7 +256,7 @@ class PostgresSource:
     def _count(self) -> int:
         from psycopg import sql
 
-        return self._number(sql.SQL("SELECT count(*) FROM {}").format(self.table))
+        return self._ask_number(sql.SQL("SELECT count(*) FROM {}").format(self.table))
 
     def ask(self, query: str) -> pa.Table:
         """Numbers, booleans and days as such, all else as text."""
@@ -310,7 +310,7 @@ class PostgresSource:
             sql.SQL(", ").join(listed), self.table, places
         )
 
-    def _number(self, query: sql.Composed) -> int:
+    def _ask_number(self, query: sql.Composed) -> int:
         row = self.link.execute(query).fetchone()
         return int(row[0]) if row else 0
 

@@ -20,9 +20,9 @@ from kpareto.engines.duckdb.connect import Engine
 from kpareto.engines.duckdb.write import Part, hidden_part, written_part
 from kpareto.engines.postgres.connect import Postgres, as_sql, fetch
 from kpareto.engines.source import Outgoing, Target, Written
-from kpareto.engines.sql import Shuffled, Sql, literal
+from kpareto.engines.sql import Shuffled, Sql, join_texts, literal
 from kpareto.errors import BadInput, BadJob, Progress
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import UniqueRows
 
 if TYPE_CHECKING:
     import psycopg
@@ -52,11 +52,6 @@ def _token(salt: str) -> str:
     return f"substr(encode(sha256(convert_to({salted}, 'UTF8')), 'hex'), 1, 32)"
 
 
-def _join(cells: Sequence[str], start: str) -> str:
-    told = ", ".join(f"coalesce({cell}, chr(1))" for cell in cells)
-    return f"concat_ws(chr(31), {literal(start)}, {told})"
-
-
 def _hash(text: str) -> str:
     return f'hashtextextended({text} COLLATE "C", 0)'
 
@@ -65,7 +60,7 @@ def _shuffle(large: bool) -> Shuffled:
     def shuffle(rows: str, cells: Sequence[str], key: Sequence[str], seed: int, few: bool) -> str:
         """By the bytes of UTF-8, whatever the database's encoding; many rows by the database's own hash."""
         listed = ", ".join(cells)
-        whole = _join(key, str(seed))
+        whole = join_texts(literal(str(seed)), key)
         order = _hash(whole) if large else f"md5(convert_to({whole}, 'UTF8')) COLLATE \"C\""
         if not few:
             return f"SELECT {listed} FROM ({rows}) AS r ORDER BY {order}"
@@ -91,7 +86,7 @@ def postgres_sql(large: bool) -> Sql:
         # No value has an entry of its own in the small tables, so that they are joined by hashing.
         same=lambda left, right: f"{left} = {right}",
         first=lambda value: f"ascii({value})",
-        hashed=(lambda cells: _hash(_join([_text(cell) for cell in cells], "sample"))) if large else None,
+        hashed=(lambda cells: _hash(join_texts(literal("sample"), map(_text, cells)))) if large else None,
     )
 
 
@@ -146,7 +141,7 @@ def register_table(link: psycopg.Connection[Any], name: str, table: pa.Table) ->
     from psycopg import sql
     from pyarrow import csv
 
-    own = sql.Identifier("pg_temp", name)
+    temporary = sql.Identifier("pg_temp", name)
 
     def kind(place: int) -> str:
         if is_.is_boolean(table.schema.types[place]):
@@ -156,13 +151,13 @@ def register_table(link: psycopg.Connection[Any], name: str, table: pa.Table) ->
         return 'text COLLATE "C"' if re.fullmatch(r"v\d*", table.column_names[place]) else "text"
 
     listed = ", ".join(f"{column} {kind(place)}" for place, column in enumerate(table.column_names))
-    link.execute(sql.SQL("CREATE TEMPORARY TABLE {} ({}) ON COMMIT DROP").format(own, as_sql(listed)))
+    link.execute(sql.SQL("CREATE TEMPORARY TABLE {} ({}) ON COMMIT DROP").format(temporary, as_sql(listed)))
     sent = io.BytesIO()
     csv.write_csv(table, sent, csv.WriteOptions(include_header=False, quoting_style="all_valid"))
-    with link.cursor().copy(sql.SQL("COPY {} FROM STDIN (FORMAT csv)").format(own)) as door:
+    with link.cursor().copy(sql.SQL("COPY {} FROM STDIN (FORMAT csv)").format(temporary)) as door:
         door.write(sent.getvalue())
     if table.num_rows <= LARGE // 10:  # a larger one is joined by hashing whatever is known about it
-        link.execute(sql.SQL("ANALYZE {}").format(own))
+        link.execute(sql.SQL("ANALYZE {}").format(temporary))
 
 
 def free_name(link: psycopg.Connection[Any], source: sql.Identifier, target: Postgres) -> Postgres:
@@ -175,10 +170,10 @@ def free_name(link: psycopg.Connection[Any], source: sql.Identifier, target: Pos
     schema = link.execute("SELECT pg_catalog.current_schema()").fetchall()[0][0]
     if len(target.path) == 1 and schema is None:
         raise BadInput(f"No schema of the database takes new tables. Give one: schema.{target.table}.")
-    own = sql.Identifier(*target.path if len(target.path) > 1 else (schema, *target.path))
-    if own == source:
+    identifier = sql.Identifier(*target.path if len(target.path) > 1 else (schema, *target.path))
+    if identifier == source:
         raise BadInput(f"The release would overwrite its own input {target.table!r}. Give another target.")
-    full = own.as_string(link)
+    full = identifier.as_string(link)
     if link.execute("SELECT pg_catalog.to_regclass(%s)", (full,)).fetchall() != [(None,)]:
         raise BadInput(f"The database has a table {target.table!r} already. Drop it, or give another target.")
     return Postgres(target.url, full)

@@ -98,9 +98,9 @@ def session(master: str | None) -> Iterator[SparkSession]:
         raise BadInput("Spark is not installed. Install it with: pip install 'kpareto[spark]'.") from error
     running = None if master is not None and master.startswith(REMOTE) else SparkSession.getActiveSession()
     if running is not None and not is_remote(running):
-        own = running.sparkContext.master
-        if master not in (None, own):
-            raise BadJob(f"A Spark session on {own!r} runs in this program, not on {master!r}. Stop it, or use it.")
+        current = running.sparkContext.master
+        if master not in (None, current):
+            raise BadJob(f"A Spark session on {current!r} runs in this program, not on {master!r}. Stop it, or use it.")
     if running is not None:
         yield running
         return
@@ -308,9 +308,9 @@ def why(error: BaseException) -> str:
 
     if isinstance(error, Py4JNetworkError | ConnectionError | EOFError):
         return _GONE
-    told = str(error)
+    message = str(error)
     for sign, sentence in _SIGNS.items():
-        if sign in told:
+        if sign in message:
             return sentence
     return f"{first_line(error)}. See the log of Spark for more."
 
@@ -337,8 +337,8 @@ _SIGNS = {
 def first_line(error: BaseException) -> str:
     """The first line of an error that says something."""
     lines = [line.strip() for line in str(error).splitlines()]
-    told = [line for line in lines if line and not line.startswith("An error occurred while calling")]
-    return (told[0] if told else type(error).__name__).strip(".: ")
+    useful = [line for line in lines if line and not line.startswith("An error occurred while calling")]
+    return (useful[0] if useful else type(error).__name__).strip(".: ")
 
 
 def _java_error() -> type[Any]:

@@ -159,19 +159,19 @@ def _shared_folder(session: SparkSession, target: str) -> Folder:
         raise BadInput(
             f"Through Spark Connect only folders that this machine sees are written, not {target!r}. {other}"
         )
-    place = Path(unquote(urlsplit(target).path) if target.startswith("file:") else target).absolute()
-    if place.parent.is_dir():
-        probe = place.with_name(f"kpareto-probe-{secrets.token_hex(8)}.txt")
+    folder = Path(unquote(urlsplit(target).path) if target.startswith("file:") else target).absolute()
+    if folder.parent.is_dir():
+        probe = folder.with_name(f"kpareto-probe-{secrets.token_hex(8)}.txt")
         try:
             probe.write_text(probe.name, encoding="utf-8")
-            told = session.read.text(probe.as_uri()).collect()
+            seen = session.read.text(probe.as_uri()).collect()
         except Exception:  # noqa: BLE001 (whatever the server says, it does not see the folder)
-            told = []
+            seen = []
         finally:
             probe.unlink(missing_ok=True)
-        if [row[0] for row in told] != [probe.name]:
-            raise BadInput(f"The server of Spark Connect does not see {str(place.parent)!r}. {other}")
-    return Folder(session, place.as_uri())
+        if [row[0] for row in seen] != [probe.name]:
+            raise BadInput(f"The server of Spark Connect does not see {str(folder.parent)!r}. {other}")
+    return Folder(session, folder.as_uri())
 
 
 def folder_of(session: SparkSession, target: str) -> Folder:

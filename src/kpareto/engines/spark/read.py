@@ -21,7 +21,7 @@ from kpareto.engines.spark.connect import SparkTable, attend, explain_errors, se
 from kpareto.engines.spark.write import PLAIN, Views, alike, lay_out, write_rows
 from kpareto.engines.values import Rolled, Spelled, refuse, roll, spell
 from kpareto.errors import Progress
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import UniqueRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,9 +113,11 @@ class SparkSource:
     @cached_property
     def _out(self) -> Views:
         """The rows under names of our own, and the small tables beside them."""
-        own = self.frame.toDF(*(f"c{place}" for place in range(len(self.columns))))
+        renamed = self.frame.toDF(*(f"c{place}" for place in range(len(self.columns))))
         # Columns without any type cannot be written.
-        typed = own.selectExpr(*(f"CAST({n} AS STRING) AS {n}" if kind == "void" else n for n, kind in own.dtypes))
+        typed = renamed.selectExpr(
+            *(f"CAST({n} AS STRING) AS {n}" if kind == "void" else n for n, kind in renamed.dtypes)
+        )
         self.views.append(Views(typed, f"kpareto_{secrets.token_hex(6)}", report=self.report))
         typed.createOrReplaceTempView(f"{self.views[0].prefix}_rows")
         return self.views[0]
@@ -167,7 +169,7 @@ class SparkSource:
             views.close()
 
     def _groups(self, wanted: Sequence[str], cleaned: bool = False) -> DataFrame:
-        own = [f"c{place}" for place in range(len(self.columns))]
+        aliases = [f"c{place}" for place in range(len(self.columns))]
         kinds = [entry.dataType for entry in self.frame.schema.fields]
         chosen = []
         for place, name in enumerate(wanted):
@@ -175,7 +177,7 @@ class SparkSource:
             shape = clean if cleaned else legible
             chosen.append(f"{shape(f'c{position}', kinds[position], name)} AS v{place}")
         # By position, as names may repeat or hold dots; names of our own never need quotes.
-        narrow = self.frame.toDF(*own).selectExpr(*chosen)
+        narrow = self.frame.toDF(*aliases).selectExpr(*chosen)
         return narrow.groupBy(*(f"v{place}" for place in range(len(wanted)))).count()
 
 

@@ -19,7 +19,7 @@ from kpareto.engines.spark.connect import SparkTable, attend, explain_errors
 from kpareto.engines.spark.hidden import Catalogued, folder_of
 from kpareto.engines.sql import Sql
 from kpareto.errors import BadInput, BadJob, Progress
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import UniqueRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,7 +62,7 @@ def _shuffle(rows: str, cells: Sequence[str], key: Sequence[str], seed: int, few
     A sort of the whole would have to read the table once more, to find the borders of the parts.
     """
     listed = ", ".join(cells)
-    filled = ", ".join(f"coalesce(CAST({each} AS STRING), chr(1))" for each in key)
+    filled = ", ".join(f"coalesce(CAST({cell} AS STRING), chr(1))" for cell in key)
     # Spark's own hash of 64 bits takes a fraction of the time of MD5, and a number is sorted faster than a text.
     order = f"xxhash64({', '.join(filter(None, (literal(str(seed)), filled)))})"
     if not few:
@@ -130,7 +130,9 @@ class Views:
             # The type of the column itself: a moment without a zone would become one with the zone of the session.
             kind = self.kinds[int(name.removeprefix("m"))]
             kinds["v"] = StringType() if _textual(kind) else kind
-        small = self.session.createDataFrame(table, schema=StructType([StructField(*each) for each in kinds.items()]))
+        small = self.session.createDataFrame(
+            table, schema=StructType([StructField(*column) for column in kinds.items()])
+        )
         if table.num_rows <= MOST_BROADCAST:
             small = small.hint("broadcast")
         small.createOrReplaceTempView(f"{self.prefix}_{name}")

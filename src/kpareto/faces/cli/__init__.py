@@ -377,17 +377,17 @@ def report(  # noqa: PLR0913 (the options of the command)
     remark(f"Report: {path}", quiet)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status; an expected failure is one sentence on standard error."""
+def main(arguments: Sequence[str] | None = None, command: click.Command = commands, name: str = "kpareto") -> int:
+    """Run a command and return its exit status; an expected failure is one sentence on standard error."""
     if instruction := os.environ.get("_KPARETO_COMPLETE"):
         from click.shell_completion import shell_complete
 
         return shell_complete(commands, {}, "kpareto", "_KPARETO_COMPLETE", instruction)
     try:
         with keep_interrupt():
-            return _run(list(sys.argv[1:] if arguments is None else arguments))
+            return _run(list(sys.argv[1:] if arguments is None else arguments), command, name)
     except click.UsageError as error:
-        where = error.ctx.command_path if error.ctx else "kpareto"
+        where = error.ctx.command_path if error.ctx else name
         return _fail(f"{_sentence(error.format_message())} See: {where} --help", BAD_INPUT)
     except click.ClickException as error:
         return _fail(_sentence(error.format_message()), BAD_INPUT)
@@ -407,11 +407,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"Cannot use {str(error.filename)!r}: {error.strerror}.", BAD_INPUT)
 
 
-def _run(arguments: list[str]) -> int:
+def _run(arguments: list[str], command: click.Command, name: str) -> int:
     """Parse and invoke; click's own ``main`` would turn a broken pipe and Ctrl-C into status 1."""
     try:
-        with commands.make_context("kpareto", arguments) as context:
-            commands.invoke(context)
+        with command.make_context(name, arguments) as context:
+            command.invoke(context)
     except click.exceptions.Exit as leave:
         return leave.exit_code
     finally:

@@ -11,7 +11,7 @@ from kpareto.faces.console import fits_width, show_table
 from kpareto.fronts.choose import RECOMMENDED, marks_of
 from kpareto.fronts.front import Front, Point
 from kpareto.fronts.summary import kept_percent
-from kpareto.tables.level_words import AS_IT_IS, column_words
+from kpareto.tables.recoding import AS_IT_IS, column_words
 from kpareto.tables.spelling import EXACT, without_point
 
 MOST_LINES = 48  # points printed; the JSON has them all

@@ -7,10 +7,12 @@ from typing import Any
 import click
 
 from kpareto._version import __version__
-from kpareto.errors import did_you_mean
+from kpareto.errors import BadJob, did_you_mean
 
 # A person looks at a table, searches, releases, checks; what is left follows by the alphabet.
 ORDER = ("inspect", "measure", "hierarchy", "front", "release", "verify", "apply", "report", "serve", "private", "key")
+# What was a command once, and is a program of the repository now (decision 0027).
+MOVED = {"bench": "The benchmarks", "papers": "The rebuilt papers"}
 
 
 class Command(click.Command):
@@ -39,6 +41,8 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or say which one was probably meant."""
         word = args[0]
+        if word in MOVED and ctx.parent is None:
+            raise BadJob(f"{MOVED[word]} are not in the package: run 'make {word}' in the repository of kpareto.")
         if self.get_command(ctx, word) is None and not word.startswith("-"):
             known = self.list_commands(ctx)
             ctx.fail(f"No command {word!r}. {did_you_mean(word, known)}There are: {', '.join(known)}.")

@@ -15,7 +15,6 @@ import click
 
 from kpareto.atomic import write_whole
 from kpareto.engines import is_address, table_at
-from kpareto.engines.form import MARKS
 from kpareto.engines.postgres.connect import bare
 from kpareto.engines.recognise import recognise
 from kpareto.engines.source import format_of, is_file_name
@@ -39,8 +38,8 @@ from kpareto.releases.signing import key_named, load_key, new_key, signature_fil
 from kpareto.releases.warnings import Remark, count_remarks, rank_remarks
 from kpareto.searches.other_models import CELLS, NODES, best_model, other_models, tell_models
 from kpareto.strict import FileKind
-from kpareto.tables.level_words import recoding_words
-from kpareto.tables.spelling import several
+from kpareto.tables.recoding import recoding_words
+from kpareto.tables.spelling import MARKS, several
 from kpareto.verifier import Verified, parts, verify
 from kpareto.verifier.signatures import trusted_bytes
 

@@ -1,4 +1,4 @@
-"""Commands that show what kpareto does: the page, the benchmarks, the papers and the walk through the Adult table."""
+"""Commands that show what kpareto does: the page and the walk through the Adult table."""
 
 from __future__ import annotations
 
@@ -6,21 +6,6 @@ import click
 
 from kpareto.faces.cli.group import commands
 from kpareto.faces.cli.options import json_option, quiet_option, sign_option
-
-
-@commands.command(
-    epilog="Example: kpareto bench front lattice --quick", short_help="Time the main jobs on this machine."
-)
-@click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--quick", is_flag=True, help="Tiny sizes: shows that everything runs, and proves nothing.")
-@click.option("--plots", metavar="FOLDER", help="Draw the curves of growth into FOLDER, as growth.svg.")
-@json_option
-@quiet_option
-def bench(names: tuple[str, ...], quick: bool, plots: str | None, json_file: str | None, quiet: bool) -> None:
-    """Time the main jobs on this machine: all of them, or those named."""
-    from kpareto.faces.bench import run
-
-    run(names, json_file=json_file, quiet=quiet, quick=quick, plots=plots)
 
 
 @commands.command(epilog="Example: kpareto serve people.toml", short_help="Do all of it on a page in the browser.")
@@ -46,21 +31,6 @@ def serve(  # noqa: PLR0913 (the options of the command)
     from kpareto.faces.web import serve as start
 
     start(job, host, port, token, password, not no_browser, upload_limit << 20, sign)
-
-
-@commands.command(
-    epilog="Example: kpareto papers poka --quick", short_help="Rebuild the five papers: their results beside ours."
-)
-@click.argument("names", nargs=-1, metavar="[iyengar|lunacek|gecco09|poka|pbg]...")
-@click.option("--quick", is_flag=True, help="Reduced budgets: the same results and verdicts in about a minute.")
-@click.option("--output", metavar="FOLDER", default="kpareto-papers", show_default=True, help="Where the pages go.")
-@json_option
-@quiet_option
-def papers(names: tuple[str, ...], quick: bool, output: str, json_file: str | None, quiet: bool) -> None:
-    """Rebuild the five papers: every reported result beside ours, figures redrawn, verdicts."""
-    from kpareto.faces.papers import run
-
-    run(names, quick=quick, output=output, json_file=json_file, quiet=quiet)
 
 
 @commands.command(

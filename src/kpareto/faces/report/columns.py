@@ -12,7 +12,7 @@ from kpareto.faces.report.discretion import Discretion
 from kpareto.faces.report.report import Code, ColumnPart, LevelBand
 from kpareto.measures.cells import cell_loss
 from kpareto.releases.choice import hierarchy_digest
-from kpareto.tables.hierarchy import TOP, Hierarchy, runs_of
+from kpareto.tables.hierarchy import STAR, Hierarchy, runs_of
 from kpareto.tables.partition import Partition
 
 LISTED = 48  # values of a label that are named one by one
@@ -60,7 +60,7 @@ def _column(partition: Partition, place: int, discretion: Discretion, labels: tu
         len(hierarchy.leaves) if discretion.confidential else None,
         len(used),
         bool((first == last).all()),
-        {labels[group] for group in used} == {TOP},
+        {labels[group] for group in used} == {STAR},
         None if discretion.hides(lost) else (total + lost) / table.rows,
         total / rows_left if rows_left else 1.0,
         bands,

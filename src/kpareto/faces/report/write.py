@@ -15,7 +15,7 @@ from typing import Any, Literal
 from kpareto.atomic import check_target, write_whole
 from kpareto.engines import in_form, open_source
 from kpareto.engines.form import form_from
-from kpareto.engines.questions import unique_rows
+from kpareto.engines.unique_rows import unique_rows
 from kpareto.errors import BadInput, BadJob, KparetoError, Progress, Unsafe
 from kpareto.faces.report.discretion import Discretion
 from kpareto.faces.report.html import html, template_html
@@ -41,7 +41,7 @@ from kpareto.searches.other_models import tell_other_models
 from kpareto.strict import FileKind, anything, map_of, read_json
 from kpareto.tables.partition import Partition
 from kpareto.tables.spelling import spell_infinite
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.table import UniqueRows
 from kpareto.verifier.counting import file_digest
 
 Form = Literal["html", "markdown", "json"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kpareto.engines.questions import open_view
+from kpareto.engines.unique_rows import open_view
 from kpareto.engines.wishes import MOST_DROPPED
 from kpareto.errors import BadInput, BadJob, did_you_mean
 from kpareto.jobs.job import Job

@@ -1,4 +1,4 @@
-"""A node chosen by its score, privately: over the whole lattice at once, or step by step as SafePub does.
+"""A node chosen by its score, privately, over the whole lattice at once.
 
 The choice is OpenDP's noisy maximum: exponential noise on every score, the index of the largest. It is the
 permute-and-flip mechanism (McKenna and Sheldon 2020; Ding et al. 2021), which is epsilon-differentially private like
@@ -6,7 +6,7 @@ the exponential mechanism and whose expected score is never lower. Noise and com
 on whole numbers, with its own cryptographic generator; there is no seed.
 
 Counting every node lets the mechanism look at all of them at once and spend all of its epsilon on one question.
-A walk that asks ``steps`` questions has a part of it for each.
+A walk of many steps, as SafePub takes it, has a part of it for each.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import numpy as np
 
 from kpareto.errors import BadInput, MissingExtra
 from kpareto.releases.private.scores import PrivateScore
-from kpareto.tables.lattice import Lattice
 
 
 def noisy_maximum(epsilon: Fraction, sensitivity: int, monotone: bool) -> Any:
@@ -52,34 +51,3 @@ def pick(scores: Sequence[int] | np.ndarray, epsilon: Fraction, score: PrivateSc
 def choose_node(scores: np.ndarray, epsilon: Fraction, score: PrivateScore) -> int:
     """A node of the whole lattice (scores by node number), with all of epsilon spent on one choice."""
     return pick(scores, epsilon, score)
-
-
-def walk_nodes(lattice: Lattice, scores: np.ndarray, epsilon: Fraction, score: PrivateScore, steps: int) -> int:
-    """A node chosen by SafePub's walk from the top (Bild, Kuhn and Prasser 2018), each step with its part of epsilon.
-
-    In every step the nodes just below the current one become candidates, and the next current one is picked among the
-    candidates not taken yet. Last, one of the nodes taken is picked, with a part of epsilon like every step: taking the
-    best of them by its true score would be one more look at the rows, and nobody would have paid for it.
-    """
-    if steps < 0:
-        raise BadInput(f"The walk has {steps} steps. Give a whole number of at least 0.")
-    part = epsilon / (steps + 1)
-    measurement = noisy_maximum(part, score.sensitivity, score.monotone)
-    current = lattice.size - 1
-    taken = [current]
-    waiting: dict[int, None] = {}  # candidates not taken yet, in the order they were found
-    for _ in range(steps):
-        waiting.update(dict.fromkeys(node for node in _just_below(lattice, current) if node not in taken))
-        if not waiting:
-            break
-        places = list(waiting)
-        current = places[int(measurement([int(scores[node]) for node in places]))]
-        del waiting[current]
-        taken.append(current)
-    return taken[int(measurement([int(scores[node]) for node in taken]))]
-
-
-def _just_below(lattice: Lattice, node: int) -> list[int]:
-    """Nodes with one column one level lower."""
-    levels = lattice.levels(np.array([node]))[0].tolist()
-    return [node - stride for stride, level in zip(lattice.strides, levels, strict=True) if level > 0]

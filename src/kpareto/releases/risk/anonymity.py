@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from kpareto.engines.form import MARKS, Form
-from kpareto.engines.questions import PAIRS, CodedRows, choose_pairs, rank_unique
+from kpareto.engines.form import Form
 from kpareto.engines.read import read
 from kpareto.engines.recognise import recognise
+from kpareto.engines.unique_rows import PAIRS, CodedRows, choose_pairs, rank_unique
 from kpareto.errors import BadJob
 from kpareto.measures import sensitive as diversity
 from kpareto.measures.population import people_behind
@@ -24,8 +24,8 @@ from kpareto.releases.risk.risk import Risks, risks
 from kpareto.tables.partition import Partition, classes
 from kpareto.tables.recoding import bottom
 from kpareto.tables.schema import Schema, as_names
-from kpareto.tables.table import Population, Table
-from kpareto.tables.unique import UniqueRows
+from kpareto.tables.spelling import MARKS
+from kpareto.tables.table import Population, Table, UniqueRows
 
 SCHEMA = "kpareto-measure-1"
 ROWS = 10  # rows most at risk that are named unless told otherwise

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kpareto.errors import BadInput
-from kpareto.kernels.local.overlapping import count_fits, count_overlaps
+from kpareto.kernels.local.neighbours import count_fits, count_overlaps
 from kpareto.tables.partition import Partition
 
 

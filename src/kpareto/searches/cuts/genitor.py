@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kpareto.errors import BadJob
-from kpareto.kernels.genitor import Breeding, GenomePopulation, MemoRoom, genitor_steps, memo_rebuild
+from kpareto.kernels.cuts.genitor import Breeding, GenomePopulation, MemoRoom, genitor_steps, memo_rebuild
 from kpareto.searches import Moves
 from kpareto.searches.cuts.variation import (
     REPAIRS,

@@ -16,8 +16,8 @@ import numpy as np
 from kpareto.errors import BadJob, did_you_mean
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.preference import achievement
+from kpareto.kernels.cuts.genomes import one_point_pairs
 from kpareto.kernels.dominance import crowding_distances, dominance_ranks, tournament_winners
-from kpareto.kernels.genomes import one_point_pairs
 from kpareto.searches import Moves
 from kpareto.searches.cuts.variation import Crossover, Start, cross, first_genomes, mutate, operator_of, stream
 from kpareto.tables.cuts import Cuts
@@ -211,9 +211,3 @@ def tournament(ranked: Ranked, count: int, rng: np.random.Generator, rounds: int
     chance = np.concatenate([chance for _, chance in drawn])
     told = ranked.members
     return tournament_winners(pairs, chance, ranked.rank, ranked.crowding, told.excess, told.first)
-
-
-def groups_of(space: Cuts, genome: np.ndarray) -> Mapping[str, int]:
-    """Groups per column of one genome (GE-8)."""
-    cuts = space.decode(genome).cuts
-    return {hierarchy.name: int(cut[-1]) + 1 for hierarchy, cut in zip(space.hierarchies, cuts, strict=True)}

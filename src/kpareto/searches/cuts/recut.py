@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kpareto.errors import BadJob
+from kpareto.kernels.cuts.recut import ColumnLeaves, recut
+from kpareto.kernels.cuts.score import part_room
 from kpareto.kernels.records import PartRoom
-from kpareto.kernels.recut import ColumnLeaves, recut
-from kpareto.kernels.score import part_room
 from kpareto.kernels.words import INFEASIBLE
 from kpareto.searches.cuts.genitor import Keep, Progress, Result
 from kpareto.searches.cuts.variation import first_genomes

@@ -20,8 +20,8 @@ from kpareto.fronts.count_cuts import CutCounter, fits_batch
 from kpareto.fronts.count_lattice import Wanted
 from kpareto.fronts.packed_values import HistNumber
 from kpareto.fronts.problem import Problem
+from kpareto.kernels.cuts.score import score_genomes
 from kpareto.kernels.records import PartRows, RunLosses, ScoreTerms, Scoring
-from kpareto.kernels.score import score_genomes
 from kpareto.kernels.words import INFEASIBLE, MINORITY
 from kpareto.measures.cells import CellLoss
 from kpareto.measures.measure import Measure, Number, make

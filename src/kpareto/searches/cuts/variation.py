@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 
 from kpareto.errors import BadJob, did_you_mean
-from kpareto.kernels import genomes
-from kpareto.kernels.genomes import cross_all, imply_all, repair_all, sample_spread, toss_all
+from kpareto.kernels.cuts import genomes
+from kpareto.kernels.cuts.genomes import cross_all, imply_all, repair_all, sample_spread, toss_all
 from kpareto.kernels.hashing import seed_stream
 from kpareto.kernels.words import COINS, HYBRID, IMPLIED, NEAREST, NEW, ONE_POINT, TRAD, UNIFORM
 from kpareto.tables.cuts import Cuts

@@ -27,13 +27,12 @@ import numpy as np
 from kpareto.fronts.dominance import Ties, non_dominated
 from kpareto.fronts.hearing import halted_too, is_heard, is_stopped
 from kpareto.fronts.numbers import Numbers, join
-from kpareto.kernels.branching import LeafColumns, Objectives, surviving_nodes
+from kpareto.kernels.lattice.branching import LeafColumns, Objectives, surviving_nodes
 from kpareto.measures.cells import CellLoss
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.searches.lattice.climbing import front_of_all, reach_good_nodes
-from kpareto.tables.lattice import Lattice
+from kpareto.tables.lattice import Lattice, walk_order
 from kpareto.tables.table import Table
-from kpareto.tables.walking import walk_order
 
 if TYPE_CHECKING:
     from kpareto.fronts.problem import Problem

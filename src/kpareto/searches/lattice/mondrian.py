@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from kpareto.errors import BadJob, Unsafe
-from kpareto.kernels.mondrian import TreePaths, mondrian
+from kpareto.kernels.lattice.mondrian import TreePaths, mondrian
 from kpareto.measures.cells import generalization_loss
 from kpareto.tables.hierarchy import Tree
 from kpareto.tables.table import Table, distinct_rows

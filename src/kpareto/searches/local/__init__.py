@@ -11,8 +11,9 @@ strict         ``strict``: a partition of the space by questions, without overla
 workers        threads, the clock, and who wants it to end
 =============  =======================================================================================================
 
-Each idea has its loop in kernels/local: ordering (tree orders), cutting (dynamic programming along an order), peeling,
-recutting, rebuilding, moving (shave), dropping, mending (merge until limits hold), pricing (the bound).
+Each idea has its loop in kernels/local: orders (tree orders, dynamic programming along an order), build (peel; mend:
+merge until limits hold), improve (recut, rebuild, shave), suppress (drop, bring back), neighbours and prices (the
+bound).
 """
 
 from kpareto.searches.local.bound import LocalBound, lower_bound
@@ -21,7 +22,7 @@ from kpareto.searches.local.recoding import LocalClasses, LocalRecoding, read_cl
 from kpareto.searches.local.search import Effort, search, search_classes
 from kpareto.searches.local.strict import StrictRecoding, strict
 from kpareto.searches.local.sweep import PRESETS, CurvePoint, preset_ks, sweep
-from kpareto.tables.questions import Question
+from kpareto.tables.boxes import Question
 
 __all__ = [
     "LocalWish",

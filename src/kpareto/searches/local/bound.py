@@ -31,7 +31,7 @@ rows than k is a bound for k, and a row that was not looked at counts nothing. I
 can be had for all columns at once; where they cannot, the better of the two counts.
 
 Where the prices come from does not matter for the proof. They start as what each row loses in the classes of a search;
-a walk over all boxes makes them fair (kernels/local/pricing.py); classes whose prices fell below their loss get half of
+a walk over all boxes makes them fair (kernels/local/prices.py); classes whose prices fell below their loss get half of
 that back, in proportion, and the next walk tells whose prices can bear it. The best sum that was ever fair counts.
 """
 
@@ -44,10 +44,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kpareto.kernels.local.nearing import near_losses
-from kpareto.kernels.local.ordering import log_table, tree_order
-from kpareto.kernels.local.pricing import fair_prices
-from kpareto.kernels.local.words import boxes_of
+from kpareto.kernels.local.classes import boxes_of
+from kpareto.kernels.local.neighbours import near_losses
+from kpareto.kernels.local.orders import log_table, tree_order
+from kpareto.kernels.local.prices import fair_prices
 from kpareto.kernels.words import ALPHA, DISTINCT, ENTROPY
 from kpareto.searches.local.covers import make_covers
 from kpareto.searches.local.problem import LocalProblem

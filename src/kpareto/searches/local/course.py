@@ -34,8 +34,8 @@ from kpareto.searches.local.search import Effort
 from kpareto.searches.local.strict import strict_recoding
 from kpareto.searches.local.sweep import preset_ks, search_k
 from kpareto.searches.possible import check_possible
+from kpareto.tables.boxes import Question, questions_data, questions_from
 from kpareto.tables.local_space import LocalSpace, make_local_space
-from kpareto.tables.questions import Question, questions_data, questions_from
 
 PARTS = 100  # of a step, for who watches
 SEARCHED = 0.75  # of the time of a step; the bound has the rest

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kpareto.kernels.local.pricing import Covers
+from kpareto.kernels.local.prices import Covers
 from kpareto.searches.local.problem import LocalProblem
 
 Cover = tuple[np.ndarray, np.ndarray]  # group of each value: (values,) int32; charge of each group: (groups,) float64

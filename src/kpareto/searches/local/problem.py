@@ -19,8 +19,7 @@ from fractions import Fraction
 import numpy as np
 
 from kpareto.errors import BadJob, Unsafe
-from kpareto.kernels.local.cutting import run_holds
-from kpareto.kernels.local.words import Labels, Limits, Pieces
+from kpareto.kernels.local.classes import Labels, Limits, Pieces, run_holds
 from kpareto.measures.cells import CellLoss, lm
 from kpareto.measures.measure import Model, make
 from kpareto.measures.population import refuse_local

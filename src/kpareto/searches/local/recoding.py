@@ -10,11 +10,9 @@ from functools import cached_property
 import numpy as np
 
 from kpareto.errors import BadJob
-from kpareto.kernels.local.cutting import run_holds
-from kpareto.kernels.local.words import boxes_of, class_losses, class_sizes
+from kpareto.kernels.local.classes import boxes_of, class_losses, class_sizes, run_holds
 from kpareto.searches.local.problem import LocalProblem
-from kpareto.tables.boxes import Division, LabelBoxes, make_boxes
-from kpareto.tables.questions import Question
+from kpareto.tables.boxes import Division, LabelBoxes, Question, make_boxes
 from kpareto.tables.table import distinct_rows
 
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kpareto.kernels.local.dropping import bring_back, drop, recut_dropping
-from kpareto.kernels.local.improving import arrange, improve
-from kpareto.kernels.local.mending import mend
-from kpareto.kernels.local.ordering import log_table, tree_order
-from kpareto.kernels.local.peeling import peel
-from kpareto.kernels.local.words import Pieces
+from kpareto.kernels.local.build import mend, peel
+from kpareto.kernels.local.classes import Pieces
+from kpareto.kernels.local.improve import arrange, improve
+from kpareto.kernels.local.orders import log_table, tree_order
+from kpareto.kernels.local.suppress import bring_back, drop, recut_dropping
 from kpareto.searches.local.problem import LocalProblem, LocalWish, make_problem
 from kpareto.searches.local.recoding import LocalClasses, LocalRecoding, read_classes
 from kpareto.searches.local.workers import Progress, Workers

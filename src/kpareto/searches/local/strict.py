@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kpareto.kernels.local.cutting import run_holds
+from kpareto.kernels.local.classes import run_holds
 from kpareto.searches.local.problem import LocalProblem, LocalWish, make_problem
 from kpareto.searches.local.recoding import LocalClasses, LocalRecoding, read_classes
 from kpareto.searches.local.workers import Progress, Workers
-from kpareto.tables.questions import Question, answer, renumber
+from kpareto.tables.boxes import Question, answer, renumber
 from kpareto.tables.table import Table
 
 TREES = 8

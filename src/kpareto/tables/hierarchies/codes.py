@@ -1,23 +1,23 @@
-"""Hierarchies of text: prefixes and masks of codes, calendar units of dates."""
+"""Hierarchies of text: prefixes and masks of codes, calendar units of dates, ranges of the alphabet."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import pairwise
 from typing import Literal, get_args
 
 import numpy as np
 
 from kpareto.errors import BadHierarchy, did_you_mean
-from kpareto.tables.hierarchies.values import Values, stack_levels, starts_of, text_keys, texts_of
-from kpareto.tables.hierarchy import Hierarchy
+from kpareto.tables.hierarchies.values import Values, check_parts, stack_levels, starts_of, text_keys, texts_of
+from kpareto.tables.hierarchy import STAR, Hierarchy
 
 Side = Literal["left", "right"]
 Unit = Literal["day", "month", "quarter", "year", "decade"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
-STAR = "*"
 DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 
 
@@ -133,3 +133,38 @@ def _is_date(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def alphabet(name: str, values: Values | None, parts: Sequence[int]) -> Hierarchy:
+    """Texts by ranges of first letters, with about equally many rows in each: Bonn -> A-F -> A-M -> * for parts=[4, 2].
+
+    Rows are counted where ``values`` gives them, else values. Upper and lower case are one letter.
+    """
+    if not parts or min(parts) < 2 or any(fine % coarse or fine == coarse for fine, coarse in pairwise(parts)):
+        raise BadHierarchy(
+            f"The alphabet of {name!r} is to have {list(parts)!r} ranges. Give numbers of at least 2, each a divisor "
+            "of the one before, as in [8, 4, 2]."
+        )
+    check_parts(name, max(parts))
+    texts = sorted(texts_of(name, values), key=lambda text: (_initial(text), text))
+    rows = np.array([values[text] for text in texts]) if isinstance(values, Mapping) else np.ones(len(texts))
+    letters = [_initial(text) for text in texts]
+    begin = np.array([place for place, letter in enumerate(letters) if not place or letters[place - 1] != letter])
+    counts = np.add.reduceat(np.maximum(rows, 0).astype(np.float64), begin)
+    middle = (np.cumsum(counts) - counts / 2) / max(counts.sum(), 1.0)
+    part = np.minimum((middle * parts[0]).astype(np.int64), parts[0] - 1)  # (letters,) rising
+    owner = np.repeat(np.arange(len(begin)), np.diff(np.append(begin, len(texts))))  # letter of each text
+    levels, groups = [], len(texts)
+    for count in parts:
+        key = (part // (parts[0] // count))[owner]
+        first = starts_of(key)
+        if 1 < len(first) < groups:  # a level that merges nothing is left out
+            groups = len(first)
+            last = np.append(first[1:], len(texts)) - 1
+            ends = [(letters[a], letters[b]) for a, b in zip(first, last, strict=True)]
+            levels.append((key, [one if one == other else f"{one}-{other}" for one, other in ends]))
+    return replace(stack_levels(name, texts, levels), data_dependent=True)
+
+
+def _initial(text: str) -> str:
+    return text[:1].upper()

@@ -16,7 +16,7 @@ import numpy as np
 from kpareto.errors import BadHierarchy
 from kpareto.strict import FileKind, is_missing, read_bytes
 from kpareto.tables.hierarchies.numbers import in_numeric_order
-from kpareto.tables.hierarchy import TOP, Hierarchy, Layout, from_levels
+from kpareto.tables.hierarchy import STAR, Hierarchy, Layout, from_levels
 
 SEPARATORS = (";", "\t", ",")
 MARK = "\ufeff"  # the byte order mark some programs put at the start of a file
@@ -117,7 +117,7 @@ def _separator(body: str) -> str:
     even = [mark for mark in present if len({line.count(mark) for line in lines}) == 1]
     lasts = {mark: {line.rpartition(mark)[2] for line in lines} for mark in even}
     topped = [mark for mark in even if len(lasts[mark]) == 1]
-    starred = [mark for mark in even if lasts[mark] <= {TOP, ""}]
+    starred = [mark for mark in even if lasts[mark] <= {STAR, ""}]
     return (starred or topped or even or present or SEPARATORS[:1])[0]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from kpareto.errors import shorten
 from kpareto.tables.hierarchies import Values, from_rows, text_of
 from kpareto.tables.hierarchies.values import texts_of
-from kpareto.tables.hierarchy import TOP, Hierarchy, runs_of
+from kpareto.tables.hierarchy import STAR, Hierarchy, runs_of
 
 Kind = Literal[
     "no-top",
@@ -47,7 +47,7 @@ def lint(source: Hierarchy | Sequence[Sequence[object]], values: Values | None =
         tops = {text_of(row[-1]) for row in rows if row}
         if len(tops) > 1:
             findings.append(_no_top(name, sorted(tops)))
-            rows = [[*row, TOP] for row in rows]
+            rows = [[*row, STAR] for row in rows]
         source = from_rows(name, rows)
     findings.extend(_useless_levels(source))
     findings.extend(_single_children(source))
@@ -58,7 +58,7 @@ def lint(source: Hierarchy | Sequence[Sequence[object]], values: Values | None =
         texts = texts_of(source.name, values)
         leaf = source.locate(texts)
         findings.extend(
-            _lost_values(source, [text for text, place in zip(texts, leaf.tolist(), strict=True) if place < 0])
+            _lost_values(source, [text for text, leaf_of in zip(texts, leaf.tolist(), strict=True) if leaf_of < 0])
         )
         counts = np.array(list(values.values())) if isinstance(values, Mapping) else np.ones(len(texts))
         rows_of_leaf = np.bincount(leaf[leaf >= 0], weights=counts[leaf >= 0], minlength=len(source.leaves))
@@ -73,7 +73,7 @@ def _no_top(name: str, tops: Sequence[str]) -> Finding:
         "no-top",
         None,
         f"The last level of {name!r} has {len(tops)} groups ({shorten(tops, 4)}): the top is not reached. "
-        f"Add a last level with one group, such as {TOP!r}.",
+        f"Add a last level with one group, such as {STAR!r}.",
     )
 
 
@@ -109,12 +109,12 @@ def _single_children(hierarchy: Hierarchy) -> Iterator[Finding]:
 
 def _labels_twice(hierarchy: Hierarchy) -> Iterator[Finding]:
     seen: dict[str, tuple[int, tuple[int, int]]] = {}
-    told: set[str] = set()
+    reported: set[str] = set()
     for level, labels in enumerate(hierarchy.labels):
         for label, run in zip(labels, runs_of(hierarchy.groups[level]), strict=True):
             other_level, other = seen.setdefault(label, (level, run))
-            if other != run and label not in told:
-                told.add(label)
+            if other != run and label not in reported:
+                reported.add(label)
                 where = f"twice on level {level}" if other_level == level else f"on levels {other_level} and {level}"
                 yield Finding(
                     "label-twice",

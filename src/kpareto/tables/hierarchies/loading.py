@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 
 from kpareto.errors import BadHierarchy, did_you_mean
-from kpareto.tables.hierarchies.codes import Side, dates, masks, prefixes
+from kpareto.tables.hierarchies.codes import Side, alphabet, dates, masks, prefixes
 from kpareto.tables.hierarchies.files import decode, parse_lines, read_text
 from kpareto.tables.hierarchies.known import known_hierarchy
 from kpareto.tables.hierarchies.numbers import (
@@ -24,8 +24,8 @@ from kpareto.tables.hierarchies.numbers import (
     order,
     quantile_cells,
     quantiles,
+    round_numbers,
 )
-from kpareto.tables.hierarchies.ranges import alphabet, round_numbers
 from kpareto.tables.hierarchies.trees import from_json, parse_json
 from kpareto.tables.hierarchies.values import (
     Values,
@@ -35,7 +35,7 @@ from kpareto.tables.hierarchies.values import (
     texts_of,
     whole_range,
 )
-from kpareto.tables.hierarchy import MISSING, TOP, Hierarchy, flat, from_levels, tell_lost, with_missing
+from kpareto.tables.hierarchy import MISSING, STAR, Hierarchy, flat, from_levels, tell_lost, with_missing
 
 Inline = Mapping[str, object]
 
@@ -216,7 +216,7 @@ def from_columns(name: str, levels: Mapping[int, object]) -> Hierarchy:
                 f"{len(columns[0])}. Give every value a label on every level."
             )
     if columns and len(set(map(text_of, columns[-1]))) > 1:
-        columns.append([TOP] * len(columns[0]))
+        columns.append([STAR] * len(columns[0]))
     rows = [
         tuple(_label(name, number, entry) for entry in row) for number, row in enumerate(zip(*columns, strict=True), 1)
     ]
@@ -274,7 +274,7 @@ def _from_rule(name: str, rule: dict[str, object], values: Values | None) -> Hie
 LEAF_LISTS = ("edges", "order")  # rules whose list names leaves; that of every other rule names levels
 
 
-def _number(name: str, rule: Inline, word: str, otherwise: float) -> float:
+def _rule_number(name: str, rule: Inline, word: str, otherwise: float) -> float:
     return float(floats(name, word, [rule.get(word, otherwise)])[0])
 
 
@@ -290,18 +290,14 @@ def _integers(name: str, word: str, value: object) -> list[int]:
 
 
 def _intervals(name: str, rule: Inline, values: Values | None) -> Hierarchy:
-    origin = _number(name, rule, "from", 0.0)
-    top = _number(name, rule, "top_code", 0.0) if "top_code" in rule else None
+    origin = _rule_number(name, rule, "from", 0.0)
+    top = _rule_number(name, rule, "top_code", 0.0) if "top_code" in rule else None
     if "to" in rule:
-        end = _number(name, rule, "to", 0.0)
+        end = _rule_number(name, rule, "to", 0.0)
         if not (origin.is_integer() and end.is_integer() and origin <= end):
             raise BadHierarchy(f"The intervals of {name!r} go from {text_of(origin)} to {text_of(end)}. Give integers.")
         values = whole_range(name, int(origin), int(end))
     return intervals(name, values, floats(name, "intervals", _list(rule["intervals"])).tolist(), origin, top)
-
-
-def _bounds(name: str, rule: Inline, values: Values | None) -> Hierarchy:
-    return bounds(name, values, cast(list[Bounds], _list(rule["bounds"])))
 
 
 def _quantiles(name: str, rule: Inline, values: Values | None) -> Hierarchy:
@@ -337,14 +333,6 @@ def _dates(name: str, rule: Inline, values: Values | None) -> Hierarchy:
     return dates(name, values, None if units is True else [text_of(unit) for unit in _list(units)])
 
 
-def _round(name: str, rule: Inline, values: Values | None) -> Hierarchy:
-    return round_numbers(name, values, floats(name, "round", _list(rule["round"])).tolist())
-
-
-def _alphabet(name: str, rule: Inline, values: Values | None) -> Hierarchy:
-    return alphabet(name, values, _integers(name, "alphabet", rule["alphabet"]))
-
-
 def _order(name: str, rule: Inline, _: Values | None) -> Hierarchy:
     leaves = [text_of(value) for value in _list(rule["order"])]
     ranks = floats(name, "ranks", rule["ranks"]) if "ranks" in rule else numbers_of(leaves)
@@ -358,28 +346,23 @@ def _flat(name: str, _: Inline, values: Values | None) -> Hierarchy:
     return in_numeric_order(flat(name, texts if numbers_of(texts) is not None else sorted(texts)))
 
 
-def _build_known(name: str, rule: Inline, values: Values | None) -> Hierarchy:
-    return known_hierarchy(name, text_of(rule["known"]), values)
-
-
-def _file(name: str, rule: Inline, values: Values | None) -> Hierarchy:
-    return _load(name, Path(str(rule["file"])), values)
-
-
 # word -> the function that reads the rule, and the options it takes
 _RULES: dict[str, tuple[Callable[[str, Inline, Values | None], Hierarchy], tuple[str, ...]]] = {
     "intervals": (_intervals, ("from", "to", "top_code")),
-    "bounds": (_bounds, ()),
+    "bounds": (lambda name, rule, values: bounds(name, values, cast(list[Bounds], _list(rule["bounds"]))), ()),
     "quantiles": (_quantiles, ()),
     "quantile_cells": (_quantile_cells, ()),
     "edges": (_edges, ("closed", "labels")),
     "prefix": (_prefix, ("stars",)),
     "mask": (_mask, ("stars",)),
     "dates": (_dates, ()),
-    "round": (_round, ()),
-    "alphabet": (_alphabet, ()),
+    "round": (
+        lambda name, rule, values: round_numbers(name, values, floats(name, "round", _list(rule["round"])).tolist()),
+        (),
+    ),
+    "alphabet": (lambda name, rule, values: alphabet(name, values, _integers(name, "alphabet", rule["alphabet"])), ()),
     "order": (_order, ("ranks",)),
     "flat": (_flat, ()),
-    "known": (_build_known, ()),
-    "file": (_file, ()),
+    "known": (lambda name, rule, values: known_hierarchy(name, text_of(rule["known"]), values), ()),
+    "file": (lambda name, rule, values: _load(name, Path(str(rule["file"])), values), ()),
 }

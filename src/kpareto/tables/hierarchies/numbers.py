@@ -1,4 +1,4 @@
-"""Hierarchies of numbers: intervals, bounds, quantiles, cells and plain order."""
+"""Hierarchies of numbers: intervals, bounds, quantiles, cells, rounded numbers and plain order."""
 
 from __future__ import annotations
 
@@ -259,9 +259,9 @@ def in_numeric_order(hierarchy: Hierarchy) -> Hierarchy:
         for level, (row, now) in enumerate(zip(moved, groups, strict=True))
     )
     line_order = hierarchy.layout.order
-    place = np.empty(len(rising), dtype=np.int64)
-    place[rising] = np.arange(len(rising))
-    lines = place if line_order is None else place[np.array(line_order, dtype=np.int64)]
+    rank = np.empty(len(rising), dtype=np.int64)
+    rank[rising] = np.arange(len(rising))
+    lines = rank if line_order is None else rank[np.array(line_order, dtype=np.int64)]
     kept = None if (lines == np.arange(len(lines))).all() else tuple(lines.tolist())
     moved_leaves = replace(
         hierarchy,
@@ -303,3 +303,24 @@ def interval_label(low: float, high: float, whole: bool) -> str:
     if whole and low >= 0:
         return text_of(low) if high - low == 1 else f"{text_of(low)}-{text_of(high - 1)}"
     return f"[{text_of(float(f'{low:.12g}'))},{text_of(float(f'{high:.12g}'))})"  # 0.3, not 0.30000000000000004
+
+
+def round_numbers(name: str, values: Values | None, steps: Sequence[float]) -> Hierarchy:
+    """Numbers rounded to multiples of each step in turn, halves up: 43 -> about 45 -> about 50 -> * for steps=[5, 10].
+
+    What a level shows is rounded from what the level below shows; so values that are together stay together.
+    """
+    leaves, numbers = sorted_numbers(name, values, "rounded numbers")
+    if not len(steps) or any(not 0 < step < float("inf") for step in steps):
+        raise BadHierarchy(
+            f"The numbers of {name!r} are rounded to {list(steps)!r}. Give steps above 0, such as [5, 10]."
+        )
+    if any(later <= step for step, later in pairwise(steps)):
+        raise BadHierarchy(f"The numbers of {name!r} are rounded to {list(steps)!r}. Give the finest step first.")
+    levels, shown = [], numbers
+    for step in steps:
+        shown = np.round(np.floor(np.round(shown / step, 9) + 0.5) * step, 9)  # (values,) float64
+        middles = shown[starts_of(shown)].tolist()
+        levels.append((shown, [f"about {text_of(middle + 0.0)}" for middle in middles]))
+    rule = {"round": [float(step) for step in steps]}
+    return replace(numeric(stack_levels(name, leaves, levels), numbers), rule=rule)

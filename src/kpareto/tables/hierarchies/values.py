@@ -11,15 +11,14 @@ from operator import ne
 import numpy as np
 
 from kpareto.errors import BadHierarchy
-from kpareto.tables.hierarchy import TOP, Hierarchy, levels_tree
-from kpareto.tables.spelling import number_text
+from kpareto.tables.hierarchy import STAR, Hierarchy, levels_tree
+from kpareto.tables.spelling import EXACT, number_text
 
 # The values of a column, or each value with the number of rows that have it.
 Values = Iterable[object] | Mapping[str, int]
 
 # What no number has, as tables write it. Codes such as 02139 are text: their zeros mean something.
 NO_NUMBER = re.compile(r"[^\d\n.eE+-]|^[+-]?0\d", re.ASCII | re.MULTILINE)
-MOST_EXACT = 2**53  # whole numbers beyond have neighbours that a float does not tell apart
 
 
 class Texts(tuple[str, ...]):
@@ -75,10 +74,10 @@ def sorted_numbers(name: str, values: Values | None, builder: str) -> tuple[list
             f"The {builder} of {name!r} need numbers, and {strange!r} is not one. "
             "Drop such rows, or give a hierarchy file that lists every value."
         )
-    large = [text for text in texts if abs(float(text)) >= MOST_EXACT and text.lstrip("+-").isdecimal()]
+    large = [text for text in texts if abs(float(text)) >= EXACT and text.lstrip("+-").isdecimal()]
     if large:
         raise BadHierarchy(
-            f"The {builder} of {name!r} need numbers below {MOST_EXACT:,}, and {len(large):,} of its values are not: "
+            f"The {builder} of {name!r} need numbers below {EXACT:,}, and {len(large):,} of its values are not: "
             "neighbours could not be told apart. Such values are codes; give prefixes, or a hierarchy file."
         )
     order = np.argsort(numbers, kind="stable")
@@ -107,8 +106,8 @@ def stack_levels(
         names.append(tuple(shown))
     if len(levels) == 1 or levels[-1].any():
         levels.append(np.zeros(count, dtype=np.int64))
-        names.append((TOP,))
-    names[-1] = (TOP,)
+        names.append((STAR,))
+    names[-1] = (STAR,)
     groups = np.array(levels, dtype=np.int32)
     for level in range(1, len(groups)):
         split = (np.diff(groups[level]) != 0) & (np.diff(groups[level - 1]) == 0)

@@ -160,14 +160,13 @@ export async function exploreView(page) {
 
   async function wish(wishes) {
     const mine = ++asked;
-    const began = performance.now();
     try {
       const { id, searched } = await api.post("/prefer", wishes);
       if (mine !== asked) return;
       replace(document.getElementById("wish-note"), searched ? "" : notSearched(wishes));
       page.remember({ wishes });
       choose(id, true);
-      sliders.dataset.took = String(Math.round(performance.now() - began));
+      sliders.dataset.answered = "true";
     } catch (error) {
       if (mine === asked && document.getElementById("wish-note")) document.getElementById("wish-note").textContent = error.message;
     }

@@ -25,7 +25,7 @@ from kpareto.tables.hierarchies.known.systems import (
 )
 from kpareto.tables.hierarchies.numbers import intervals
 from kpareto.tables.hierarchies.values import Values, texts_of
-from kpareto.tables.hierarchy import TOP, Hierarchy, from_levels
+from kpareto.tables.hierarchy import STAR, Hierarchy, from_levels
 
 Labels = Callable[[str], tuple[str, ...] | None]  # a value -> its labels from fine to coarse, None where it has none
 
@@ -74,8 +74,8 @@ def read_list(file: str) -> tuple[Mapping[str, Listing], tuple[str, ...]]:
             entry = Listing(spellings[0], part, whole)
             names.append(entry.name)
             numbers = [code.lstrip("0") for code in codes if code.isdigit()]
-            for each in (*spellings, *codes, *numbers):
-                by_name.setdefault(plain_key(each), entry)
+            for spelling in (*spellings, *codes, *numbers):
+                by_name.setdefault(plain_key(spelling), entry)
     by_name.pop("", None)
     return by_name, tuple(names)
 
@@ -94,10 +94,6 @@ def country_name(code: str) -> str | None:
     """The name of a country by its code of two letters."""
     entry = read_list("countries")[0].get(plain_key(code))
     return None if entry is None else entry.name
-
-
-def _nuts(value: str) -> tuple[str, ...] | None:
-    return nuts_labels(value, country_name)
 
 
 M49 = "United Nations Statistics Division, Standard country or area codes for statistical use (M49); codes: ISO 3166-1"
@@ -144,7 +140,7 @@ _LISTS = (
         "regions of Europe by code (DE212), up to the country",
         "Eurostat, Nomenclature of territorial units for statistics",
         ("NUTS 2", "NUTS 1", "country"),
-        _nuts,
+        lambda value: nuts_labels(value, country_name),
     ),
     Known(
         "ages",
@@ -186,14 +182,14 @@ def known_hierarchy(name: str, word: str, values: Values | None) -> Hierarchy:
         return known.build(name, values)
     texts = known.listed() if values is None and known.listed is not None else texts_of(name, values)
     labels = {text: _labels_of(known, text) for text in texts}
-    strange = [text for text, own in labels.items() if own is None]
+    strange = [text for text, above in labels.items() if above is None]
     if strange:
         raise BadHierarchy(
             f"The built-in hierarchy {word!r} has no place for {len(strange):,} of the values of {name!r}: "
             f"{shorten([repr(text) for text in strange], 5)}. Correct them, or write a file with: kpareto hierarchy "
             f"new COLUMN DATA --known {word}"
         )
-    rows = sorted([TOP, *own[::-1], text] for text, own in labels.items() if own is not None)
+    rows = sorted([STAR, *above[::-1], text] for text, above in labels.items() if above is not None)
     return replace(from_levels(name, [row[::-1] for row in rows]), rule={"known": word})
 
 

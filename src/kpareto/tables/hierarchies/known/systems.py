@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from kpareto.tables.hierarchy import STAR
+
 # ISCO-08, the titles of the major groups.
 _ISCO = {
     "0": "0 Armed forces occupations",
@@ -160,4 +162,4 @@ def postcode_labels(country: str, value: str) -> tuple[str, ...] | None:
         return district, re.sub(r"[0-9].*", "", district)
     bare = re.sub(r"[ -]", "", code)
     longest = {"us": 5, "nl": 4}.get(country, len(bare))
-    return tuple(bare[:count] + "*" * (longest - count) for count in system.keep)
+    return tuple(bare[:count] + STAR * (longest - count) for count in system.keep)

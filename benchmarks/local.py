@@ -1,0 +1,115 @@
+"""Local recoding: what it loses for each k, what any recoding must lose, and what others lose on the same table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.clock import Line, best, peak_bytes
+from benchmarks.lookalikes import census_like, fars_like
+from benchmarks.peers import (
+    ARX_ADULT,
+    ARX_EXAMPLE,
+    ARX_FARS,
+    KS,
+    LIGHTHOUSE_EXAMPLE,
+    MONDRIAN_FARS,
+    Figures,
+    publish_mondrian,
+)
+from kpareto.engines.read import read
+from kpareto.errors import BadJob
+from kpareto.searches.lattice.mondrian import relaxed
+from kpareto.searches.local import Effort, LocalWish, lower_bound, make_problem, read_classes, search_classes, strict
+from kpareto.searches.local.recoding import LocalClasses
+from kpareto.tables.adult import adult, adult_hierarchies, adult_table
+from kpareto.tables.hierarchies import read_lines
+from kpareto.tables.schema import Schema
+from kpareto.tables.table import Table
+
+EXAMPLES = "KPARETO_BENCH_ARX"  # the folder of ARX's data/adult_hierarchy_*.csv
+FEW_COLUMNS = 12  # beyond, the trees of questions take minutes
+PROOF = 120.0  # seconds for the bound of a table with many columns
+
+
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """A table, and what others lose on it."""
+
+    name: str
+    table: Table
+    quick: bool
+    peers: Mapping[str, Figures] = field(default_factory=dict)
+
+
+def adult_curve(quick: bool) -> list[Line]:
+    """Adult with eight quasi-identifiers and our hierarchies."""
+    return _curve(_Case("Adult", adult_table(), quick, {"ARX": ARX_ADULT}))
+
+
+def adult_intervals(quick: bool) -> list[Line]:
+    """The same with any interval of ages as a label."""
+    return _curve(_Case("Adult, any interval", adult_table(), quick), intervals=True)
+
+
+def arx_curve(quick: bool) -> list[Line]:
+    """Adult with the example hierarchies of ARX, from the folder that the environment names."""
+    folder = os.environ.get(EXAMPLES)
+    if folder is None:
+        raise BadJob(
+            f"ARX's example hierarchies are not part of kpareto. Say in {EXAMPLES} which folder has its files "
+            "adult_hierarchy_age.csv and so on (in its source they are in the folder data)."
+        )
+    names = tuple(adult_hierarchies())
+    loaded = {name: read_lines(name, Path(folder) / f"adult_hierarchy_{name}.csv") for name in names}
+    rows = adult()
+    for name in (*names, "occupation"):  # the complete rows, as our own table has them
+        rows = rows.filter(_is_known(rows[name]))
+    table = read(rows, Schema(names), "drop", hierarchies=loaded, domain="observed")
+    peers = {"ARX": ARX_EXAMPLE, "lighthouse": LIGHTHOUSE_EXAMPLE}
+    return _curve(_Case("Adult, ARX's hierarchies", table, quick, peers))
+
+
+def fars_curve(quick: bool) -> list[Line]:
+    """A table like FARS: 100,968 rows, 6 columns."""
+    table = fars_like(2_000) if quick else fars_like()
+    return _curve(_Case("like FARS", table, quick), ratio={k: ARX_FARS[k] / MONDRIAN_FARS[k] for k in KS})
+
+
+def census_curve(quick: bool) -> list[Line]:
+    """A table like Census-Income: 190,561 rows, 20 columns."""
+    return _curve(_Case("like Census-Income", census_like(2_000) if quick else census_like(), quick))
+
+
+def _is_known(column: Any) -> Any:
+    import pyarrow.compute as pc
+
+    return pc.not_equal(pc.cast(column, "string"), "?")
+
+
+def _curve(case: _Case, intervals: bool = False, ratio: Figures | None = None) -> list[Line]:
+    """A line per k: the seconds of the search, and in its note all losses; ratio: of ARX to Mondrian elsewhere."""
+    lines: list[Line] = []
+    effort, few = Effort(turns=1) if case.quick else Effort(), len(case.table.hierarchies) <= FEW_COLUMNS
+    for k in (100,) if case.quick else KS:
+        problem = make_problem(case.table, LocalWish(k, intervals=intervals))
+        search_classes(problem, Effort(turns=1))  # loads compiled code
+        answers: list[LocalClasses] = []
+        took = best(lambda: answers.append(search_classes(problem, effort)), 1, warm=False)  # noqa: B023 (run at once)
+        loss = read_classes(problem, answers[-1]).loss
+        bound = lower_bound(problem, answers[-1], 1 if case.quick else 10, None if few else PROOF)
+        mondrian = relaxed(case.table, k).lm
+        others = {name: figures[k] for name, figures in case.peers.items() if k in figures}
+        others |= {"Mondrian": mondrian, "Mondrian as published": publish_mondrian(case.table, k)}
+        if few:
+            others["strict"] = strict(case.table, LocalWish(k, intervals=intervals), trees=1).recoding.loss
+        note = f"LM {loss:.5f}, at least {bound.value:.5f} whatever the recoding, gap {bound.gap(loss):.1%}; "
+        note += ", ".join(f"{name} {lost:.4f}" for name, lost in others.items())
+        if ratio is not None:
+            note += f"; {loss / mondrian:.3f} x Mondrian, where ARX has {ratio[k]:.3f} x on the real table"
+        work = f"local recoding of {case.name}, k = {k}"
+        lines.append(Line(work, took, 1, "search", False, 1, "", note, peak_bytes()))
+    return lines

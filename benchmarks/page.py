@@ -1,0 +1,123 @@
+"""Benchmarks of the page: a table of the size of the Census-Income data, from Open to Stop, as a person would wait."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.clock import Line, Time, peak_bytes
+from kpareto.errors import BadJob
+
+if TYPE_CHECKING:
+    from kpareto.faces.web.sessions import Session
+
+ROWS, QUICK_ROWS = 200_000, 2_000
+LONGEST = 600.0  # seconds after which nobody waits any more for a first point, or for a stop
+WHOLE = 1800.0  # seconds after which nobody waits any more for a whole front
+
+# Columns that others may know, and how many values each has: 20 quasi-identifiers.
+QUASI = {
+    "age": 91, "industry": 52, "occupation": 47, "education": 17, "marital_status": 7, "race": 5, "sex": 2,
+    "hispanic_origin": 10, "region": 6, "state": 51, "birth_country_father": 43, "birth_country_mother": 43,
+    "birth_country": 43, "citizenship": 5, "household": 38, "household_summary": 8, "migration": 10, "veteran": 3,
+    "union_member": 3, "employer_size": 7,
+}  # fmt: skip
+AMOUNTS = 21  # columns of money, most of it nothing
+
+
+def write_census(path: Path, rows: int) -> None:
+    """A table of 42 columns with skewed, loosely related values; equal on every run."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    rng = np.random.default_rng(11)
+    shared = rng.random(rows)
+    columns: dict[str, np.ndarray] = {}
+    for name, count in QUASI.items():
+        mixed = 0.3 * shared + 0.7 * rng.random(rows)
+        codes = np.minimum((mixed**2.5 * count).astype(np.int64), count - 1)
+        words = np.array([f"{name[:4]} {code:02}" for code in range(count)])
+        columns[name] = codes if name == "age" else words[codes]
+    for place in range(AMOUNTS):
+        columns[f"amount_{place:02}"] = np.where(rng.random(rows) < 0.9, 0, rng.integers(0, 9_999, rows))
+    columns["income"] = np.array(["below", "above"])[(shared + rng.random(rows) > 1.5).astype(np.int64)]
+    pa.csv.write_csv(pa.table(columns), path)
+
+
+def census(quick: bool) -> list[Line]:
+    """Open, first points, Stop and the whole front of a made table of 200,000 rows; the first two also of NSGA-II."""
+    from kpareto.faces.web.kept_runs import KeptRuns
+    from kpareto.faces.web.sessions import Session
+
+    rows = QUICK_ROWS if quick else ROWS
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_census(folder / "census.csv", rows)
+        (folder / "own").mkdir()
+        session = Session("bench", folder, folder / "own", KeptRuns(folder))
+        began = time.perf_counter()
+        session.open_data("census.csv")
+        lines = [_line("open the table", time.perf_counter() - began)]
+        _give_roles(session)
+        lines += _watch(session, "as proposed", whole=True)
+        bred = {"method": "nsga2", "space": "cuts", "budget": 20_000, "seed": 1}
+        draft = {**session.draft_view, "search": {"objectives": ["k", "glm"], **bred}}  # type: ignore[dict-item]  # opened
+        session.take_draft(draft)
+        lines += _watch(session, "nsga2", whole=False)
+    return lines
+
+
+def _line(work: str, seconds: float, bar: str = "", note: str = "") -> Line:
+    return Line(work, Time(seconds, 0.0, 1), bar=bar, note=note, peak=peak_bytes())
+
+
+def _give_roles(session: Session) -> None:
+    """All twenty as quasi-identifiers, what the page leaves to the person as plain; the search stays as proposed."""
+    draft = dict(session.draft_view or {})
+    roles = dict.fromkeys(QUASI, "quasi-identifier")
+    draft["columns"] = {
+        name: {**column, "role": roles.get(name, "plain")} if column["role"] in ("decide", "sensitive") else column
+        for name, column in draft["columns"].items()
+    }
+    draft["limits"] = {"k": 5}
+    session.take_draft(draft)
+
+
+def _watch(session: Session, words: str, *, whole: bool) -> list[Line]:
+    """Start, wait for the first points, stop; then go on to the end, where the whole front is asked for."""
+    from kpareto.faces.web.taking_up import begin_search
+
+    search = begin_search(session, resume=False)
+    first = _seconds_until(lambda: search.status()["points"] > 0 or not search.running)
+    if search.running:
+        time.sleep(first)  # into the middle of whatever comes next
+    search.cancel()
+    stopped = _seconds_until(lambda: not search.running)
+    search.wait(LONGEST)
+    lines = [
+        _line(f"first points after Start, {words}", first, "page-first"),
+        _line(f"end after Stop, {words}", stopped, "page-stop"),
+    ]
+    if whole:
+        began = time.perf_counter()
+        search = begin_search(session, resume=False)
+        _seconds_until(lambda: not search.running, WHOLE)
+        seconds, status = time.perf_counter() - began, search.status()
+        proof = "complete" if status["complete"] else f"NOT complete: {status['sentence'] or 'its time was up'}"
+        note = f"{proof}; {status['different']:,} trade-offs, {status['total']:,} nodes"
+        lines.append(_line(f"whole front after Start, {words}", seconds, note=note))
+    return lines
+
+
+def _seconds_until(true: Callable[[], bool], longest: float = LONGEST) -> float:
+    began = time.perf_counter()
+    while not true():
+        if time.perf_counter() - began > longest:
+            raise BadJob(f"Nothing came in {longest:g} seconds.")
+        time.sleep(0.02)
+    return time.perf_counter() - began

@@ -1,0 +1,91 @@
+"""Benchmarks of starting: how long a person waits for a new process."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.clock import Line, Time
+
+FIRST_COUNT = """
+import time
+begin = time.perf_counter()
+from kpareto.tables.adult import adult_table
+from kpareto.measures.cells import glm
+from kpareto.tables.partition import Suppression
+from kpareto.fronts.count_lattice import Wanted, count_lattice
+table = adult_table()
+loaded = time.perf_counter()
+count_lattice(table, Wanted(Suppression("cap-max-k", 0.01), (glm(),)))
+print(loaded - begin, time.perf_counter() - loaded)
+"""
+
+
+def new_process(words: list[str], repeats: int, cache: str | None = None) -> tuple[Time, str]:
+    """The best time of a new Python process with these words, and what the last one printed."""
+    settings = dict(os.environ) if cache is None else {**os.environ, "NUMBA_CACHE_DIR": cache}
+    walls, processors, answer = [], [], ""
+    for _ in range(repeats):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        begin = time.perf_counter()
+        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True, env=settings)
+        walls.append(time.perf_counter() - begin)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        processors.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        answer = done.stdout
+    return Time(min(walls), min(processors), repeats), answer
+
+
+def child_line(work: str, time: Time, bar: str = "", note: str = "") -> Line:
+    """A line of the table for work done in new processes."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return Line(work, time, bar=bar, note=note, peak=resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit)
+
+
+def bare(quick: bool) -> list[Line]:
+    """Python alone, ``import kpareto``, and the help of the command line."""
+    repeats = 1 if quick else 7
+    python, _ = new_process(["-c", "pass"], repeats)
+    package, _ = new_process(["-c", "import kpareto"], repeats)
+    help_text, _ = new_process(["-m", "kpareto", "--help"], repeats)
+    return [
+        child_line("python alone", python),
+        child_line("import kpareto", package),
+        child_line("kpareto --help", help_text, "start-help"),
+    ]
+
+
+def first_count(quick: bool) -> list[Line]:
+    """A new process that loads Adult and counts all 17,920 nodes, with the cache of compiled code warm."""
+    if not quick:
+        new_process(["-c", FIRST_COUNT], 1)  # fills the cache where this is the first run ever
+    time, answer = new_process(["-c", FIRST_COUNT], 1 if quick else 5)
+    loading, counting = map(float, answer.split())
+    note = f"{loading:.2f} s importing and loading, {counting:.2f} s in the first count"
+    return [child_line("new process: Adult, all nodes, k and GLM", time, "start-first", note)]
+
+
+def cold(quick: bool) -> list[Line]:
+    """The first count with nothing compiled yet, as after an installation, and the first front on the command line."""
+    del quick  # compiling takes as long for little work as for much
+    time, answer = _compiling(["-c", FIRST_COUNT])
+    _, counting = map(float, answer.split())
+    shell, _ = _compiling(["-m", "kpareto", "front", "adult", "-q"])
+    return [
+        child_line("new process, nothing compiled", time, "start-cold", f"{counting:.2f} s in the first count"),
+        child_line("kpareto front adult, nothing compiled", shell),
+    ]
+
+
+def _compiling(words: list[str]) -> tuple[Time, str]:
+    """The time of a new process with an empty cache of compiled code, which it must have filled."""
+    with tempfile.TemporaryDirectory() as cache:
+        spent = new_process(words, 1, cache)
+        if not any(Path(cache).rglob("*.nbc")):
+            raise RuntimeError("Nothing was compiled, so this is no cold start. Unset NUMBA_DISABLE_JIT.")
+    return spent

@@ -1,0 +1,113 @@
+"""Trials of GENITOR with one crossover against another: what Lunacek's figures are made of, under either reading."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kpareto.searches.cuts.genitor import Settings, genitor
+from kpareto.searches.cuts.score import Score
+from replication.page import each
+
+NEAR = 0.01  # a search has converged when it is this near to the best value known
+STEP = 500  # evaluations between two points of a curve
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """All trials with one setting."""
+
+    settings: Settings
+    finals: np.ndarray  # (trials,) float64, the least loss of each
+    curves: np.ndarray  # (trials, points) float64, best so far every STEP evaluations
+
+    @property
+    def name(self) -> str:
+        """For legends."""
+        return f"{self.settings.crossover.upper()} {self.settings.population}"
+
+    @property
+    def mean(self) -> float:
+        """The mean of the final losses."""
+        return float(self.finals.mean())
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the final losses."""
+        return float(self.finals.std(ddof=1))
+
+    @property
+    def median(self) -> float:
+        """The median of the final losses."""
+        return float(np.median(self.finals))
+
+    @property
+    def spread(self) -> float:
+        """The distance between the quartiles."""
+        low, high = np.percentile(self.finals, [25, 75])
+        return float(high - low)
+
+    @property
+    def outliers(self) -> int:
+        """Trials that end above the upper quartile by more than one and a half times the quartiles' distance."""
+        high = np.percentile(self.finals, 75)
+        return int((self.finals > high + 1.5 * self.spread).sum())
+
+    def converged(self, best: float) -> float:
+        """Evaluations until a trial is near the best value known, on average; the budget where it never is."""
+        return self._first(np.full(len(self.finals), best))
+
+    @property
+    def settled(self) -> float:
+        """Evaluations until a trial is near its own end, on average."""
+        return self._first(self.finals)
+
+    @property
+    def last_gain(self) -> float:
+        """Evaluations after which a trial gains nothing more, on average."""
+        return float((self.curves > self.finals[:, None]).sum(axis=1).mean() * STEP)
+
+    def _first(self, goals: np.ndarray) -> float:
+        reached = self.curves <= goals[:, None] * (1 + NEAR)
+        first = np.where(reached.any(axis=1), reached.argmax(axis=1) + 1, self.curves.shape[1])
+        return float(first.mean() * STEP)
+
+    def numbers(self) -> dict[str, object]:
+        """For the page's JSON."""
+        return {"finals": self.finals, "mean": self.mean, "median": self.median, "standard deviation": self.deviation,
+                "mean of the first 15": self.finals[:15].mean(), "quartile distance": self.spread}  # fmt: skip
+
+
+def run_arms(score: Score, settings: Sequence[Settings], trials: int, budget: int) -> list[Arm]:
+    """So many trials of each setting, seeds from 0 on, side by side."""
+    tasks = [(chosen, seed) for chosen in settings for seed in range(trials)]
+    curves = each(lambda task: run_trial(score, task[0], task[1], budget), tasks)
+    parts = [np.array(curves[start : start + trials]) for start in range(0, len(tasks), trials)]
+    return [Arm(chosen, part[:, -1], part) for chosen, part in zip(settings, parts, strict=True)]
+
+
+def run_trial(score: Score, settings: Settings, seed: int, budget: int) -> np.ndarray:
+    """The best loss so far every STEP evaluations: (points,) float64."""
+    answer = genitor(score, budget, seed, settings)
+    at = np.arange(STEP, budget + 1, STEP)
+    place = np.searchsorted(answer.trace[:, 0], at, side="right") - 1
+    curve = np.where(place >= 0, answer.trace[np.maximum(place, 0), 1], answer.trace[0, 1])
+    curve[-1] = answer.value
+    return np.asarray(np.minimum.accumulate(curve))
+
+
+def rank_test(first: np.ndarray, second: np.ndarray) -> float:
+    """How likely ranks as different as these are by chance: Mann–Whitney, two-sided, normal with ties corrected."""
+    both = np.concatenate((first, second))
+    values, inverse, counts = np.unique(both, return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - (counts - 1) / 2
+    ranks = middle[inverse]
+    n, m, total = len(first), len(second), len(both)
+    if len(values) == 1:
+        return 1.0
+    away = ranks[:n].sum() - n * (total + 1) / 2
+    variance = n * m / 12 * (total + 1 - float((counts**3 - counts).sum()) / (total * (total - 1)))
+    return math.erfc(abs(away) / math.sqrt(2 * variance))

@@ -1,0 +1,88 @@
+"""Counting questions put to the program that holds the rows, beyond the one roll-up of the door.
+
+Whatever holds the rows is seen as one view for DuckDB, with columns c0, c1, … in the order of the table. Text is
+trimmed as the door trims it, so that counts agree with the Table that will be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from kpareto.engines import open_source
+from kpareto.engines.source import View
+from kpareto.engines.values import encode, numpy_of
+from kpareto.tables.schema import Schema
+from kpareto.tables.table import UniqueRows, distinct_rows
+
+PAIRS = 66  # pairs of columns that are counted unless told otherwise: all pairs of twelve columns
+
+
+@contextmanager
+def open_view(source: object, encoding: str = "utf-8") -> Iterator[View]:
+    """The source as rows that answer queries."""
+    with open_source(source, encoding) as rows:
+        yield rows.view()
+
+
+@dataclass(frozen=True, eq=False)
+class CodedRows:
+    """The distinct rows over some columns as codes, rolled up by the engine."""
+
+    columns: tuple[str, ...]
+    codes: np.ndarray  # (distinct, columns) int64
+    weights: np.ndarray  # (distinct,) int64, rows, none zero
+
+    def unique(self, columns: Sequence[int]) -> UniqueRows:
+        """Rows that are alone with their values of some of these columns, by place."""
+        return self.count(columns)[0]
+
+    def count(self, columns: Sequence[int]) -> tuple[UniqueRows, np.ndarray]:
+        """The same, and per distinct row how many rows have its values of these columns: (distinct,) int64."""
+        order, start = distinct_rows(self.codes[:, list(columns)])
+        counts = np.add.reduceat(self.weights[order], start)
+        sizes = np.empty(len(order), dtype=np.int64)
+        sizes[order] = np.repeat(counts, np.diff(np.append(start, len(order))))
+        names = tuple(self.columns[column] for column in columns)
+        return UniqueRows(names, int(counts.sum()), int((counts == 1).sum()), len(start)), sizes
+
+
+def choose_pairs(distinct: Sequence[int], most: int) -> tuple[list[tuple[int, int]], int]:
+    """Pairs of columns to count, by place, and how many are left: over budget, columns with few values go first."""
+    rising = sorted(range(len(distinct)), key=lambda place: (-distinct[place], place))
+    chosen = sorted(combinations(range(len(rising)), 2), key=lambda pair: (pair[1], pair[0]))
+    places = [(rising[one], rising[two]) for one, two in chosen[: max(most, 0)]]
+    return [(min(pair), max(pair)) for pair in places], len(chosen) - len(places)
+
+
+def rank_unique(counted: Iterable[UniqueRows]) -> tuple[UniqueRows, ...]:
+    """Those that single out most rows first."""
+    return tuple(sorted(counted, key=lambda rows: (-rows.unique, -rows.groups, rows.columns)))
+
+
+def code_rows(rows: View, columns: Sequence[int]) -> CodedRows:
+    """Roll the rows up over some columns, by one GROUP BY."""
+    cells = ", ".join(f"c{column}" for column in columns)
+    answer = rows.ask(f"SELECT {cells}, count(*) AS n FROM {rows.table} GROUP BY ALL").to_arrow_table()
+    codes = np.empty((answer.num_rows, len(columns)), dtype=np.int64)
+    for place, column in enumerate(columns):
+        coded = encode(answer.column(place), rows.columns[column])
+        texts = coded.texts.dictionary_encode("encode")  # texts may repeat, now that blanks are gone
+        same = np.append(numpy_of(texts.indices), numpy_of(texts.indices).max(initial=-1) + 1)
+        if coded.texts.null_count:
+            same[-1] = numpy_of(texts.indices)[int(np.argmax(numpy_of(coded.texts.is_null())))]
+        codes[:, place] = same[coded.codes]
+    names = tuple(rows.columns[column] for column in columns)
+    return CodedRows(names, codes, numpy_of(answer.column(len(columns)).combine_chunks()).astype(np.int64))
+
+
+def unique_rows(source: object, columns: Sequence[str] | None = None, encoding: str = "utf-8") -> UniqueRows:
+    """Rows of any source that are alone with their values of all columns, or of those given (warning W1)."""
+    with open_source(source, encoding) as rows:
+        wanted = tuple(rows.columns if columns is None else columns)
+        Schema(quasi=wanted).check(rows.columns)
+        return rows.unique(wanted)

@@ -1,0 +1,340 @@
+"""The walk over a whole lattice: every node's statistics, from class tables that were already counted.
+
+The walk goes depth first, one column per depth. On the way down each class table is turned, so that the next column
+lies in the lowest field; at the innermost depth a node is counted; then the walk climbs to the deepest column that can
+still rise, raises it, and goes down again. It is one function in three sections: each section in a function of its own
+compiles half a second longer, a tenth of what the first front in a fresh installation takes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kpareto.kernels.classes import (
+    lane_width,
+    raise_last,
+    raise_table,
+    rotate,
+    show_words,
+    size_numbers,
+    size_steps,
+)
+from kpareto.kernels.compiling import compiled
+from kpareto.kernels.histograms import hist_numbers, mark_failing
+from kpareto.kernels.lattice.bounding import bound_losses, is_beaten, is_hopeless, node_keys
+from kpareto.kernels.needed import combine, next_combination, prepare_reach
+from kpareto.kernels.records import Classes, ClassTable, Hiding, SizeSteps
+from kpareto.kernels.words import AS_NEEDED, BELOW_K, CAP_MAX_K, CLASSES, INTS, NONE, SUPPRESSED, K
+
+
+class ClassTables(NamedTuple):
+    """One class table for each depth of a walk; room but for the first."""
+
+    keys: np.ndarray  # (depths, classes) int64
+    counts: np.ndarray  # (depths, classes) int64
+    sets: np.ndarray  # (depths, set words, classes) int64
+    hists: np.ndarray  # (depths + 1, words, classes) int64, the last for those of the node that is counted
+    ends: np.ndarray  # (depths, classes) uint64
+
+
+class LevelColumns(NamedTuple):
+    """The quasi-identifiers in the order of the walk, by levels."""
+
+    heights: np.ndarray  # (columns,) int64, highest level
+    bits: np.ndarray  # (columns,) int64, width of each field of a key
+    shifts: np.ndarray  # (columns,) int64, where each field lies at the innermost depth
+    strides: np.ndarray  # (columns,) int64, node number = sum of level * stride
+    group_counts: np.ndarray  # (columns, most levels) int64
+    merge_at: np.ndarray  # (columns, most levels) int64, where the map from level - 1 to level starts in merges
+    merges: np.ndarray  # (…,) int64, group -> group one level up
+
+
+class LevelLosses(NamedTuple):
+    """Cell losses by level."""
+
+    at: np.ndarray  # (columns, most levels) int64, where the groups of (column, level) start in cells
+    cells: np.ndarray  # (losses, …) int64, the loss of a cell in each group
+    sums: np.ndarray  # (losses, columns, most levels) int64, over all rows
+    lost: np.ndarray  # (losses, columns) int64, the loss of a suppressed cell
+    rest: np.ndarray  # (losses, columns + 1) int64, the least that the columns from each one on lose, over all rows
+
+
+class WalkRoom(NamedTuple):
+    """Room for a walk. It allocates nothing, because each kind of allocation compiles for a fifth of a second."""
+
+    to: np.ndarray  # (classes,) uint64, where each class goes
+    starts: np.ndarray  # (most groups + 1,) uint64, where each group goes
+    steps: SizeSteps  # the thresholds of the node being counted
+    base: np.ndarray  # (losses, 1) int64, what the losses grow by for the classes that miss a limit of the job
+    failing: np.ndarray  # (classes,) bool, or one place where no class is judged by its values
+    sizes: np.ndarray  # (depths,) int64, classes at each depth
+    bits: np.ndarray  # (depths,) int64, lanes of the histograms at each depth; the first is told
+    halt: np.ndarray  # (1,) int64, another thread writes 1 to end the walk
+    values: np.ndarray  # (values,) int64, the histogram of one class
+
+
+class NodeStatistics(NamedTuple):
+    """What a walk fills in, one row per node and threshold."""
+
+    labels: np.ndarray  # (most, 2) int64, node number and threshold
+    ints: np.ndarray  # (most, INTS + losses) int64
+    reals: np.ndarray  # (most, numbers) float64
+
+
+@compiled
+def lose_class(key, rows, levels, columns, losses, more, j):
+    """Add what losses grow by when a class is suppressed to column j of more: (losses, …) int64."""
+    at, cells, cell_lost, shifts, bits = losses.at, losses.cells, losses.lost, columns.shifts, columns.bits
+    for c in range(levels.shape[0]):
+        place = at[c, levels[c]] + ((key >> shifts[c]) & ((np.int64(1) << bits[c]) - 1))
+        for b in range(cells.shape[0]):
+            more[b, j] += rows * (cell_lost[b, c] - cells[b, place])
+
+
+@compiled
+def lose_steps(keys, classes, hiding, levels, columns, losses, n, steps):
+    """What the losses grow by under each of n thresholds of k, into steps.more."""
+    sizes, counts, failing, marked = classes.sizes, classes.counts, hiding.failing, hiding.marked
+    thresholds, more = steps.thresholds, steps.more
+    for b in range(more.shape[0]):
+        for j in range(n):
+            more[b, j] = 0
+    if more.shape[0] == 0 or steps.lost[n - 1] == 0:
+        return
+    last = thresholds[n - 1]
+    for i in range(classes.size):
+        away = marked and failing[i]
+        if away or sizes[i] < last:
+            j = 0
+            while not away and thresholds[j] <= sizes[i]:
+                j += 1
+            lose_class(keys[i], counts[i], levels, columns, losses, more, j)
+    for b in range(more.shape[0]):
+        for j in range(1, n):
+            more[b, j] += more[b, j - 1]
+
+
+@compiled
+def walk(tables, levels, first_column, by_level, rule, sized, lanes, questions, needed, pruning, room, out):
+    """Visit every node below a prefix of levels; fills out, and returns how many rows of it.
+
+    levels: (columns,) int64, fixed for the columns before first_column; the walk visits all levels of the others. The
+    table at depth 0 is that of the prefix, keys in rising order, with first_column at level 0 in the lowest field.
+    by_level: (LevelColumns, LevelLosses). sized is None where no statistics of class sizes are wanted, questions is a
+    KernelQuestions, or None where nothing is asked of values (lanes may be None then): what is None is not compiled.
+    needed is None or (Axes, ClassNumbers, ReachRoom): then thresholds are taken of these numbers too. pruning is None
+    or (Bounding, BoundRoom): then subtrees and nodes that are beaten are left out. -1 says that out is too short, -2
+    that the walk was halted.
+    """
+    columns, losses = by_level
+    keys, counts, sets, hists, ends = tables.keys, tables.counts, tables.sets, tables.hists, tables.ends
+    heights, bits, strides = columns.heights, columns.bits, columns.strides
+    group_counts, merge_at, merges = columns.group_counts, columns.merge_at, columns.merges
+    sums = losses.sums
+    sizes, to, starts, halt, lane_bits = room.sizes, room.to, room.starts, room.halt, room.bits
+    steps, failing, base = room.steps, room.failing, room.base
+    thresholds, lost, more = steps.thresholds, steps.lost, steps.more
+    labels, ints, reals = out.labels, out.ints, out.reals
+    least = 0 if rule.number == NONE else max(rule.k, 1)
+    innermost = keys.shape[0] - 1
+    total_bits = np.int64(0)
+    for a in range(heights.shape[0]):
+        total_bits += bits[a]
+    for a in range(first_column, heights.shape[0]):
+        levels[a] = 0
+    sizes[0] = keys.shape[1]
+    used = np.int64(0)
+    depth = 0
+    if pruning is not None:
+        bounding, bounds = pruning
+        rest_bits = np.int64(0)
+        for a in range(first_column, heights.shape[0]):
+            rest_bits += bits[a]
+        for m in range(bounds.low.shape[1]):
+            bounds.low[0, m] = bounds.sure[0, m] = np.int64(-(2**63) + 1)
+        bound_losses(first_column, levels, losses, bounding, bounds.low[0], bounds.sure[0])
+        top = ClassTable(keys[0], counts[0], sets[0], hists[0], ends[0])
+        if is_hopeless(top, sizes[0], lane_bits[0], rest_bits, lanes, bounding, rule.rows, bounds, room, 0):
+            return used
+    while depth >= 0:
+        if halt[0] != 0:
+            return np.int64(-2)
+        # Down: the same classes with the next column, at level 0, in the lowest field.
+        beaten = False
+        while depth < innermost:
+            a = first_column + depth
+            if pruning is not None:
+                # What bounds the prefix bounds it with one more column too, and that column adds its loss.
+                low, sure = bounds.low[depth + 1], bounds.sure[depth + 1]
+                for m in range(low.shape[0]):
+                    low[m], sure[m] = bounds.low[depth, m], bounds.sure[depth, m]
+                bound_losses(a + 1, levels, losses, bounding, low, sure)
+                if is_beaten(low, sure, bounding, bounds):
+                    beaten = True
+                    levels[a] = heights[a]  # higher levels lose more
+                    break
+            above = ClassTable(keys[depth], counts[depth], sets[depth], hists[depth], ends[depth])
+            depth += 1
+            below = ClassTable(keys[depth], counts[depth], sets[depth], hists[depth], ends[depth])
+            groups = group_counts[a, levels[a]]
+            rotate(
+                above, sizes[depth - 1], bits[a], total_bits, groups, below, to, starts, questions,
+                lane_bits[depth - 1], levels[a] > 0,
+            )  # fmt: skip
+            sizes[depth] = sizes[depth - 1]
+            lane_bits[depth] = lane_bits[depth - 1]
+            levels[a + 1] = 0
+            if pruning is not None:
+                rest_bits = np.int64(0)
+                for c in range(a + 1, heights.shape[0]):
+                    rest_bits += bits[c]
+                if is_hopeless(
+                    below, sizes[depth], lane_bits[depth], rest_bits, lanes, bounding, rule.rows, bounds, room, depth
+                ):
+                    beaten = True
+                    depth -= 1
+                    break
+        if not beaten:
+            # Count this node: the thresholds that its rule allows, and a row of statistics for each.
+            size, key, rows = sizes[depth], keys[depth], counts[depth]
+            classes = Classes(rows, rows, sets[depth], hists[depth], size, lane_bits[depth])
+            gone = np.int64(0)
+            if questions is not None:
+                if levels[first_column + depth] > 0:  # running sums
+                    words = lanes.word_at[lane_width(lane_bits[depth]), -1]
+                    summed = ClassTable(key, rows, sets[depth], hists[depth], ends[depth])
+                    show_words(summed, size, words, hists[depth + 1])
+                    classes = Classes(rows, rows, sets[depth], hists[depth + 1], size, lane_bits[depth])
+                if rule.marked:
+                    gone = mark_failing(
+                        classes, least, lanes, questions.limits, rule.rows, rule.allowed, failing, room.values
+                    )
+            missed = Hiding(least, failing, rule.marked)
+            n = 1
+            thresholds[0] = least
+            lost[0] = gone
+            if rule.number == CAP_MAX_K or (rule.number == AS_NEEDED and gone <= rule.allowed):
+                n = size_steps(rows, rows, size, missed, rule.allowed, steps)
+                if rule.number == CAP_MAX_K:
+                    thresholds[0], lost[0], n = thresholds[n - 1], lost[n - 1], 1
+                elif not rule.by_size:
+                    thresholds[0], n = least, 1
+            elif rule.number == BELOW_K:
+                for i in range(size):
+                    lost[0] += rows[i] if rows[i] < least else 0
+            marked, again, gone = rule.marked, False, lost[0]
+            hopeless = rule.number == AS_NEEDED and gone > rule.allowed
+            if needed is not None:
+                axes, numbered, reach = needed
+                again = not hopeless
+                if again:
+                    within, strictest = prepare_reach(
+                        classes, missed, gone, n, rule, lanes, numbered, axes, room.values, reach, steps
+                    )
+                    if not marked:
+                        for i in range(size):
+                            failing[i] = False
+                    marked = True
+                    for b in range(base.shape[0]):
+                        base[b, 0] = 0
+                        for u in range(within):
+                            reach.costs[b, u] = 0
+                    for u in range(within):
+                        i = reach.classes[u]
+                        lose_class(key[i], rows[i], levels, columns, losses, reach.costs, u)
+                    if gone > 0:
+                        for i in range(size):
+                            if failing[i] or rows[i] < least:
+                                lose_class(key[i], rows[i], levels, columns, losses, base, 0)
+            if not again and not hopeless:
+                lose_steps(key, classes, missed, levels, columns, losses, n, steps)
+            number = 0
+            for c in range(levels.shape[0]):
+                number += levels[c] * strides[c]
+            if hopeless:  # whatever is suppressed beside, it misses the limit on rows: one row that says so
+                if used == labels.shape[0]:
+                    return np.int64(-1)
+                labels[used, 0], labels[used, 1] = number, least
+                for c in range(ints.shape[1]):
+                    ints[used, c] = 1
+                for c in range(reals.shape[1]):
+                    reals[used, c] = 1.0
+                ints[used, K], ints[used, SUPPRESSED] = np.int64(2**62), gone
+                if pruning is None:
+                    used += 1
+                else:
+                    bounds.seen[0] += 1
+            first = not hopeless
+            while first or again:
+                if needed is not None:
+                    if again:  # one combination of thresholds after the other
+                        n = combine(classes, within, rule.allowed - gone, strictest, axes, numbered, reach, steps)
+                        for u in range(within):
+                            failing[reach.classes[u]] = n > 0 and reach.away[u]
+                        for j in range(n):
+                            lost[j] += gone
+                            thresholds[j] = max(thresholds[j], least)
+                            for b in range(base.shape[0]):
+                                more[b, j] += base[b, 0]
+                if used + n > labels.shape[0]:
+                    return np.int64(-1)
+                for j in range(n):
+                    row = ints[used]
+                    labels[used, 0] = number
+                    labels[used, 1] = thresholds[j]
+                    hiding = Hiding(thresholds[j], failing, marked)
+                    if sized is not None:
+                        size_numbers(rows, rows, size, hiding, rule.risky_below, row)
+                    else:
+                        row[K] = thresholds[j]
+                        row[CLASSES] = -1
+                    row[SUPPRESSED] = lost[j]
+                    for b in range(sums.shape[0]):
+                        total = more[b, j]
+                        for c in range(levels.shape[0]):
+                            total += sums[b, c, levels[c]]
+                        row[INTS + b] = total
+                    if pruning is not None:
+                        low, sure = bounds.low[depth + 1], bounds.sure[depth + 1]
+                        for m in range(low.shape[0]):
+                            low[m], sure[m] = bounds.low[depth, m], bounds.sure[depth, m]
+                        node_keys(row, reals[used], bounding, rule.rows, False, low, sure)
+                        bounds.seen[0] += first and j == 0
+                        if is_beaten(low, sure, bounding, bounds):
+                            continue
+                    if questions is not None:
+                        hist_numbers(
+                            classes, hiding, lost[j], lanes, questions.numbers, rule.rows, room.values, reals[used]
+                        )
+                        if needed is not None:
+                            for e in range(axes.places.shape[0]):
+                                reals[used, axes.places[e]] = reach.worst[e, j]
+                    if pruning is not None:
+                        node_keys(row, reals[used], bounding, rule.rows, True, low, sure)
+                        if is_beaten(low, sure, bounding, bounds):
+                            continue
+                    used += 1
+                first = False
+                if needed is not None:
+                    if again:
+                        again = next_combination(reach, axes, n >= 0)
+        # Up: the deepest column that can still rise does, by one level; at the innermost depth that is the next node.
+        while depth >= 0 and levels[first_column + depth] == heights[first_column + depth]:
+            depth -= 1
+        if depth >= 0:
+            a = first_column + depth
+            levels[a] += 1
+            start = merge_at[a, levels[a]]
+            merge = merges[start : start + group_counts[a, levels[a] - 1]]
+            mask = (np.int64(1) << bits[a]) - 1
+            if questions is None:  # once a node: arrays that nobody asks for are not even touched
+                finer = ClassTable(keys[depth], counts[depth], None, None, None)
+                sizes[depth], _ = raise_last(finer, sizes[depth], mask, merge, to, None)
+            else:
+                finer = ClassTable(keys[depth], counts[depth], sets[depth], hists[depth], ends[depth])
+                sizes[depth], lane_bits[depth] = raise_table(
+                    finer, sizes[depth], mask, merge, to, questions, lane_bits[depth], levels[a] > 1
+                )
+    return used
