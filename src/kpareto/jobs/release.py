@@ -1,7 +1,7 @@
-"""Release what a job says: the one way from a front to released rows with their papers, whoever asks for it.
+"""Release what a job says: the one way from a front to released rows with their documents, whoever asks for it.
 
 What the written rows must meet, the guard against a k of 1, the warnings (worked out on all rows, also where the search
-saw a sample), and the papers beside the rows are decided here; the faces only show what came of it.
+saw a sample), and the documents beside the rows are decided here; the faces only show what came of it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kpareto.measures.measure import Measure, Model, aspect_of, make, meets
 from kpareto.releases.choice import as_choice, on_all_rows
 from kpareto.releases.documents import document_files, documents_of, refuse_others_documents, refuse_overwriting
 from kpareto.releases.recoded_rows import Handling
-from kpareto.releases.release import Papers, Release, release
+from kpareto.releases.release import Documents, Release, release
 from kpareto.releases.signing import key_named, signature_files, with_signatures
 from kpareto.releases.warnings import Remark, warnings_for
 from kpareto.tables.partition import Partition
@@ -60,7 +60,7 @@ def _release_point(
     limits: Mapping[str, float],
     target: str | Path | None,
     report: Progress | None,
-    papers: Papers | None = None,
+    documents: Documents | None = None,
 ) -> Release:
     """The point released on all rows, with the warnings of a release within these limits; a trial without a target."""
     handling = handling_of(job)
@@ -78,17 +78,17 @@ def _release_point(
         encoding=job.encoding,
         memory=job.admission.memory,
         progress=report,
-        papers=papers,
+        papers=documents,
     )
 
 
 def files_of(job: Job, target: str | Path) -> dict[str, Path]:
-    """Where the papers of a job's release go: certificate, public, recoding."""
+    """Where the documents of a job's release go: certificate, public, recoding."""
     return document_files(beside(job, target))
 
 
 def beside(job: Job, target: str | Path) -> str | Path:
-    """What the papers lie beside: the file or folder, or the job where the release is a table, under its name."""
+    """What the documents lie beside: the file or folder, or the job where the release is a table, under its name."""
     table = job.in_database and not is_file_name(str(target))
     return job.path(file_name(str(target))) if table else target
 

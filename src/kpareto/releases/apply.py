@@ -26,7 +26,7 @@ from kpareto.measures.measure import Model
 from kpareto.releases.choice import Choice, Stored, StoredClasses, read_stored
 from kpareto.releases.labels import shown_labels
 from kpareto.releases.recoded_rows import Handling
-from kpareto.releases.release import Papers, Release, release, replaces, settle
+from kpareto.releases.release import Documents, Release, release, replaces, settle
 from kpareto.releases.warnings import Remark, tell_once, warnings_for
 from kpareto.tables.boxes import LabelBoxes, answer, make_boxes
 from kpareto.tables.hierarchies.loading import place_by_rule, widen_by_rule
@@ -77,7 +77,7 @@ def apply(  # noqa: PLR0913 (keywords, each a choice of its own)
     handling: Handling | None = None,
     new_columns: NewColumns = "error",
     encoding: str | None = None,
-    papers: Papers | None = None,
+    papers: Documents | None = None,
 ) -> Applied:
     """Recode new rows by a stored recoding, and write them as ``release`` does.
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from kpareto.atomic import Moving, Paper, papers_first
+from kpareto.atomic import Document, Moving, documents_first
 from kpareto.engines import file_of, form_of, in_form, open_source
 from kpareto.engines.admission import allowed_bytes
 from kpareto.engines.facts import count_columns
@@ -47,8 +47,8 @@ from kpareto.verifier.counting import Counted, with_persons
 SAMPLE = 100_000  # rows that are looked at first for columns that identify, about
 LEAST = 500_000_000  # bytes without which DuckDB cannot sort rows on disk
 Warn = Callable[[UniqueRows], Sequence[Remark | Warned]]  # from the rows that are alone in what was written
-# From a release that was counted and is not yet in its place: its papers, and None for one there that goes.
-Papers = Callable[["Release"], Mapping[Path, Paper | None]]
+# From a release that was counted and is not yet in its place: its documents, and None for one there that goes.
+Documents = Callable[["Release"], Mapping[Path, Document | None]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,7 +69,9 @@ class Release:
     disclosing_columns: tuple[DisclosingColumn, ...] = ()  # plain ones that tell what generalized ones hide (W17)
     point: Point | None = None  # of the front that it was chosen from
     place: str | PathLike[str] = ""  # the target: a file, a folder, or a table in a database; nothing without one
-    files: Mapping[str, Path] = field(default_factory=dict)  # its papers and their signatures, where a job wrote them
+    files: Mapping[str, Path] = field(
+        default_factory=dict
+    )  # its documents and their signatures, where a job wrote them
 
     def __repr__(self) -> str:
         """Short, and nothing that is confidential: a notebook prints this."""
@@ -126,7 +128,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     encoding: str = "utf-8",
     memory: str | int | None = None,
     progress: Progress | None = None,
-    papers: Papers | None = None,
+    papers: Documents | None = None,
 ) -> Release:
     """Recode the rows of a source as chosen, and write them to the target (or return them).
 
@@ -152,7 +154,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
         return warnings_for(choice if isinstance(choice, Point) else chosen, how, chosen.limits, unique, partition)
 
     warn = work_out if warnings is None else warnings
-    with papers_first() as place, open_source(source, encoding, max(allowed_bytes(memory), LEAST), progress) as rows:
+    with documents_first() as place, open_source(source, encoding, max(allowed_bytes(memory), LEAST), progress) as rows:
         _check_rows(chosen, rows.count())
         recoded = recode(rows, chosen, partition, how, plain=is_text(target))
         refuse_identifying(recoded, chosen.table.schema)

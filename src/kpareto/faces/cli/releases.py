@@ -178,7 +178,7 @@ def refuse_unasked(place: str | Path, overwrite: bool) -> None:
     """Raise where something lies that a release would replace, unless that is asked for."""
     if Path(place).exists() and not overwrite:
         raise BadJob(
-            f"{str(place)!r} is there already. Give --overwrite to replace it with its papers, or another --target."
+            f"{str(place)!r} is there already. Give --overwrite to replace it with its documents, or another --target."
         )
 
 
@@ -221,7 +221,7 @@ def print_release(done: Release) -> None:
 
 
 def print_files(files: Mapping[str, Path]) -> None:
-    """Each paper of a release, and whether it is confidential."""
+    """Each document of a release, and whether it is confidential."""
     for name, file in files.items():
         secret = "" if name.startswith("public") or name.endswith("signature") else " (confidential)"
         click.echo(f"  {name}: {file}{secret}")
@@ -325,7 +325,7 @@ def apply_recoding(  # noqa: PLR0913 (the options of the command)
         data = adult("test")
     place = target or f"{file_name(table) if table else Path(source).stem}-recoded.csv"
     written = place if table is None or is_file_name(place) else None
-    beside = written or file_name(place)  # the papers of a table lie here
+    beside = written or file_name(place)  # the documents of a table lie here
     files = document_files(beside)
     outdated = outdated_documents(files.pop("recoding"), recoding)
     refuse_others_documents(beside)
@@ -376,7 +376,7 @@ def apply_recoding(  # noqa: PLR0913 (the options of the command)
               "files": {"release": place, **{word: str(file) for word, file in files.items()}},
               "warnings": [warning.to_dict() for warning in applied.warnings]}  # fmt: skip
     write_json(json.loads(json.dumps(answer, default=float)) if json_file else None, json_file)
-    remark(f"Hand out {place} and {files['public'].name}; keep the other papers.", quiet)
+    remark(f"Hand out {place} and {files['public'].name}; keep the other documents.", quiet)
 
 
 def outdated_documents(beside: Path, used: str) -> list[Path]:

@@ -1,4 +1,4 @@
-"""What leaves the house through the page: limits checked, warnings, release, papers, report; and verifying."""
+"""What leaves the house through the page: limits checked, warnings, release, documents, report; and verifying."""
 
 from __future__ import annotations
 
