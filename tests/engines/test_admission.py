@@ -574,7 +574,7 @@ def test_a_job_offers_all_of_it(folder: Path, capsys: pytest.CaptureFixture[str]
     coarse = load_job(place, coarser).table()
     assert [h.first for h in coarse.hierarchies] == [1, 1, 0]
     assert load_job(place, [*sampled, "data.memory='1 GB'"]).table().distinct == read(people(), PEOPLE).distinct
-    done = show_release(str(place), sampled).release
+    done = show_release(str(place), sampled)
     told = capsys.readouterr()
     assert "Read a sample of 400 of 3,000 rows (seed 3)" in told.err
     assert "Note: Chosen on a sample of 400 of 3,000 rows" in told.out

@@ -60,6 +60,8 @@ def test_a_release_is_that_of_a_job_for_this_k_alone(job_file: Path) -> None:
     assert choose_point(front, "k=7").values["k"] == 20
     released = release_job(job, front, job_file.with_name("one.csv"))
     alone = release_job(load_job(job_file, ["search.ks=[7]"]), None, job_file.with_name("two.csv"))
+    assert released.point is not None
+    assert alone.point is not None
     assert released.point.values == alone.point.values
     assert released.point.values["k"] == 7
     assert Path(released.place).read_bytes() == Path(alone.place).read_bytes()

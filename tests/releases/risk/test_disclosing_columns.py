@@ -62,6 +62,7 @@ def test_a_twin_in_clear_is_a_danger(tmp_path: Path) -> None:
     assert rows["school"].unique().to_list() == ["*"]
     sizes = rows.group_by("school", "sex", "years").len()["len"]
     assert column.k == sizes.min()
+    assert done.point is not None
     assert column.below == sizes.filter(sizes < done.point.values["k"]).sum()
     warning = next(each for each in done.warnings if each.id == "W17")
     assert warning.severity == "danger"
