@@ -85,15 +85,20 @@ def _register(engine: Engine, table: pa.Table) -> str:
     return "kpareto_rows"
 
 
+class InMemory:
+    """What frames have in common: types instead of a form of texts, and values that are asked for again."""
+
+    remembered: ClassVar[bool] = False
+    form: ClassVar[None] = None
+    raw: ClassVar[tuple[int, ...]] = ()
+
+
 @dataclass(frozen=True, eq=False)
-class ArrowFrame:
+class ArrowFrame(InMemory):
     """A pyarrow table, rolled up by an engine of our own that reads it where it lies."""
 
     arrow: pa.Table
     program: ClassVar[str] = "DuckDB"
-    remembered: ClassVar[bool] = False
-    form: ClassVar[None] = None
-    raw: ClassVar[tuple[int, ...]] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -121,14 +126,11 @@ class ArrowFrame:
 
 
 @dataclass(frozen=True, eq=False)
-class Relation:
+class Relation(InMemory):
     """A DuckDB relation, rolled up by the connection it belongs to; an engine of our own holds the distinct rows."""
 
     relation: duckdb.DuckDBPyRelation
     program: ClassVar[str] = "DuckDB"
-    remembered: ClassVar[bool] = False
-    form: ClassVar[None] = None
-    raw: ClassVar[tuple[int, ...]] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -159,13 +161,10 @@ class Relation:
 
 
 @dataclass(frozen=True, eq=False)
-class AnyFrame:
+class AnyFrame(InMemory):
     """Any frame narwhals knows, eager or lazy, rolled up by its own library."""
 
     frame: nw.DataFrame[Any] | nw.LazyFrame[Any]
-    remembered: ClassVar[bool] = False
-    form: ClassVar[None] = None
-    raw: ClassVar[tuple[int, ...]] = ()
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -281,14 +280,11 @@ def check_kind(kind: Any, column: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class PandasFrame:
+class PandasFrame(InMemory):
     """A pandas frame; columns of Python objects are numbered first, as no engine knows what they are."""
 
     frame: pd.DataFrame
     program: ClassVar[str] = "pandas"
-    remembered: ClassVar[bool] = False
-    form: ClassVar[None] = None
-    raw: ClassVar[tuple[int, ...]] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from kpareto.errors import BadHierarchy, BadInput, BadTable, did_you_mean, shorten
 from kpareto.tables.hierarchy import Hierarchy, tell_lost
-from kpareto.tables.schema import Schema
+from kpareto.tables.schema import Schema, check_quasi
 
 Domain = Literal["observed", "declared"]
 Estimator = Literal["auto", "pitman", "zayatz", "snb"]
@@ -325,12 +325,7 @@ def _check_covered(hierarchy: Hierarchy, values: Sequence[str], rows: np.ndarray
 def hierarchies_by_name(hierarchies: Mapping[str, Any] | Sequence[Hierarchy], schema: Schema) -> Mapping[str, Any]:
     """Column -> what is given as its hierarchy; a column that is no quasi-identifier is an error."""
     by_name = hierarchies if isinstance(hierarchies, Mapping) else {h.name: h for h in hierarchies}
-    for name in by_name:
-        if name not in schema.quasi:
-            raise BadHierarchy(
-                f"A hierarchy is given for {name!r}, which is not a quasi-identifier. "
-                f"{did_you_mean(name, schema.quasi)}The quasi-identifiers are: {shorten(schema.quasi)}."
-            )
+    check_quasi(by_name, schema.quasi, "A hierarchy is given for", BadHierarchy)
     return by_name
 
 
