@@ -197,7 +197,7 @@ class AnyFrame(InMemory):
     def _groups(self, wanted: Sequence[str]) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
         import narwhals.stable.v2 as nw
 
-        aliases = [f"c{place}" for place in range(len(wanted))]
+        aliases = [f"c{index}" for index in range(len(wanted))]
         kinds = self.frame.collect_schema()
         for name in wanted:
             check_kind(kinds[name], name)
@@ -299,17 +299,17 @@ class PandasFrame(InMemory):
         columns: dict[str, pd.Series[Any]] = {}
         named: dict[int, pa.Array] = {}
         with ticking(report):
-            for place, name in enumerate(wanted):
+            for index, name in enumerate(wanted):
                 column = self.frame.iloc[:, self.columns.index(name)].reset_index(drop=True)
                 kind = nw.from_native(column, series_only=True).dtype
                 if _bare(column) or kind in (nw.Unknown, nw.Categorical, nw.Enum):
-                    codes, named[place] = _number_objects(column, name)
+                    codes, named[index] = _number_objects(column, name)
                     column = pd.Series(codes)
                 else:
                     check_kind(kind, name)
                     # pandas cannot group by the smallest floats
                     column = column.astype("float32") if column.dtype == "float16" else column
-                columns[f"c{place}"] = column
+                columns[f"c{index}"] = column
             groups = (
                 nw.from_native(pd.DataFrame(columns), eager_only=True)
                 .group_by(list(columns), drop_null_keys=False)
@@ -323,8 +323,8 @@ class PandasFrame(InMemory):
         import pyarrow as pa
 
         columns = []
-        for place, name in enumerate(self.columns):
-            column = self.frame.iloc[:, place]
+        for index, name in enumerate(self.columns):
+            column = self.frame.iloc[:, index]
             try:
                 columns.append(pa.array(column, from_pandas=True))
             except (pa.ArrowException, TypeError):
@@ -335,7 +335,7 @@ class PandasFrame(InMemory):
         """Through Arrow; columns of Python objects and categories become text."""
         import pyarrow as pa
 
-        arrays = [_arrow_column(self.frame.iloc[:, place], name) for place, name in enumerate(self.columns)]
+        arrays = [_arrow_column(self.frame.iloc[:, index], name) for index, name in enumerate(self.columns)]
         return _register(engine, pa.table(arrays, names=list(self.columns)))
 
     def data(self, rows: Outgoing, ask: Callable[[str], pa.Table]) -> pd.DataFrame:

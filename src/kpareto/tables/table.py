@@ -313,9 +313,9 @@ def _check_contained(table: Table) -> None:
 
 def _check_covered(hierarchy: Hierarchy, values: Sequence[str], rows: np.ndarray, leaf: np.ndarray) -> None:
     """Raise where values of the population have no leaf."""
-    lost = sorted((place for place in np.flatnonzero(leaf < 0).tolist() if rows[place]), key=lambda p: -int(rows[p]))
+    lost = sorted((index for index in np.flatnonzero(leaf < 0).tolist() if rows[index]), key=lambda p: -int(rows[p]))
     if lost:
-        named = [f"{values[place]!r} ({int(rows[place]):,} rows)" for place in lost]
+        named = [f"{values[index]!r} ({int(rows[index]):,} rows)" for index in lost]
         raise BadHierarchy(
             f"The hierarchy of {hierarchy.name!r} has no place for {len(lost):,} value{'s' if len(lost) > 1 else ''} "
             f"of the population: {shorten(named, 5)}. Add them to the hierarchy, although the table lacks them."
