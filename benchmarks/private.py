@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.clock import Line, best, peak_bytes
 from benchmarks.private_losses import ChoiceComparison, compare
-from kpareto.releases.private.release import make_plan
+from kpareto.releases.private.private_release import make_plan
 from kpareto.tables.adult import adult_table
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table

@@ -14,7 +14,7 @@ import numpy as np
 
 from kpareto.errors import BadInput
 from kpareto.releases.private.choose import choose_node, noisy_maximum
-from kpareto.releases.private.release import PrivatePlan, PrivateRelease, show
+from kpareto.releases.private.private_release import PrivatePlan, PrivateRelease, show
 from kpareto.releases.private.scores import PrivateScore, make_score, score_nodes
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.table import Table

@@ -44,7 +44,7 @@ if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compare
     from kpareto.releases.apply import apply as apply
     from kpareto.releases.choice import store as store
     from kpareto.releases.mixed_levels import align_levels as align_levels
-    from kpareto.releases.query import Handling as Handling
+    from kpareto.releases.recoded_rows import Handling as Handling
     from kpareto.releases.release import Release as Release
     from kpareto.releases.release import release as release
     from kpareto.releases.risk.anonymity import Anonymity as Anonymity
@@ -97,7 +97,7 @@ _NAMES = {
     "releases.warnings": "remarks",
     "verifier": "verify",
     "releases.release": "release Release",
-    "releases.query": "Handling",
+    "releases.recoded_rows": "Handling",
     "releases.choice": "store",
     "releases.apply": "apply",
     "jobs.anonymize": "anonymize Anonymized",

@@ -3,10 +3,10 @@
 After a kill at any moment the target is absent, the old file, or the complete new one. What a killed program leaves
 behind is a hidden file ``.NAME.….part``; the next one that writes the same target sweeps it away.
 
-A release and its papers are several files, and no file system moves several names at once. So a hidden journal
+A release and its documents are several files, and no file system moves several names at once. So a hidden journal
 ``.NAME.journal`` says what is about to be moved, and stands there until all is done. Whoever finds one after a kill can
-tell what was moved: the next writer puts the old papers back beside the old release, and until then ``verify`` says why
-the two do not belong together.
+tell what was moved: the next writer puts the old documents back beside the old release, and until then ``verify`` says
+why the two do not belong together.
 """
 
 from __future__ import annotations
@@ -82,34 +82,36 @@ def write_whole(target: str | os.PathLike[str], text: str, private: bool = False
 
 
 @dataclass(frozen=True)
-class Paper:
+class Document:
     """A text that goes with something else."""
 
     text: str
     private: bool = False  # for its owner alone
 
 
-Papers = Mapping[Path, Paper | None]  # where each goes; None: one that is there goes away with what it belonged to
+Documents = Mapping[
+    Path, Document | None
+]  # where each goes; None: one that is there goes away with what it belonged to
 
 
 @dataclass(frozen=True)
 class Moving:
-    """What the papers belong to: where it lies hidden now, and the file or folder that it becomes."""
+    """What the documents belong to: where it lies hidden now, and the file or folder that it becomes."""
 
     part: Path
     path: Path
 
 
 class Placing(Protocol):
-    """Puts papers into place, and says in the journal what they belong to."""
+    """Puts documents into place, and says in the journal what they belong to."""
 
-    def __call__(self, papers: Papers, moving: Moving | None = None) -> None:
+    def __call__(self, documents: Documents, moving: Moving | None = None) -> None:
         """All of them, or none."""
 
 
 @dataclass(frozen=True)
 class _Move:
-    """A paper on its way into place."""
+    """A document on its way into place."""
 
     target: Path
     part: Path | None  # None: it goes away
@@ -117,25 +119,25 @@ class _Move:
 
 
 @contextmanager
-def papers_first() -> Iterator[Placing]:
-    """A function that puts papers into place just before what they belong to: all come, or everything is as it was.
+def documents_first() -> Iterator[Placing]:
+    """A function that puts documents into place just before what they belong to: all come, or everything is as it was.
 
-    What they belong to is moved into place inside the block, after the papers. Where that fails the papers go again,
-    and those that were there before come back; after a kill the next writer does that, by the journal. From the first
-    paper on nobody else puts papers into the same folder, so that of several writers one has all the names. They are
-    whole on the disk before the first is moved, so a full disk is found out in time.
+    What they belong to is moved into place inside the block, after the documents. Where that fails the documents go
+    again, and those that were there before come back; after a kill the next writer does that, by the journal. From the
+    first document on nobody else puts documents into the same folder, so that of several writers one has all the names.
+    They are whole on the disk before the first is moved, so a full disk is found out in time.
     """
     moved: list[_Move] = []
     belonging: list[tuple[Path, int | None]] = []  # where it goes, and its number
     with ExitStack() as last:
 
-        def place(papers: Papers, moving: Moving | None = None) -> None:
-            ready = [(check_target(target), paper) for target, paper in papers.items()]
+        def place(documents: Documents, moving: Moving | None = None) -> None:
+            ready = [(check_target(target), document) for target, document in documents.items()]
             folders = sorted({target.parent for target, _ in ready})
             for folder in folders:
                 last.enter_context(_alone_in(folder))
                 _repair_all(folder)
-            moves = [_make_ready(target, paper, last) for target, paper in ready]
+            moves = [_make_ready(target, document, last) for target, document in ready]
             for folder in folders:
                 here = [move for move in moves if move.target.parent == folder]
                 _write_journal(here, moving, last)
@@ -183,20 +185,20 @@ def _telling(target: Path) -> Iterator[None]:
         raise BadInput(f"Cannot write {str(target)!r}: {reason(error)}. Nothing was written.") from error
 
 
-def _make_ready(target: Path, paper: Paper | None, last: ExitStack) -> _Move:
-    """A paper whole on the disk beside its place, and a second name for the one that is there."""
+def _make_ready(target: Path, document: Document | None, last: ExitStack) -> _Move:
+    """A document whole on the disk beside its place, and a second name for the one that is there."""
     with _telling(target):
         _sweep(target)
-        if paper is None:
+        if document is None:
             return _Move(target, None, _keep(target, last))
-        part, descriptor = _open(target, paper.private, last)
-        part.write_text(paper.text, encoding="utf-8", newline="\n")
+        part, descriptor = _open(target, document.private, last)
+        part.write_text(document.text, encoding="utf-8", newline="\n")
         os.fsync(descriptor)
         return _Move(target, part, _keep(target, last))
 
 
 def _put_back(target: Path, before: Path | None) -> None:
-    """The paper that was there before, or none."""
+    """The document that was there before, or none."""
     if before is None:
         target.unlink(missing_ok=True)
     else:
@@ -238,12 +240,12 @@ def _repair_all(folder: Path) -> None:
         try:
             told = json.loads(journal.read_text(encoding="utf-8"))
             path, number = told["release"] or (None, None)
-            papers = [(str(name), before) for name, _, before in told["papers"]]
+            documents = [(str(name), before) for name, _, before in told["papers"]]
             new = [number for _, number, _ in told["papers"]]
         except (ValueError, KeyError, TypeError):  # cut short, so nothing had been moved
-            path, number, papers, new = None, None, [], []
-        if path is not None and _number(Path(path)) != number:  # it still is what it was, so the papers shall be too
-            for (name, before), own in zip(papers, new, strict=True):
+            path, number, documents, new = None, None, [], []
+        if path is not None and _number(Path(path)) != number:  # it still is what it was, so the documents shall be too
+            for (name, before), own in zip(documents, new, strict=True):
                 target = folder / Path(name).name
                 if before is not None:
                     _come_back(folder / Path(before).name, target)
@@ -287,7 +289,7 @@ def _keep(target: Path, last: ExitStack) -> Path | None:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Wait until nobody else puts papers into this folder; no file is needed for it, so none is left."""
+    """Wait until nobody else puts documents into this folder; no file is needed for it, so none is left."""
     try:
         import fcntl
     except ImportError:  # no locks there

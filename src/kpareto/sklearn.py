@@ -21,7 +21,7 @@ from kpareto.measures.cells import lm
 from kpareto.measures.sizes import k as smallest_class
 from kpareto.releases.apply import Unseen, fit_choice
 from kpareto.releases.choice import Choice, Stored, store
-from kpareto.releases.query import Handling
+from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import release
 from kpareto.tables.hierarchy import Hierarchy, runs_of
 from kpareto.tables.partition import Suppression

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.private_losses import compare, release_loss, walk_nodes
 from kpareto.errors import BadInput
-from kpareto.releases.private.release import make_plan, show
+from kpareto.releases.private.private_release import make_plan, show
 from kpareto.tables.hierarchy import from_levels
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.recoding import node

@@ -229,5 +229,5 @@ def test_a_sampled_release_is_reported_on(folder: Path) -> None:
     """A report takes the release that is at hand, though the search saw some of its rows only."""
     Path("job.toml").write_text(SAMPLED)
     done = release_job(load_job("job.toml"))
-    written = write_report("job.toml", "report.html", point=done.point, release=done.release)
+    written = write_report("job.toml", "report.html", point=done.point, release=done)
     assert "a sample of 400 of 2,784 rows" in written.read_text()

@@ -17,7 +17,7 @@ from kpareto.jobs.inspect import PROPOSED
 from kpareto.jobs.job import load_job
 from kpareto.jobs.private import PrivateWish, ledger_of, privatize
 from kpareto.releases.private.budget import read_ledger
-from kpareto.releases.private.sample import draws_for_tests
+from kpareto.releases.private.private_release import draws_for_tests
 from kpareto.verifier import verify
 
 pytest.importorskip("opendp")

@@ -15,8 +15,7 @@ import kpareto
 from kpareto.errors import BadHierarchy, BadInput, BadJob, BadSchema
 from kpareto.jobs.anonymize import finest_levels
 from kpareto.jobs.default_hierarchies import complete_hierarchies
-from kpareto.releases.telling import count_remarks, rank_remarks
-from kpareto.releases.warnings import Remark
+from kpareto.releases.warnings import Remark, count_remarks, rank_remarks
 from kpareto.tables.hierarchies import load
 from kpareto.tables.recoding import level_words
 

@@ -184,7 +184,7 @@ def test_a_point_above_the_limit_is_released_with_its_own_thresholds(tmp_path: P
     public = json.loads((tmp_path / "out.certificate.json").read_text(encoding="utf-8"))["public"]
     assert public["suppression"]["rule"] == "as-needed"
     assert public["suppression"]["thresholds"] == {"k": 11, "l": 2}
-    assert done.release.rows == 1500 - part.suppressed_rows
+    assert done.rows == 1500 - part.suppressed_rows
     verified = verify(tmp_path / "out.csv", tmp_path / "out.certificate.json")
     assert verified.thresholds == {"k": 11, "l": 2}
     assert verified.numbers["k"] == point.values["k"] >= 11

@@ -18,7 +18,7 @@ from kpareto.fronts.problem import Problem, constrained, problem
 from kpareto.measures import make
 from kpareto.measures.measure import Measure, Model, exact
 from kpareto.measures.population import people_behind
-from kpareto.releases.private.class_tables import class_tables
+from kpareto.releases.private.scores import class_tables
 from kpareto.searches.exact_front import exact_front
 from kpareto.tables.hierarchy import Hierarchy, from_levels
 from kpareto.tables.lattice import Lattice

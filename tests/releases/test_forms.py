@@ -17,8 +17,9 @@ from kpareto.engines.duckdb import workbook
 from kpareto.errors import BadJob, Unsafe
 from kpareto.jobs.inspect import inspect, job_text
 from kpareto.jobs.job import parse_job
-from kpareto.jobs.release import Released, release_job
+from kpareto.jobs.release import release_job
 from kpareto.releases.apply import apply
+from kpareto.releases.release import Release
 from kpareto.verifier import counting, verify
 from kpareto.verifier.cells import read_rows
 
@@ -61,7 +62,7 @@ def people(path: Path, year: int = 1964) -> None:
     path.write_bytes(("\r\n".join(["born;weight;pay;city;size", *lines]) + "\r\n").encode("cp1252"))
 
 
-def released(folder: Path, target: str, more: str = "") -> Released:
+def released(folder: Path, target: str, more: str = "") -> Release:
     """The release of these people to a target."""
     people(folder / "people.csv")
     return release_job(parse_job(f'{JOB}target = "{target}"\n{more}', folder))
@@ -77,7 +78,7 @@ def test_text_leaves_as_it_came(tmp_path: Path) -> None:
     assert {cell[2] for cell in cells} == {"1200,50", "2200,50", "3200,50"}
     assert {cell[3] for cell in cells} == {"Köln", "Düren"}
     assert all(cell[4].startswith("1.0") and cell[4].endswith(",25") for cell in cells)
-    public = done.release.certificate.public["release"]
+    public = done.certificate.public["release"]
     assert public["form"] == {"separator": ";", "encoding": "cp1252", "decimal": ","}
     assert verify(tmp_path / "out.csv", tmp_path / "out.certificate.json").rows == len(cells)
     damaged = (tmp_path / "out.csv").read_bytes().replace(b"60,5", b"60,7")
@@ -193,7 +194,7 @@ def test_workbooks_leave_as_workbooks(tmp_path: Path) -> None:
     release_job(job)
     assert (tmp_path / "people-anon.xlsx").read_bytes() == first
     answer = pd.read_excel(tmp_path / "people-anon.xlsx", engine="calamine")
-    assert len(answer) == done.release.rows
+    assert len(answer) == done.rows
     assert set(answer["note"]) == {"=1+1", "x"}
     assert verify(tmp_path / "people-anon.xlsx", tmp_path / "people-anon.certificate.json").rows == len(answer)
     certified = (tmp_path / "people-anon.certificate.json").read_text()
@@ -232,7 +233,7 @@ def test_files_of_statistics_leave_as_such(tmp_path: Path, ending: str, monkeypa
     release_job(job)
     assert target.read_bytes() == first
     answer, meta = getattr(pyreadstat, f"read_{ending[1:]}")(str(target))
-    assert len(answer) == done.release.rows
+    assert len(answer) == done.rows
     assert (meta.file_label or "", meta.value_labels) == ("", {})
     assert set(answer["sex"]) <= {"woman", "man", "*"}
     assert {cell for cell in answer["pay"] if cell == cell} == {1000.5, 1001.5, 1002.5}

@@ -13,7 +13,7 @@ import kpareto
 from kpareto.errors import BadSchema
 from kpareto.jobs.job import parse_job
 from kpareto.jobs.release import release_job
-from kpareto.releases import identifying
+from kpareto.releases import release as release_room
 from kpareto.releases.release import Handling, release
 from kpareto.tables.adult import adult
 from kpareto.tables.proposals import ColumnFacts, why_direct
@@ -118,10 +118,10 @@ def test_what_looks_like_a_direct_identifier(column: ColumnFacts, direct: bool) 
     assert (why_direct(column) is not None) is direct
 
 
-@pytest.mark.parametrize("sample", [identifying.SAMPLE, 200])
+@pytest.mark.parametrize("sample", [release_room.SAMPLE, 200])
 def test_the_columns_of_adult_pass(sample: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """No column of it is a direct identifier, also where only some rows are looked at first."""
-    monkeypatch.setattr(identifying, "SAMPLE", sample)
+    monkeypatch.setattr(release_room, "SAMPLE", sample)
     rows = adult().slice(0, 3000)
     table = kp.read(rows, kp.Schema(["sex"]))
     assert kp.release(kp.front(table).choose(k=5), rows, warnings=()).data.num_columns == rows.num_columns
@@ -143,10 +143,10 @@ def test_a_key_is_refused_whatever_its_type(kind: pa.DataType) -> None:
         kp.release(kp.front(kp.read(rows, kp.Schema(["q"]))).choose(k=5), rows, warnings=())
 
 
-@pytest.mark.parametrize("sample", [identifying.SAMPLE, 400])
+@pytest.mark.parametrize("sample", [release_room.SAMPLE, 400])
 def test_marks_for_no_value_hide_no_key(sample: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A question mark that stands in many rows is no value that repeats, however many rows are looked at first."""
-    monkeypatch.setattr(identifying, "SAMPLE", sample)
+    monkeypatch.setattr(release_room, "SAMPLE", sample)
     rows = people(15)
     cells = ["?" if row % 3 else f"t{row}" for row in range(rows.num_rows)]
     key = rows.append_column("x", [cells])
@@ -156,7 +156,7 @@ def test_marks_for_no_value_hide_no_key(sample: int, monkeypatch: pytest.MonkeyP
 
 def test_a_sample_alone_convicts_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """Values that are all different among a few rows repeat in all of them; those of a key do not."""
-    monkeypatch.setattr(identifying, "SAMPLE", 60)
+    monkeypatch.setattr(release_room, "SAMPLE", 60)
     rows = people(30)
     few = rows.append_column("town", [[f"t{row // 4}" for row in range(rows.num_rows)]])
     choice = point(few, identifier=["name"])

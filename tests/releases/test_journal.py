@@ -1,4 +1,4 @@
-"""A stop at every single step while a release and its papers come into place: never a mixed pair that nobody notices."""
+"""A stop at every single step while a release and its documents come into place: never a mixed pair that nobody notices."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from kpareto import atomic
-from kpareto.atomic import JOURNAL, Moving, Paper, papers_first, repair, whole, whole_folder
+from kpareto.atomic import JOURNAL, Document, Moving, documents_first, repair, whole, whole_folder
 from kpareto.errors import Unsafe
 from kpareto.faces.cli import main
-from kpareto.releases.papers import paper_files
+from kpareto.releases.documents import document_files
 from kpareto.verifier import verify
-from tests.releases.test_papers import contents, write_job
+from tests.releases.test_documents import contents, write_job
 
-PAPERS = ("x.certificate.json", "x.recoding.json", "x.certificate.json.sig")
+DOCUMENTS = ("x.certificate.json", "x.recoding.json", "x.certificate.json.sig")
 STEPS = [(Path, "replace"), (Path, "rename"), (Path, "unlink"), (Path, "chmod"), (Path, "write_text"), (Path, "rmdir"),
          (os, "fsync"), (os, "open"), (os, "link"), (os, "close")]  # fmt: skip
 
@@ -55,18 +55,18 @@ def counting(stop_at: int | None, stop: Callable[[], None] = kill) -> Iterator[l
 
 
 def put(folder: Path, word: str, form: str, signed: bool) -> None:
-    """A release in a file or folder with its papers, all of which say the same word."""
-    files = {folder / name: Paper(word, private=name.endswith("json")) for name in PAPERS[:2]}
-    papers: dict[Path, Paper | None] = {**files, folder / PAPERS[2]: Paper(word) if signed else None}
+    """A release in a file or folder with its documents, all of which say the same word."""
+    files = {folder / name: Document(word, private=name.endswith("json")) for name in DOCUMENTS[:2]}
+    documents: dict[Path, Document | None] = {**files, folder / DOCUMENTS[2]: Document(word) if signed else None}
     target = folder / form
     if form == "x":
-        with papers_first() as place, whole_folder(target) as part:
+        with documents_first() as place, whole_folder(target) as part:
             (part / "0.parquet").write_text(word)
-            place(papers, Moving(part, target))
+            place(documents, Moving(part, target))
     else:
-        with papers_first() as place, whole(target) as part:
+        with documents_first() as place, whole(target) as part:
             part.write_text(word)
-            place(papers, Moving(part, target))
+            place(documents, Moving(part, target))
 
 
 def steps_of(folder: Path, form: str) -> int:
@@ -89,14 +89,14 @@ def killed(folder: Path, form: str, at: int) -> bool:
 
 
 def words(folder: Path, form: str) -> dict[str, str]:
-    """What the release and its papers say."""
+    """What the release and its documents say."""
     release = {"x": (folder / form / "0.parquet") if form == "x" else folder / form}
-    files = {**release, **{name: folder / name for name in PAPERS}}
+    files = {**release, **{name: folder / name for name in DOCUMENTS}}
     return {name: file.read_text() for name, file in files.items() if file.is_file()}
 
 
-OLD = {"x": "old", **dict.fromkeys(PAPERS, "old")}
-NEW = {"x": "new", **dict.fromkeys(PAPERS[:2], "new")}
+OLD = {"x": "old", **dict.fromkeys(DOCUMENTS, "old")}
+NEW = {"x": "new", **dict.fromkeys(DOCUMENTS[:2], "new")}
 
 
 @pytest.mark.parametrize("form", ["x.csv", "x"])
@@ -127,13 +127,13 @@ def test_a_stop_at_every_step_leaves_one_release_or_says_so(form: str, tmp_path:
             assert set(words(folder, form).values()) == {"newest"}
             assert not [name for name in contents(folder) if name.startswith(".")]
     mixed = [found for found, _ in states if found not in (old, NEW)]
-    assert len(mixed) >= 3  # there are such moments: the papers are moved one by one
+    assert len(mixed) >= 3  # there are such moments: the documents are moved one by one
     assert count > 30
 
 
 @pytest.mark.parametrize("form", ["x.csv", "x"])
 def test_ctrl_c_at_every_step_leaves_one_release(form: str, tmp_path: Path) -> None:
-    """A release that has just got its name keeps its papers, and before that nothing is as if it had one."""
+    """A release that has just got its name keeps its documents, and before that nothing is as if it had one."""
     (tmp_path / "count").mkdir()
     old = {} if form == "x" else OLD
     if old:
@@ -151,17 +151,17 @@ def test_ctrl_c_at_every_step_leaves_one_release(form: str, tmp_path: Path) -> N
         with whole(folder / "other.txt") as part:  # the next writer finds nothing to mend
             part.write_text("")
         assert words(folder, form) == ends[-1], at
-    assert {"x", *PAPERS[:2]} == set(ends[-1])  # the last steps come when all is in place
+    assert {"x", *DOCUMENTS[:2]} == set(ends[-1])  # the last steps come when all is in place
     assert ends[0] == old
 
 
 def test_a_journal_that_was_cut_short_moves_nothing(tmp_path: Path) -> None:
-    """It is written before the first paper is moved, so with half of it everything is as it was."""
+    """It is written before the first document is moved, so with half of it everything is as it was."""
     put(tmp_path, "old", "x.csv", signed=False)
     for text in ("", '{"release": ["x.csv', "[]", '{"release": 5, "papers": 7}', '{"release": null, "papers": []}'):
         (tmp_path / f".x.csv{JOURNAL}").write_text(text)
         repair(tmp_path)
-        assert words(tmp_path, "x.csv") == dict.fromkeys(("x", *PAPERS[:2]), "old")
+        assert words(tmp_path, "x.csv") == dict.fromkeys(("x", *DOCUMENTS[:2]), "old")
         assert not list(tmp_path.glob(f".*{JOURNAL}"))
 
 
@@ -185,14 +185,14 @@ def test_a_journal_names_nothing_outside_its_folder(tmp_path: Path) -> None:
 
 
 def test_verify_says_that_a_program_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """New papers beside the old release: refused, with the reason and what to do; the next release mends it."""
+    """New documents beside the old release: refused, with the reason and what to do; the next release mends it."""
     job = write_job(tmp_path)
     target = tmp_path / "out.csv"
-    paper = paper_files(target)["certificate"]
+    document = document_files(target)["certificate"]
     assert main(["release", str(job), "-q"]) == 0
     old = contents(tmp_path)
     child = os.fork()
-    if child == 0:  # killed exactly between the papers and the release
+    if child == 0:  # killed exactly between the documents and the release
         replace = Path.replace
 
         def stop(self: Path, place: Path) -> Path:
@@ -207,18 +207,18 @@ def test_verify_says_that_a_program_was_stopped(tmp_path: Path, monkeypatch: pyt
             os._exit(0)
     assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
     assert target.read_bytes() == old["out.csv"]
-    assert paper.read_bytes() != old[paper.name]
-    with pytest.raises(Unsafe, match=r"A program was stopped while it put 'out\.csv' and its papers into place"):
-        verify(target, paper)
+    assert document.read_bytes() != old[document.name]
+    with pytest.raises(Unsafe, match=r"A program was stopped while it put 'out\.csv' and its documents into place"):
+        verify(target, document)
     with atomic.whole(tmp_path / "another.txt") as part:
         part.write_text("any writer in this folder does")
     seen = {name: raw for name, raw in contents(tmp_path).items() if not name.startswith(".")}
     assert seen == {**old, "another.txt": b"any writer in this folder does"}
-    verify(target, paper)
+    verify(target, document)
 
 
 def test_an_unsigned_release_leaves_no_old_signature(tmp_path: Path) -> None:
-    """A signature beside a paper it was not made for would only frighten; it goes with the paper it belonged to."""
+    """A signature beside a document it was not made for would only frighten; it goes with the document it belonged to."""
     job, key = write_job(tmp_path), tmp_path / "release.key"
     assert main(["key", "new", str(key), "-q"]) == 0
     assert main(["release", str(job), "-q", "--sign", str(key)]) == 0

@@ -24,7 +24,7 @@ from kpareto.jobs.anonymize import anonymize
 from kpareto.jobs.job import load_job
 from kpareto.jobs.release import release_job
 from kpareto.releases.choice import Choice
-from kpareto.releases.query import Handling
+from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import Release, release
 from kpareto.releases.warnings import Context, remarks
 from kpareto.tables.partition import Suppression
@@ -149,7 +149,7 @@ def test_files_papers_and_reports_hold_nothing_of_suppressed_rows(target: str, a
     """Every byte of the release, of the public certificate and of the public reports."""
     job = _job(tmp_path, target, ages)
     released = release_job(job)
-    assert released.release.suppressed == 3
+    assert released.suppressed == 3
     place = Path(released.place)
     written = sorted(place.iterdir()) if place.is_dir() else [place]
     for kind in ("html", "md", "json"):

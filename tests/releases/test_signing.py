@@ -1,4 +1,4 @@
-"""Signed papers: who made a certificate, and that no byte of it was changed; checked with OpenSSH's own program too."""
+"""Signed documents: who made a certificate, and that no byte of it was changed; checked with OpenSSH's own program too."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kpareto.atomic import Paper
+from kpareto.atomic import Document
 from kpareto.errors import BadInput, MissingExtra, Unsafe
 from kpareto.faces.cli import main
 from kpareto.releases.signing import load_key, new_key, with_signatures
@@ -28,7 +28,7 @@ SSH = shutil.which("ssh-keygen")
 needs_ssh = pytest.mark.skipif(
     SSH is None and "CI" not in os.environ, reason="no ssh-keygen; install it with: apt-get install openssh-client"
 )
-PAPER = FileKind("The paper", "Write it again.")
+DOCUMENT = FileKind("The document", "Write it again.")
 JOB = """
 [data]
 source = "people.csv"
@@ -67,9 +67,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_signed_release_is_trusted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whole and public certificate; the sentence names the key, and JSON has its fingerprint."""
-    for paper in (WHOLE, PUBLIC):
+    for document in (WHOLE, PUBLIC):
         capsys.readouterr()
-        assert main(["verify", "out.csv", paper, "--trust", "release.key.pub", "--json", "v.json"]) == 0
+        assert main(["verify", "out.csv", document, "--trust", "release.key.pub", "--json", "v.json"]) == 0
         said = capsys.readouterr().out
         assert "The certificate was signed by release.key (SHA256:" in said
         assert UNSIGNED not in said
@@ -87,8 +87,8 @@ def test_new_rows_are_signed_too(folder: Path) -> None:
     words.append("--overwrite")
     assert main(words) == 0
     assert not list(folder.glob("new.*.sig"))
-    for paper in ("new.certificate.json", "new.certificate.public.json"):
-        assert main([*words, "--sign", "release.key", "--json", f"{paper}.sig"]) == 2
+    for document in ("new.certificate.json", "new.certificate.public.json"):
+        assert main([*words, "--sign", "release.key", "--json", f"{document}.sig"]) == 2
 
 
 def test_the_page_signs(folder: Path, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_the_page_signs(folder: Path, tmp_path: Path) -> None:
                 assert (answer.status_code == 200) == (status == 200 and (trusted is not None or "sig" not in file))
                 (folder / file).write_bytes(answer.content)
         if trusted is not None:
-            assert trusted_bytes(folder / "page.certificate.json", trusted, PAPER)[1].fingerprint
+            assert trusted_bytes(folder / "page.certificate.json", trusted, DOCUMENT)[1].fingerprint
 
 
 def test_without_trust_one_sentence_says_what_is_proved(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -177,7 +177,7 @@ def test_changed_limits_of_a_recoding_are_not_trusted(folder: Path, capsys: pyte
 
 
 def test_unsigned_and_strange_papers_are_not_trusted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No signature, another's key, the signature of another paper: status 3, and the sentence says which."""
+    """No signature, another's key, the signature of another document: status 3, and the sentence says which."""
     new_key("other.key")
     assert main(["verify", "out.csv", WHOLE, "--trust", "other.key.pub"]) == 3
     assert "which is not among those in 'other.key.pub'" in capsys.readouterr().err
@@ -196,21 +196,21 @@ def test_unsigned_and_strange_papers_are_not_trusted(folder: Path, capsys: pytes
 )
 @given(draw=st.data())
 def test_no_changed_byte_is_trusted(folder: Path, draw: st.DataObject) -> None:
-    """Of the paper or of its signature: refused with a sentence, whichever it is."""
-    paper = folder / "p.json"
-    paper.write_text('{"a": 1}\n')
+    """Of the document or of its signature: refused with a sentence, whichever it is."""
+    document = folder / "p.json"
+    document.write_text('{"a": 1}\n')
     key = load_key("release.key")
-    for place, signature in with_signatures({paper: Paper(paper.read_text())}, key).items():
+    for place, signature in with_signatures({document: Document(document.read_text())}, key).items():
         assert signature is not None
         place.write_text(signature.text)
-    assert trusted_bytes(paper, "release.key.pub", PAPER)[0] == paper.read_bytes()
-    file = draw.draw(st.sampled_from([paper, folder / "p.json.sig"]))
+    assert trusted_bytes(document, "release.key.pub", DOCUMENT)[0] == document.read_bytes()
+    file = draw.draw(st.sampled_from([document, folder / "p.json.sig"]))
     data = bytearray(file.read_bytes())
     at = draw.draw(st.integers(0, len(data) - 1))
     data[at] ^= draw.draw(st.integers(1, 255))
     file.write_bytes(bytes(data))
     try:
-        found, _ = trusted_bytes(paper, "release.key.pub", PAPER)
+        found, _ = trusted_bytes(document, "release.key.pub", DOCUMENT)
     except Unsafe:
         return
     # White space at the ends of the armour's lines is no part of a signature.
@@ -219,7 +219,7 @@ def test_no_changed_byte_is_trusted(folder: Path, draw: st.DataObject) -> None:
 
 
 def test_a_job_signs(folder: Path) -> None:
-    """[release] sign names the key from the job's own folder; equal papers have equal signatures."""
+    """[release] sign names the key from the job's own folder; equal documents have equal signatures."""
     before = {name: (folder / f"{name}.sig").read_bytes() for name in (WHOLE, PUBLIC, RECODING)}
     for name in before:
         (folder / f"{name}.sig").unlink()
@@ -281,13 +281,13 @@ def test_without_the_package_a_sentence_says_what_to_install(folder: Path, monke
 
 
 @needs_ssh
-@pytest.mark.parametrize("paper", [WHOLE, PUBLIC, RECODING])
-def test_ssh_keygen_verifies_our_signatures(paper: str, folder: Path) -> None:
-    """People can check with a program they have; a changed paper is refused there too."""
+@pytest.mark.parametrize("document", [WHOLE, PUBLIC, RECODING])
+def test_ssh_keygen_verifies_our_signatures(document: str, folder: Path) -> None:
+    """People can check with a program they have; a changed document is refused there too."""
     line = (folder / "release.key.pub").read_text().split()
     (folder / "signers").write_text(f"us {line[0]} {line[1]}\n")
-    words = ("-Y", "verify", "-f", "signers", "-I", "us", "-n", "kpareto", "-s", f"{paper}.sig")
-    data = (folder / paper).read_bytes()
+    words = ("-Y", "verify", "-f", "signers", "-I", "us", "-n", "kpareto", "-s", f"{document}.sig")
+    data = (folder / document).read_bytes()
     assert ssh(*words, stdin=data).returncode == 0
     assert ssh(*words, stdin=data + b" ").returncode != 0
     assert read_keys("signers").popitem()[1] == "us"
@@ -296,7 +296,7 @@ def test_ssh_keygen_verifies_our_signatures(paper: str, folder: Path) -> None:
 
 @needs_ssh
 def test_keys_and_signatures_of_ssh_keygen_are_taken(folder: Path) -> None:
-    """A key made there signs here, and a paper signed there is trusted here; it knows our key as well."""
+    """A key made there signs here, and a document signed there is trusted here; it knows our key as well."""
     assert ssh("-q", "-t", "ed25519", "-N", "", "-C", "ann@example", "-f", "theirs").returncode == 0
     assert main(["release", "job.toml", "-q", "--overwrite", "--sign", "theirs"]) == 0
     mine = (folder / f"{WHOLE}.sig").read_text()

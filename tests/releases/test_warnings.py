@@ -1,4 +1,4 @@
-"""The warnings W1 to W18: each is triggered by one context and not by another, and says its numbers."""
+"""The warnings W1 to W19: each is triggered by one context and not by another, and says its numbers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from kpareto.engines.read import read
 from kpareto.engines.unique_rows import unique_rows
 from kpareto.fronts.problem import problem
 from kpareto.fronts.safer import find_safer
-from kpareto.releases.query import Handling
+from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.risk.composition import composition
-from kpareto.releases.telling import warnings_for
-from kpareto.releases.warnings import Context, Remark, SearchFacts, remarks
+from kpareto.releases.warnings import Context, Remark, SearchFacts, remarks, warnings_for
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.adult import adult, adult_table
 from kpareto.tables.hierarchies import load

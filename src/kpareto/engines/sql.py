@@ -1,7 +1,8 @@
 """How engines spell what the way out asks of them: one record of strings and functions per engine.
 
-The released rows are one query (``releases.query``), put together from these pieces. Nothing else of it differs between
-engines. The defaults here are DuckDB's words, most of which are everybody's; an engine names those it spells otherwise.
+The released rows are one query (``releases.recoded_rows``), put together from these pieces. Nothing else of it differs
+between engines. The defaults here are DuckDB's words, most of which are everybody's; an engine names those it spells
+otherwise.
 """
 
 from __future__ import annotations

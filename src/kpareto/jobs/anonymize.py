@@ -26,10 +26,17 @@ from kpareto.measures.cells import glm, lm
 from kpareto.measures.sensitive import distinct_l
 from kpareto.measures.sizes import k as k_anonymity
 from kpareto.releases.choice import Choice, as_choice
-from kpareto.releases.query import Handling
+from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import Release, release
-from kpareto.releases.telling import count_remarks, rank_remarks, search_facts, tell_once, warnings_for
-from kpareto.releases.warnings import Remark, SearchFacts
+from kpareto.releases.warnings import (
+    Remark,
+    SearchFacts,
+    count_remarks,
+    rank_remarks,
+    search_facts,
+    tell_once,
+    warnings_for,
+)
 from kpareto.searches.exact_front import exact_front
 from kpareto.searches.names import METHODS, MODELS
 from kpareto.searches.possible import check_possible

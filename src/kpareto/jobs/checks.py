@@ -14,7 +14,7 @@ from typing import Any, cast
 from kpareto.engines import is_address
 from kpareto.errors import BadJob, did_you_mean, shorten
 from kpareto.releases.labels import SHOWN
-from kpareto.releases.query import WAYS
+from kpareto.releases.recoded_rows import WAYS
 from kpareto.tables.partition import EARLIER, RULES, STEP, Rule
 
 MOST_ROWS = 10**15  # a limit beyond this is a slip, and does not fit the counters

@@ -20,17 +20,24 @@ from kpareto.errors import BadHierarchy, BadJob, BadTable, KparetoError, Missing
 from kpareto.jobs.job import Job
 from kpareto.jobs.release import beside, place_of
 from kpareto.releases.choice import Choice
-from kpareto.releases.papers import paper_files, papers_of, refuse_others_papers, refuse_overwriting
+from kpareto.releases.documents import document_files, documents_of, refuse_others_documents, refuse_overwriting
 from kpareto.releases.private.budget import Ledger, spend
 from kpareto.releases.private.delta import Real
-from kpareto.releases.private.release import PrivatePlan, PrivateRelease, check_schema, make_plan, release_private
-from kpareto.releases.private.sample import SECRET, Draws, refuse_seed
+from kpareto.releases.private.private_release import (
+    SECRET,
+    Draws,
+    PrivatePlan,
+    PrivateRelease,
+    check_schema,
+    make_plan,
+    refuse_seed,
+    release_private,
+    state_privacy,
+)
 from kpareto.releases.private.scores import check_score
-from kpareto.releases.private.statement import state_privacy
-from kpareto.releases.query import Handling
+from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import Release, release
-from kpareto.releases.telling import tell_once, warnings_for
-from kpareto.releases.warnings import Remark
+from kpareto.releases.warnings import Remark, tell_once, warnings_for
 from kpareto.tables.hierarchies import load
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.partition import Suppression
@@ -88,9 +95,9 @@ def privatize(job: Job, wish: PrivateWish, place: str | Path | None = None, draw
     check_schema(schema)
     hierarchies = declared_hierarchies(job, schema)
     target = _target(job, place)
-    files = {word: file for word, file in paper_files(target).items() if word != "recoding"}
+    files = {word: file for word, file in document_files(target).items() if word != "recoding"}
     ledger_file = ledger_of(job)
-    refuse_others_papers(beside(job, target))
+    refuse_others_documents(beside(job, target))
     refuse_overwriting([*job.inputs, ledger_file], target, *files.values())
     with open_source(job.rows_source(), job.encoding) as rows:
         schema.check(rows.columns)
@@ -195,7 +202,7 @@ def _write(drawn: PrivateRelease, target: Path, files: Mapping[str, Path]) -> tu
     def papers(done: Release) -> Any:
         stated = state_privacy(done.certificate, drawn)
         statement.update(stated.public["differential_privacy"])
-        return papers_of(Release(stated, done.partition, done.verified, choice=done.choice), files, {"k": k})
+        return documents_of(Release(stated, done.partition, done.verified, choice=done.choice), files, {"k": k})
 
     done = release(choice, rows, target, limits={"k": k}, handling=handling, warnings=warn, papers=papers)
     tell_once(done.warnings, 4)

@@ -1,7 +1,7 @@
-"""Release what a job says: the one way from a front to released rows with their papers, whoever asks for it.
+"""Release what a job says: the one way from a front to released rows with their documents, whoever asks for it.
 
 What the written rows must meet, the guard against a k of 1, the warnings (worked out on all rows, also where the search
-saw a sample), and the papers beside the rows are decided here; the faces only show what came of it.
+saw a sample), and the documents beside the rows are decided here; the faces only show what came of it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from kpareto.engines.form import TextForm
 from kpareto.engines.source import is_file_name
@@ -23,45 +22,18 @@ from kpareto.jobs.forms import TEXT_KEYS
 from kpareto.jobs.job import Job
 from kpareto.jobs.search import search_job
 from kpareto.measures.measure import Measure, Model, aspect_of, make, meets
-from kpareto.releases.applied import on_all_rows
-from kpareto.releases.choice import Choice, as_choice
-from kpareto.releases.papers import paper_files, papers_of, refuse_others_papers, refuse_overwriting
-from kpareto.releases.query import Handling
-from kpareto.releases.release import Release, release
+from kpareto.releases.choice import as_choice, on_all_rows
+from kpareto.releases.documents import document_files, documents_of, refuse_others_documents, refuse_overwriting
+from kpareto.releases.recoded_rows import Handling
+from kpareto.releases.release import Documents, Release, release
 from kpareto.releases.signing import key_named, signature_files, with_signatures
-from kpareto.releases.telling import warn_of_tellers, warnings_for
-from kpareto.releases.warnings import Remark
+from kpareto.releases.warnings import Remark, warnings_for
 from kpareto.tables.partition import Partition
-from kpareto.tables.table import UniqueRows
-
-
-@dataclass(frozen=True, eq=False)
-class Released:
-    """What a release has left: the rows where they are now, the papers beside them, and every warning."""
-
-    release: Release
-    point: Point
-    place: str | Path  # a file, or a table in a database
-    files: Mapping[str, Path]  # certificate, public, recoding, and their signatures where there is a key
-    warnings: tuple[Remark, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data."""
-        files = {"release": str(Path(self.place)), **{word: str(file) for word, file in self.files.items()}}
-        return {
-            "point": self.point.to_dict(),
-            "rows": self.release.rows,
-            "suppressed": self.release.suppressed,
-            "verified": dict(self.release.verified.numbers),
-            "files": files,
-            "warnings": [warning.to_dict() for warning in self.warnings],
-            "remarks": list(self.release.remarks),
-        }
 
 
 def release_job(
     job: Job, front: Front | None = None, place: str | Path | None = None, report: Progress | None = None
-) -> Released:
+) -> Release:
     """Search, choose, recode, verify, certify, as the job says; nothing is written that misses a limit.
 
     ``front`` is the job's own, where it is at hand; ``place`` is where the rows go instead of the job's target.
@@ -70,44 +42,53 @@ def release_job(
     key = key_named(job.release.get("sign"), job.folder)
     files = files_of(job, target)
     signed = {} if key is None else signature_files(files)
-    refuse_others_papers(beside(job, target))
+    refuse_others_documents(beside(job, target))
     hierarchies = [file for file in job.inputs if file != job.path(job.source)]
     refuse_overwriting(hierarchies, target if isinstance(target, Path) or is_file_name(target) else None)
     refuse_overwriting(job.inputs, *files.values(), *signed.values())
     point = chosen_point(search_job(job) if front is None else front, job.choose)
-    prepared = _prepare(job, point)
-    warned: list[Remark] = []
+    limits = _safe_limits(job, point)
+    done = _release_point(
+        job, point, limits, target, report, lambda done: with_signatures(documents_of(done, files, limits), key)
+    )
+    return replace(done, point=point, files={**files, **signed}, remarks=(*job.remarks, *done.remarks))
 
-    def warn(unique: UniqueRows) -> list[Remark]:
-        """The warnings, once it is known which rows are alone in what was written (W1)."""
-        warned.extend(prepared.warnings(unique))
-        return warned
 
-    done = release(
-        prepared.choice,
+def _release_point(
+    job: Job,
+    point: Point,
+    limits: Mapping[str, float],
+    target: str | Path | None,
+    report: Progress | None,
+    documents: Documents | None = None,
+) -> Release:
+    """The point released on all rows, with the warnings of a release within these limits; a trial without a target."""
+    handling = handling_of(job)
+    choice, sampled = on_all_rows(
+        as_choice(point, limits), job.rows_source(), job.encoding, handling.missing_values, job.admission.memory
+    )
+    partition = point.partition if sampled is None else choice.partition()
+    return release(
+        # Of a trial, a limit that is not met is shown, and stops the release alone.
+        choice if target is not None else replace(choice, limits=point.limits),
         job.rows_source(),
         target,
-        limits=prepared.limits,
-        handling=prepared.handling,
-        warnings=warn,
+        handling=handling,
+        warnings=lambda unique: warnings_for(point, handling, limits, unique, partition),
         encoding=job.encoding,
         memory=job.admission.memory,
         progress=report,
-        papers=lambda done: with_signatures(papers_of(done, files, prepared.limits), key),
+        papers=documents,
     )
-    done = replace(done, remarks=(*job.remarks, *done.remarks))
-    told = warn_of_tellers(done.tellers, done.partition)
-    warned += [] if told is None else [told]
-    return Released(done, point, target, {**files, **signed}, tuple(warned))
 
 
 def files_of(job: Job, target: str | Path) -> dict[str, Path]:
-    """Where the papers of a job's release go: certificate, public, recoding."""
-    return paper_files(beside(job, target))
+    """Where the documents of a job's release go: certificate, public, recoding."""
+    return document_files(beside(job, target))
 
 
 def beside(job: Job, target: str | Path) -> str | Path:
-    """What the papers lie beside: the file or folder, or the job where the release is a table, under its name."""
+    """What the documents lie beside: the file or folder, or the job where the release is a table, under its name."""
     table = job.in_database and not is_file_name(str(target))
     return job.path(file_name(str(target))) if table else target
 
@@ -124,8 +105,8 @@ class Limit:
 
 
 @dataclass(frozen=True, eq=False)
-class Checked:
-    """What a release of a point would be, before anything is written."""
+class ReleaseTrial:
+    """A release that was not kept: what it would suppress, each limit beside what it would have, and its warnings."""
 
     point: Point
     suppressed: int
@@ -138,32 +119,15 @@ class Checked:
         return all(limit.met for limit in self.limits)
 
 
-def check_release(job: Job, point: Point, report: Progress | None = None) -> Checked:
+def check_release(job: Job, point: Point, report: Progress | None = None) -> ReleaseTrial:
     """Each limit beside what all rows have under the point, and every warning; counted on a trial that is not kept.
 
     ``report`` is told how far the rows of the trial are written, and may stop it.
     """
-    prepared = _prepare(job, point)
-    warned: list[Remark] = []
-
-    def warn(unique: UniqueRows) -> list[Remark]:
-        warned.extend(prepared.warnings(unique))
-        return []
-
-    done = release(
-        replace(prepared.choice, limits=point.limits),  # a limit that is not met is shown, and stops the release alone
-        job.rows_source(),
-        handling=prepared.handling,
-        warnings=warn,
-        encoding=job.encoding,
-        memory=job.admission.memory,
-        progress=report,
-    )
-    told = warn_of_tellers(done.tellers, done.partition)
-    warned += [] if told is None else [told]
-    partition = prepared.partition
-    limits = [_limit(make(name), name, limit, partition) for name, limit in {**job.limits, **prepared.limits}.items()]
-    return Checked(point, partition.suppressed_rows, tuple(limits), tuple(warned))
+    promised = _safe_limits(job, point)
+    done = _release_point(job, point, promised, None, report)
+    limits = [_limit(make(name), name, limit, done.partition) for name, limit in {**job.limits, **promised}.items()]
+    return ReleaseTrial(point, done.suppressed, tuple(limits), done.warnings)
 
 
 def _limit(measure: Measure, name: str, limit: float, partition: Partition) -> Limit:
@@ -171,34 +135,15 @@ def _limit(measure: Measure, name: str, limit: float, partition: Partition) -> L
     return Limit(name, limit, value, measure.better, bool(meets(measure.better, value, limit)))
 
 
-@dataclass(frozen=True, eq=False)
-class _Prepared:
-    """A point made ready for its release: on all rows, with what they must meet."""
-
-    point: Point
-    choice: Choice
-    limits: dict[str, float]
-    handling: Handling
-    partition: Partition  # of all rows
-
-    def warnings(self, unique: UniqueRows | None) -> list[Remark]:
-        """The warnings W1 to W18 that apply."""
-        return warnings_for(self.point, self.handling, self.limits, unique, self.partition)
-
-
-def _prepare(job: Job, point: Point) -> _Prepared:
-    handling, limits = handling_of(job), release_limits(job, point)
+def _safe_limits(job: Job, point: Point) -> dict[str, float]:
+    """What the written rows must meet; a k of 1 that nobody asked for is refused."""
+    limits = release_limits(job, point)
     if limits["k"] <= 1 and "k" not in job.limits:
         raise Unsafe(
             f"With k = {limits['k']:g} rows would leave as they are. Choose another point, such as k=5, "
             "or set k = 1 under [limits] if that is meant."
         )
-    chosen = as_choice(point, limits)
-    choice, sampled = on_all_rows(
-        chosen, job.rows_source(), job.encoding, handling.missing_values, job.admission.memory
-    )
-    partition = point.partition if sampled is None else choice.partition()
-    return _Prepared(point, choice, limits, handling, partition)
+    return limits
 
 
 def place_of(job: Job) -> str | Path:

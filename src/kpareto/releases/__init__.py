@@ -1,1 +1,1 @@
-"""From a choice to a verified release and its papers."""
+"""From a choice to a verified release and its documents."""

@@ -25,10 +25,9 @@ from kpareto.measures import make
 from kpareto.measures.measure import Model
 from kpareto.releases.choice import Choice, Stored, StoredClasses, read_stored
 from kpareto.releases.labels import shown_labels
-from kpareto.releases.query import Handling
-from kpareto.releases.release import Papers, Release, release, replaces, settle
-from kpareto.releases.telling import tell_once, warnings_for
-from kpareto.releases.warnings import Remark
+from kpareto.releases.recoded_rows import Handling
+from kpareto.releases.release import Documents, Release, release, replaces, settle
+from kpareto.releases.warnings import Remark, tell_once, warnings_for
 from kpareto.tables.boxes import LabelBoxes, answer, make_boxes
 from kpareto.tables.hierarchies.loading import place_by_rule, widen_by_rule
 from kpareto.tables.hierarchy import STAR, Hierarchy, levels_tree
@@ -58,7 +57,7 @@ class Applied:
 
     @property
     def warnings(self) -> tuple[Remark, ...]:
-        """What must be known of the release: W1 to W18, as for every other."""
+        """What must be known of the release: W1 to W19, as for every other."""
         return self.release.warnings
 
     def __repr__(self) -> str:
@@ -78,7 +77,7 @@ def apply(  # noqa: PLR0913 (keywords, each a choice of its own)
     handling: Handling | None = None,
     new_columns: NewColumns = "error",
     encoding: str | None = None,
-    papers: Papers | None = None,
+    papers: Documents | None = None,
 ) -> Applied:
     """Recode new rows by a stored recoding, and write them as ``release`` does.
 

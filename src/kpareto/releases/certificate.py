@@ -24,7 +24,7 @@ from kpareto.measures.measure import Measure, aspect_of, parameters_of, short_na
 from kpareto.measures.sensitive import distinct_l
 from kpareto.measures.sizes import k as smallest_class
 from kpareto.releases.choice import Choice, hierarchy_digest, legible
-from kpareto.releases.query import runs
+from kpareto.releases.recoded_rows import runs
 from kpareto.tables.partition import UNLIMITED, Partition
 from kpareto.tables.spelling import without_point
 from kpareto.tables.table import Table, table_digest

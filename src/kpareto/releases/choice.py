@@ -14,11 +14,14 @@ import numpy as np
 
 from kpareto._version import __version__
 from kpareto.atomic import write_whole
+from kpareto.engines.read import read_merged
+from kpareto.engines.wishes import Missing, Wish
 from kpareto.errors import BadInput, BadJob
 from kpareto.fronts.bound import ProvenGap
 from kpareto.fronts.problem import settled_rule, stricter
-from kpareto.measures.cells import cell_loss
+from kpareto.measures.cells import cell_loss, lm
 from kpareto.measures.population import refuse_local
+from kpareto.measures.sensitive import distinct_l
 from kpareto.releases.shapes import RECODING, STORED
 from kpareto.strict import anything, check_shape, read_json
 from kpareto.tables.boxes import Question, questions_data, questions_from
@@ -423,3 +426,44 @@ def _stored_classes(data: Mapping[str, Any], hierarchies: Sequence[Hierarchy]) -
 def _stored_limit(limit: float) -> float:
     """The limit of a recoding file: earlier versions wrote rows with a point, and no version a share of 1 or more."""
     return int(limit) if isinstance(limit, float) and limit.is_integer() and limit >= 1 else limit
+
+
+def on_all_rows(
+    choice: Choice, source: object, encoding: str, missing_values: Sequence[object], memory: str | int | None = None
+) -> tuple[Choice, SampleApplied | None]:
+    """The chosen recoding of all rows of the source, and what that cost; a choice on all rows is left as it is.
+
+    The rows are rolled up to the groups that were chosen, so only as many as there are classes come into memory.
+    """
+    table = choice.table
+    if table.sample is None:
+        return choice, choice.applied
+    if choice.recoding.boxes is not None:
+        raise BadJob(
+            f"A local recoding is one of the rows it was found on, and these are {table.sample.words()}. "
+            "Read all rows, or take a recoding by levels or cuts (--model cuts)."
+        )
+    wish = Wish(table.schema, cast(Missing, table.missing), missing_values, table.hierarchies, table.domain)
+    whole = read_merged(source, wish, choice.recoding.cuts, encoding, memory)
+    if table.population is not None:
+        whole = whole.drawn_from(table.population)
+    recoding = Recoding(whole.hierarchies, choice.recoding.cuts, choice.recoding.levels)
+    applied = replace(choice, table=whole, recoding=recoding)
+    cost = SampleApplied(table.sample, _compare(choice.partition(), applied.partition()))
+    return replace(applied, applied=cost), cost
+
+
+def _compare(here: Partition, there: Partition) -> dict[str, tuple[float, float]]:
+    """The numbers of both."""
+
+    def smallest(partition: Partition) -> float:
+        return float(partition.sizes[partition.visible].min()) if partition.visible.any() else 0.0
+
+    numbers = {"k": (smallest(here), smallest(there))}
+    for counts in here.table.sensitive:
+        model = distinct_l(counts.name)
+        numbers[f"l({counts.name})"] = (model(here), model(there))
+    numbers["suppressed"] = (here.suppressed_rows / here.table.rows, there.suppressed_rows / there.table.rows)
+    loss = lm()
+    numbers["lm"] = (loss(here), loss(there))
+    return numbers

@@ -5,6 +5,7 @@ Nothing is moved into place before the independent verifier has read the written
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -15,36 +16,39 @@ from typing import Any
 
 import numpy as np
 
-from kpareto.atomic import Moving, Paper, papers_first
+from kpareto.atomic import Document, Moving, documents_first
 from kpareto.engines import file_of, form_of, in_form, open_source
 from kpareto.engines.admission import allowed_bytes
+from kpareto.engines.facts import count_columns
 from kpareto.engines.read import fingerprint
-from kpareto.engines.source import Written, is_text
-from kpareto.errors import BadInput, BadTable, Progress, Unsafe
+from kpareto.engines.source import Source, Written, is_text
+from kpareto.engines.unique_rows import open_view
+from kpareto.errors import BadInput, BadSchema, BadTable, Progress, Unsafe
 from kpareto.fronts.front import Point
 from kpareto.measures import make
 from kpareto.measures.cells import lm
 from kpareto.measures.measure import Measure, Model, meets
-from kpareto.releases.applied import on_all_rows
 from kpareto.releases.certificate import Certificate, Facts, Warned, certify, population_cells
-from kpareto.releases.choice import Choice, Origin, as_choice
-from kpareto.releases.identifying import refuse_identifying
-from kpareto.releases.query import Handling, Recoded, recode
-from kpareto.releases.risk.tellers import Teller, find_tellers
-from kpareto.releases.telling import count_remarks, rank_remarks, tell_once, warn_of_tellers, warnings_for
-from kpareto.releases.warnings import Remark
+from kpareto.releases.choice import Choice, Origin, as_choice, on_all_rows
+from kpareto.releases.recoded_rows import QUASI, Handling, Recoded, recode
+from kpareto.releases.risk.disclosing_columns import DisclosingColumn, find_disclosing_columns
+from kpareto.releases.warnings import Remark, complete_warnings, count_remarks, rank_remarks, tell_once, warnings_for
 from kpareto.tables.hierarchy import STAR
 from kpareto.tables.partition import Partition
+from kpareto.tables.proposals import ColumnFacts, why_direct
 from kpareto.tables.recoding import recoding_words
+from kpareto.tables.schema import Schema
 from kpareto.tables.table import UniqueRows, table_digest
+from kpareto.tables.vocabulary import topic_of
 from kpareto.verifier import Verified, check
 from kpareto.verifier.counters import count
-from kpareto.verifier.counting import with_persons
+from kpareto.verifier.counting import Counted, with_persons
 
+SAMPLE = 100_000  # rows that are looked at first for columns that identify, about
 LEAST = 500_000_000  # bytes without which DuckDB cannot sort rows on disk
 Warn = Callable[[UniqueRows], Sequence[Remark | Warned]]  # from the rows that are alone in what was written
-# From a release that was counted and is not yet in its place: its papers, and None for one there that goes.
-Papers = Callable[["Release"], Mapping[Path, Paper | None]]
+# From a release that was counted and is not yet in its place: its documents, and None for one there that goes.
+Documents = Callable[["Release"], Mapping[Path, Document | None]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,7 +66,12 @@ class Release:
     origin: Origin | None = None  # what a stored recoding should know of the source
     choice: Choice | None = None  # what was released, on all rows of the source
     unique: UniqueRows | None = None  # the released rows that no other equals, where warnings asked for them
-    tellers: tuple[Teller, ...] = ()  # plain columns that tell what generalized ones hide (W17)
+    disclosing_columns: tuple[DisclosingColumn, ...] = ()  # plain ones that tell what generalized ones hide (W17)
+    point: Point | None = None  # of the front that it was chosen from
+    place: str | PathLike[str] = ""  # the target: a file, a folder, or a table in a database; nothing without one
+    files: Mapping[str, Path] = field(
+        default_factory=dict
+    )  # its documents and their signatures, where a job wrote them
 
     def __repr__(self) -> str:
         """Short, and nothing that is confidential: a notebook prints this."""
@@ -78,6 +87,24 @@ class Release:
         lines += [f"Note: {sentence}" for sentence in self.remarks]
         lines += [f"{each.id} ({each.severity}): {each.text}" for each in rank_remarks(self.warnings)]
         return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was released, where it lies and what must be known of it, as plain data."""
+        rows = {"release": str(Path(self.place))} if str(self.place) else {}
+        return {
+            "point": None if self.point is None else self.point.to_dict(),
+            "rows": self.rows,
+            "suppressed": self.suppressed,
+            "verified": dict(self.verified.numbers),
+            "files": {**rows, **{word: str(file) for word, file in self.files.items()}},
+            "warnings": [warning.to_dict() for warning in self.warnings],
+            "remarks": list(self.remarks),
+        }
+
+    @property
+    def tellers(self) -> tuple[DisclosingColumn, ...]:
+        """The disclosing columns, by their name in version 0.1."""
+        return self.disclosing_columns
 
     @property
     def rows(self) -> int:
@@ -101,7 +128,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     encoding: str = "utf-8",
     memory: str | int | None = None,
     progress: Progress | None = None,
-    papers: Papers | None = None,
+    papers: Documents | None = None,
 ) -> Release:
     """Recode the rows of a source as chosen, and write them to the target (or return them).
 
@@ -127,7 +154,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
         return warnings_for(choice if isinstance(choice, Point) else chosen, how, chosen.limits, unique, partition)
 
     warn = work_out if warnings is None else warnings
-    with papers_first() as place, open_source(source, encoding, max(allowed_bytes(memory), LEAST), progress) as rows:
+    with documents_first() as place, open_source(source, encoding, max(allowed_bytes(memory), LEAST), progress) as rows:
         _check_rows(chosen, rows.count())
         recoded = recode(rows, chosen, partition, how, plain=is_text(target))
         refuse_identifying(recoded, chosen.table.schema)
@@ -140,6 +167,13 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
             form = form_of(source, encoding)
             roles = {name: chosen.table.schema.role(name) for name in known}
             origin = Origin(roles, form.encoding, digest, form.to_dict(), [str(value) for value in how.missing_values])
+            disclosing = find_disclosing_columns(recoded, partition, how.declared)
+            counted = _count_again(written, chosen, partition, recoded)
+            alone = None
+            if callable(warn):
+                alone = written.unique([out.name for out in recoded.outs if out.role != "identifier"])
+                warn = warn(alone)
+            warned = complete_warnings(warn, how, partition, disclosing)
             facts = Facts(
                 recoded.roles,
                 recoded.labels,
@@ -149,18 +183,18 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
                 digest,
                 [str(value) for value in how.missing_values],
                 written.format,
-                (),
+                [(each.id, each.text) for each in warned],
                 remarks,
                 written.form,
             )  # fmt: skip
-            tellers = find_tellers(recoded, partition, how.declared)
-            work = _Work(chosen, partition, recoded, facts, tellers)
-            certificate, verified, warned, alone = work.try_out(written, warn)
+            certificate = certify(counted, chosen, partition, facts)
+            quasi = [name for name, role in recoded.roles.items() if role == QUASI]
+            verified = check(counted, certificate, written.shown, population_cells(chosen.table, quasi))
             if _state(source) != before:
                 raise BadTable("The source was changed while it was released. Nothing was released; release it again.")
             done = Release(
-                certificate, partition, verified, written.path, written.data(), formulas, tuple(remarks), tuple(warned),
-                origin, chosen, alone, tellers,
+                certificate, partition, verified, written.path, written.data(), formulas, tuple(remarks), warned,
+                origin, chosen, alone, disclosing, choice if isinstance(choice, Point) else None, target or "",
             )  # fmt: skip
             if papers is not None:
                 hidden = None if written.part is None or written.path is None else Moving(written.part, written.path)
@@ -184,45 +218,20 @@ def _as_read(source: object, choice: Choice, encoding: str) -> object:
     return in_form(source, form if encoding == "utf-8" else replace(form, encoding=encoding))
 
 
-@dataclass(frozen=True, eq=False)
-class _Work:
-    """All that is needed to write a release and to certify it."""
-
-    choice: Choice
-    partition: Partition
-    recoded: Recoded
-    facts: Facts
-    tellers: tuple[Teller, ...] = ()
-
-    def try_out(
-        self, written: Written, warnings: Sequence[Remark | Warned] | Warn
-    ) -> tuple[Certificate, Verified, list[Remark], UniqueRows | None]:
-        """Count what was written where nobody looks yet, and certify it."""
-        said = {"columns": list(self.facts.roles), "roles": dict(self.facts.roles), "form": dict(self.facts.form)}
-        counted = count(written.kind, written.where, said, written.part, written.link)
-        people = self.recoded.persons()
-        if people is not None:
-            counted = with_persons(counted, people, written.shown)
-        expected = self.choice.table.rows - int(self.partition.rows[~self.partition.visible].sum())
-        if counted.rows != expected:
-            raise BadTable(
-                f"The source gives {counted.rows:,} rows to release where the chosen table gives {expected:,}. "
-                "Give the very table that the recoding was chosen for, and the same missing values."
-            )
-        alone = None
-        if callable(warnings):
-            alone = written.unique([out.name for out in self.recoded.outs if out.role != "identifier"])
-            warnings = warnings(alone)
-        warned = [each if isinstance(each, Remark) else Remark(each[0], "caution", each[1], {}) for each in warnings]
-        known = {each.id for each in warned}
-        warned += [each for each in _own_warnings(self.recoded.handling) if each.id not in known]
-        told = warn_of_tellers(self.tellers, self.partition)
-        warned += [] if told is None else [told]
-        facts = replace(self.facts, warnings=[(each.id, each.text) for each in warned])
-        certificate = certify(counted, self.choice, self.partition, facts)
-        quasi = [name for name, role in self.facts.roles.items() if role == "quasi-identifier"]
-        people = population_cells(self.choice.table, quasi)
-        return certificate, check(counted, certificate, written.shown, people), warned, alone
+def _count_again(written: Written, choice: Choice, partition: Partition, recoded: Recoded) -> Counted:
+    """What the verifier's counter finds where the rows were written and nobody looks yet; as many rows as there are."""
+    shape = {"columns": list(recoded.roles), "roles": recoded.roles, "form": dict(written.form)}
+    counted = count(written.kind, written.where, shape, written.part, written.link)
+    people = recoded.persons()
+    if people is not None:
+        counted = with_persons(counted, people, written.shown)
+    expected = choice.table.rows - int(partition.rows[~partition.visible].sum())
+    if counted.rows != expected:
+        raise BadTable(
+            f"The source gives {counted.rows:,} rows to release where the chosen table gives {expected:,}. "
+            "Give the very table that the recoding was chosen for, and the same missing values."
+        )
+    return counted
 
 
 def settle(choice: Choice) -> tuple[Partition, list[str]]:
@@ -279,17 +288,6 @@ def _check_limit(measure: Measure, spec: str, limit: float, partition: Partition
         cells = [STAR if g < 0 else labels[c][g] for c, g in enumerate(partition.groups[first].tolist())]
         where = f" in the class ({', '.join(cells)})"
     raise Unsafe(f"{spec} is {value:.6g}{where}, and {side} {limit:g} is asked. Nothing was released.")
-
-
-def _own_warnings(how: Handling) -> list[Remark]:
-    warnings = []
-    if how.order == "kept":
-        text = "The rows are in the order of the input, which may tell who is who."
-        warnings.append(Remark("W-order", "caution", text, {}))
-    if how.medians:
-        text = f"The medians shown in {', '.join(how.medians)} are values of actual rows. Use declared borders instead."
-        warnings.append(Remark("W8", "caution", text, {"columns": len(how.medians)}))
-    return warnings
 
 
 def _plain_remarks(recoded: Recoded) -> list[str]:
@@ -351,6 +349,65 @@ def replaces(target: str | PathLike[str], file: Path) -> bool:
     """Whether a target is a file or lies within a folder that is there already, also behind links."""
     own, place = (Path(os.path.realpath(each)) for each in (file, target))  # never stumbles over a ring of links
     return own == place or own in place.parents or (place.exists() and own.exists() and own.samefile(place))
+
+
+def refuse_identifying(recoded: Recoded, schema: Schema) -> None:
+    """Raise where a column without any declared role would leave as it is and looks like a direct identifier.
+
+    The rule is the one by which ``inspect`` proposes the role identifier, so that a name does not leave for want of a
+    word about it, whoever releases. A column that was declared plain is not looked at.
+    """
+    meant = {*schema.plain, *recoded.tied, *recoded.handling.declared}
+    names = [out.name for out in recoded.outs if out.role == "plain" and out.name not in meant]
+    looks = [(each.name, why) for each in _count_facts(recoded.rows, names) if (why := why_direct(each)) is not None]
+    if not looks:
+        return
+    (first, _), several = looks[0], len(looks) > 1
+    told = ", ".join(f"{name!r} ({why})" for name, why in looks)
+    raise BadSchema(
+        f"Column{'s' * several} {told} ha{'ve' if several else 's'} no role and look{'s' * (not several)} like "
+        f"{'direct identifiers' if several else 'a direct identifier'}: nothing was released. Declare "
+        f"{'each' if several else 'it'}, or leave it out of the table: in Python identifier=[{first!r}] keeps it out "
+        f'and plain=[{first!r}] lets it leave as it is (of Schema), in a job role = "identifier" or "plain" under '
+        f"[columns.{json.dumps(first, ensure_ascii=False)}]."
+    )
+
+
+def _count_facts(rows: Source, names: Sequence[str]) -> list[ColumnFacts]:
+    """What is to be known of these columns, from their texts; of a large table those that may be refused count whole.
+
+    Among a few rows drawn of many, values seem to repeat less than they do, so such a sample only clears a column.
+    """
+    if not names:
+        return []
+    layout, count = rows.layout(), rows.count()
+    cells = [layout.sql.text(f"t.c{rows.columns.index(name)}") for name in names]
+    drawn = f" WHERE {layout.sql.drawn(cells, SAMPLE, count)}" if count > SAMPLE else ""
+    listed = ", ".join(f"{cell} AS v{place}" for place, cell in enumerate(cells))
+    few = rows.ask(f"SELECT {listed} FROM {layout.table}{drawn}").rename_columns(list(names))
+    with open_view(few) as view:
+        facts = [_by_kind(rows, each) for each in count_columns(view, few.num_rows)]
+    if not drawn:
+        return facts
+    suspects = [(each, cell) for each, cell in zip(facts, cells, strict=True) if why_direct(each) is not None]
+    return [_count_all(rows, each, cell, count) for each, cell in suspects]
+
+
+def _by_kind(rows: Source, facts: ColumnFacts) -> ColumnFacts:
+    """Lists, structures and bytes have no texts of their own: of those the name alone speaks."""
+    nested = rows.columns.index(facts.name) in rows.layout().nested
+    return replace(facts, kind="nested") if nested and topic_of(facts.name) is None else facts
+
+
+def _count_all(rows: Source, facts: ColumnFacts, cell: str, count: int) -> ColumnFacts:
+    """The facts of a sample, with how often values repeat in all rows; marks for no value are none there, too."""
+    layout = rows.layout()
+    marks = f" AND {cell} NOT IN ({', '.join(map(layout.sql.literal, facts.marks))})" if facts.marks else ""
+    values = f"SELECT count(*) AS n FROM {layout.table} WHERE {cell} IS NOT NULL{marks} GROUP BY {cell}"
+    alone = "coalesce(sum(CASE WHEN n = 1 THEN 1 ELSE 0 END), 0)"
+    answer = rows.ask(f"SELECT coalesce(sum(n), 0), count(*), {alone} FROM ({values}) AS i")
+    present, distinct, unique = (int(column[0].as_py()) for column in answer.columns)
+    return replace(facts, rows=count, missing=count - present, distinct=distinct, groups=distinct, unique=unique)
 
 
 __all__ = ["Choice", "Handling", "Release", "release", "settle"]

@@ -1,7 +1,7 @@
-"""Keys, and signatures of papers: Ed25519 in OpenSSH's own forms, so that ssh-keygen can make and check them too.
+"""Keys, and signatures of documents: Ed25519 in OpenSSH's own forms, so that ssh-keygen can make and check them too.
 
-A signature lies beside its paper as ``PAPER.sig`` and binds every byte of it. It has no time in it, and Ed25519 has no
-chance in it: equal papers and keys give equal signatures.
+A signature lies beside its document as ``DOCUMENT.sig`` and binds every byte of it. It has no time in it, and Ed25519
+has no chance in it: equal documents and keys give equal signatures.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kpareto.atomic import Paper, write_whole
+from kpareto.atomic import Document, write_whole
 from kpareto.errors import BadInput, BadJob, MissingExtra
 from kpareto.strict import FileKind, read_bytes
 
@@ -107,28 +107,28 @@ def load_key(source: str | PathLike[str]) -> Key:
     return Key(re.sub(r"[^\w.@-]", "_", Path(source).name), private)
 
 
-def signature_files(papers: Mapping[str, Path]) -> dict[str, Path]:
-    """Where the signatures of papers lie: word -> PAPER.sig."""
-    return {f"{word} signature": _beside(paper) for word, paper in papers.items()}
+def signature_files(documents: Mapping[str, Path]) -> dict[str, Path]:
+    """Where the signatures of documents lie: word -> DOCUMENT.sig."""
+    return {f"{word} signature": _beside(document) for word, document in documents.items()}
 
 
-def with_signatures(papers: Mapping[Path, Paper], key: Key | None) -> dict[Path, Paper | None]:
-    """The papers and the signature of each, to come into place together.
+def with_signatures(documents: Mapping[Path, Document], key: Key | None) -> dict[Path, Document | None]:
+    """The documents and the signature of each, to come into place together.
 
-    Without a key a signature that lies there goes: it was made for another paper.
+    Without a key a signature that lies there goes: it was made for another document.
     """
-    signed: dict[Path, Paper | None] = dict(papers)
-    for place, paper in papers.items():
+    signed: dict[Path, Document | None] = dict(documents)
+    for place, document in documents.items():
         beside = _beside(place)
         if key is not None:
-            signed[beside] = Paper(key.sign(paper.text.encode("utf-8")))
+            signed[beside] = Document(key.sign(document.text.encode("utf-8")))
         elif beside.is_file():
             signed[beside] = None
     return signed
 
 
-def _beside(paper: Path) -> Path:
-    return paper.with_name(f"{paper.name}.sig")
+def _beside(document: Path) -> Path:
+    return document.with_name(f"{document.name}.sig")
 
 
 def key_named(value: object, folder: Path) -> Key | None:

@@ -1,26 +1,35 @@
-"""What an honest tool tells its user about a release: the warnings W1 to W18 of docs/risk.md, as data, with numbers.
+"""What an honest tool tells its user about a release: the warnings W1 to W19 of docs/risk.md, as data, with numbers.
 
 A remark is shown, printed in the report and kept in the certificate. ``remarks`` looks at everything that is known
-about a release candidate (``Context``) and answers those that apply, in order.
+about a release candidate (``Context``) and answers those that apply, in order. ``warnings_for`` knows a choice that is
+released, ``complete_warnings`` adds what no release goes without; in which order a person reads them, and how Python
+tells them, stands at the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+from warnings import warn
 
 import numpy as np
 
-from kpareto.errors import shorten
+from kpareto.errors import ReleaseWarning, shorten
+from kpareto.fronts.front import Point
 from kpareto.fronts.notebook import spell_count
 from kpareto.fronts.problem import stricter
-from kpareto.fronts.safer import SaferPoint
+from kpareto.fronts.safer import SaferPoint, find_safer
 from kpareto.measures import make
 from kpareto.measures.measure import Model
+from kpareto.releases.certificate import Warned
+from kpareto.releases.choice import Choice
 from kpareto.releases.labels import compose, has_row_borders
+from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.risk.attacks import classes_have, downcoding, homogeneity, minimality
 from kpareto.releases.risk.composition import Composition
+from kpareto.releases.risk.disclosing_columns import DisclosingColumn
 from kpareto.releases.risk.overlaps import overlaps
 from kpareto.releases.risk.risk import bias_tables
 from kpareto.tables.hierarchy import MISSING
@@ -29,7 +38,9 @@ from kpareto.tables.spelling import percent
 from kpareto.tables.table import Population, UniqueRows
 
 Severity = Literal["note", "caution", "danger"]
+GRAVEST = tuple(reversed(get_args(Severity)))  # danger, caution, note
 Number = int | float | str | None
+DECLARED = " The job declares that this is known."  # ends W17 where it is no danger
 MOST_LEFT_OUT = 0.2  # share of the rows that may be left out for missing values before it is a danger
 GRAVE = 0.05  # share of the rows concerned from which a warning is a danger
 PROFILE = 3  # groups named among the suppressed
@@ -61,6 +72,7 @@ class Context:
     earlier: tuple[Composition, ...] = ()  # intersection tests with releases registered before
     representatives: tuple[str, ...] = ()  # columns shown by values of actual rows, such as medians
     tied: tuple[str, ...] = ()  # plain columns that show the groups of a quasi-identifier
+    kept_order: bool = False  # the rows are written in the order of the input
     certificate: bool = False  # one is written
     differentially_private: bool = False  # made by a mechanism that is, never by a search
     written: tuple[Remark, ...] = ()  # what only the written rows told, such as W17
@@ -83,6 +95,12 @@ class Remark:
 def remarks(context: Context) -> list[Remark]:
     """Every warning that applies, in the order of their numbers, those of the written rows last."""
     return [*(remark for warn in _WARNINGS if (remark := warn(context)) is not None), *context.written]
+
+
+def remarks_on_handling(context: Context) -> list[Remark]:
+    """The warnings that how the rows are written calls for, whatever else is known."""
+    medians = _w8(context) if context.representatives else None
+    return [remark for remark in (medians, _w19(context)) if remark is not None]
 
 
 def _smallest(partition: Partition) -> int:
@@ -423,7 +441,141 @@ def _w18(context: Context) -> Remark | None:
     return Remark("W18", "note" if counted.disjoint else "caution", text, counted.numbers)
 
 
+def _w19(context: Context) -> Remark | None:
+    if not context.kept_order:
+        return None
+    return Remark("W19", "caution", "The rows are in the order of the input, which may tell who is who.", {})
+
+
 _WARNINGS: tuple[Callable[[Context], Remark | None], ...] = (
     *(_w1, _w2, _w3, _w4, _w5, _w6, _w7, _w8),
-    *(_w9, _w10, _w11, _w12, _w13, _w14, _w15, _w16, _w18),
+    *(_w9, _w10, _w11, _w12, _w13, _w14, _w15, _w16, _w18, _w19),
 )
+
+
+def warnings_for(
+    chosen: Point | Choice,
+    handling: Handling,
+    limits: Mapping[str, float],
+    unique: UniqueRows | None,
+    partition: Partition | None = None,
+    search: SearchFacts | None = None,
+    private: bool = False,
+) -> list[Remark]:
+    """The warnings that apply to what is about to be released; ``partition``: of all rows, if not its own.
+
+    ``private``: it was made by a differentially private mechanism.
+
+    W17, which is found in the written rows, is not among them. A point tells how it was found, of a Choice ``search``.
+    """
+    safer = None
+    if isinstance(chosen, Point):
+        search, safer = search_facts(chosen), find_safer(chosen)
+    own = chosen.partition if isinstance(chosen, Point) else None
+    classes = partition or own or chosen.partition()  # type: ignore[operator]  # a Choice's is a method
+    return remarks(
+        Context(
+            classes,
+            limits,
+            chosen.suppression,
+            unique,
+            search=search,
+            safer=safer,
+            representatives=handling.medians,
+            tied=tuple(handling.tied),
+            kept_order=handling.order == "kept",
+            certificate=True,
+            population=chosen.table.population,
+            differentially_private=private,
+        )
+    )
+
+
+def complete_warnings(
+    warnings: Sequence[Remark | Warned],
+    handling: Handling,
+    partition: Partition,
+    disclosing: Sequence[DisclosingColumn],
+) -> tuple[Remark, ...]:
+    """The warnings with those that no release goes without, whoever gave them: of its handling, and W17 at the end."""
+    complete = [each if isinstance(each, Remark) else Remark(each[0], "caution", each[1], {}) for each in warnings]
+    known = {each.id for each in complete}
+    context = Context(partition, representatives=handling.medians, kept_order=handling.order == "kept")
+    complete += [each for each in remarks_on_handling(context) if each.id not in known]
+    disclosure = warn_of_disclosing(disclosing, partition)
+    return (*complete, *([] if disclosure is None else [disclosure]))
+
+
+def warn_of_disclosing(disclosing: Sequence[DisclosingColumn], partition: Partition) -> Remark | None:
+    """W17: plain columns tell what generalized ones hide. Found in the rows that are written, so it comes last."""
+    if not disclosing or partition.empty:
+        return None
+    worst = max(disclosing, key=lambda each: (not each.declared, each.below))
+    others = [" and ".join(each.columns) for each in disclosing if each is not worst]
+    text = worst.sentence(int(partition.sizes[partition.visible].min()))
+    text += f" So it is with {shorten(others)}." if others else ""
+    text += (
+        DECLARED
+        if worst.declared
+        else ' In the job, give the column tie = "' + worst.tells + '" to show it in the same groups, make it an '
+        "identifier to leave it out or a quasi-identifier, or write declared = true if nobody outside can know it."
+    )
+    numbers: dict[str, Number] = {
+        "columns": len(disclosing),
+        "k": worst.k,
+        "below": worst.below,
+        "told": worst.told.told,
+    }
+    return Remark("W17", "caution" if worst.declared else "danger", text, numbers)
+
+
+def search_facts(point: Point) -> SearchFacts:
+    """How a point was found, and how far it is from the best where that is proven."""
+    front, told = point.front, point.front.provenance
+    # A space of local recodings is what was found: looking at all of it says nothing.
+    size = None if front.space.kind == "local" else front.space.size
+    facts = SearchFacts(told.method, told.complete, told.evaluated, size)
+    if point.bound is not None and not math.isinf(point.bound.gap):
+        return replace(facts, gap=_round_up(point.bound.gap), proof=f"its loss is {point.bound.sentence()}")
+    if told.complete:
+        return facts
+    low, gap = (told.details.get(name) for name in ("lower_bound", "gap"))  # of a search for one loss
+    if isinstance(low, float) and isinstance(gap, float) and low > 0 and gap >= 0:  # a bound of nothing proves nothing
+        gap = _round_up(gap)
+        return replace(facts, gap=gap, proof=f"the best possible one of its kind loses at most {percent(gap)} less")
+    if front.floors is None:
+        return facts
+    numbers = zip(front.names, point.values.values(), front.floors[point.id].tolist(), strict=True)
+    gaps = {name: _round_up(value / floor - 1) for name, value, floor in numbers if floor > 0}  # nan is not
+    if not gaps:
+        return facts
+    above = " and ".join(f"its {name} is at most {100 * gap:g} %" for name, gap in gaps.items())
+    proof = f"{above} above the least that any recoding by whole levels with its k could have"
+    return replace(facts, gap=max(gaps.values()), proof=proof)
+
+
+def _round_up(gap: float) -> float:
+    """A gap as a sentence has it, which anybody may read: to a tenth of a percent, never rounded down."""
+    return math.ceil(1000 * gap - 1e-9) / 1000
+
+
+def rank_remarks(warnings: Sequence[Remark]) -> list[Remark]:
+    """The gravest first; equally grave ones as they stand."""
+    return sorted(warnings, key=lambda each: GRAVEST.index(each.severity))
+
+
+def count_remarks(warnings: Sequence[Remark]) -> str:
+    """How many there are of each kind: ``1 danger, 3 cautions, 2 notes``."""
+    numbers = {word: sum(each.severity == word for each in warnings) for word in GRAVEST}
+    return ", ".join(f"{number} {word}{'s' * (number > 1)}" for word, number in numbers.items() if number)
+
+
+def tell_once(warnings: Sequence[Remark], level: int = 3) -> None:
+    """Warn the caller of a Python function once: dangers in full, of the others how many there are and which."""
+    if not warnings:
+        return
+    ranked = rank_remarks(warnings)
+    others = ", ".join(each.id for each in ranked if each.severity != "danger")
+    told = [f"{each.id} (danger): {each.text}" for each in ranked if each.severity == "danger"]
+    told += [f"The others are {others}." if told else f"They are {others}."] if others else []
+    warn(ReleaseWarning(f"{count_remarks(warnings)}: see warnings of the result. {' '.join(told)}"), stacklevel=level)

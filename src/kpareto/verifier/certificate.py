@@ -11,7 +11,7 @@ from kpareto.errors import BadInput, Unsafe
 from kpareto.strict import FileKind, anything, either, list_of, map_of, maybe, number, record, text, truth, whole, word
 
 CERTIFICATE = FileKind("The certificate", "Take it as it was written with its release.")
-JOURNAL = ".journal"  # .NAME.journal stands beside a release while it and its papers are put into place
+JOURNAL = ".journal"  # .NAME.journal stands beside a release while it and its documents are put into place
 _NUMBER = either(word("inf", "-inf"), number())  # JSON has no infinity
 _CLAIM = record(
     {"measure": text, "value": _NUMBER},
@@ -76,13 +76,13 @@ def tell_broken() -> Iterator[None]:
 
 @contextmanager
 def tell_stopped(release: Path | None) -> Iterator[None]:
-    """Where a program was killed while it put a release and its papers into place, that is why they do not fit."""
+    """Where a program was killed while it put a release and its documents into place, that is why they do not fit."""
     try:
         yield
     except Unsafe as error:
         if release is None or not release.with_name(f".{release.name}{JOURNAL}").exists():
             raise
         raise Unsafe(
-            f"{error} A program was stopped while it put {release.name!r} and its papers into place; release again, "
-            "which puts the earlier papers back first."
+            f"{error} A program was stopped while it put {release.name!r} and its documents into place; release again, "
+            "which puts the earlier documents back first."
         ) from error

@@ -1,7 +1,7 @@
-"""Who signed a paper: signatures of OpenSSH (SSHSIG, Ed25519) beside a file, checked against keys that one trusts.
+"""Who signed a document: signatures of OpenSSH (SSHSIG, Ed25519) beside a file, checked against keys that one trusts.
 
 ``ssh-keygen -Y verify`` reads the same files, so nobody needs our word for it (docs/release.md). This room only checks;
-keys are made and papers signed in ``releases/signing.py``, which shares no code with it.
+keys are made and documents signed in ``releases/signing.py``, which shares no code with it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BEGIN, END = "-----BEGIN SSH SIGNATURE-----", "-----END SSH SIGNATURE-----"
 HASHES = {b"sha512": hashlib.sha512, b"sha256": hashlib.sha256}
 MOST_KEY = 1 << 20  # bytes of a file of keys or of a signature
 TRUSTED = FileKind("The file of trusted keys", "Give the NAME.pub that kpareto key new has written.")
-SIGNATURE = FileKind("The signature", "Take it as it was written with its paper.", Unsafe)
+SIGNATURE = FileKind("The signature", "Take it as it was written with its document.", Unsafe)
 
 
 @dataclass(frozen=True)
@@ -37,35 +37,37 @@ class Signer:
         return f"{self.name} ({self.fingerprint})" if self.name else self.fingerprint
 
 
-def signature_of(paper: str | PathLike[str]) -> str:
-    """Where the signature of a paper lies."""
-    return f"{fspath(paper)}.sig"
+def signature_of(document: str | PathLike[str]) -> str:
+    """Where the signature of a document lies."""
+    return f"{fspath(document)}.sig"
 
 
-def trusted_bytes(paper: str | PathLike[str], trust: str | PathLike[str], kind: FileKind) -> tuple[bytes, Signer]:
-    """The bytes of a paper, and which trusted key signed these very bytes; Unsafe where none did."""
+def trusted_bytes(document: str | PathLike[str], trust: str | PathLike[str], kind: FileKind) -> tuple[bytes, Signer]:
+    """The bytes of a document, and which trusted key signed these very bytes; Unsafe where none did."""
     keys = read_keys(trust)
-    data = read_bytes(paper, kind)
-    signature = signature_of(paper)
+    data = read_bytes(document, kind)
+    signature = signature_of(document)
     if is_missing(signature):
-        raise Unsafe(f"{kind.name} {fspath(paper)!r} is not signed: there is no {signature!r}. Ask for its signature.")
+        raise Unsafe(
+            f"{kind.name} {fspath(document)!r} is not signed: there is no {signature!r}. Ask for its signature."
+        )
     public, proof = _parse(read_text(signature, SIGNATURE, MOST_KEY), signature)
     if public not in keys:
         raise Unsafe(
-            f"{kind.name} {fspath(paper)!r} was signed with the key {fingerprint(public)}, which is not among those in "
-            f"{fspath(trust)!r}. Trust that key if it is right, or ask who made the paper."
+            f"{kind.name} {fspath(document)!r} was signed with the key {fingerprint(public)}, which is not among those "
+            f"in {fspath(trust)!r}. Trust that key if it is right, or ask who made the document."
         )
     if not _holds(public, proof, data):
-        raise Unsafe(f"{kind.name} {fspath(paper)!r} is not what was signed: it was changed afterwards.")
+        raise Unsafe(f"{kind.name} {fspath(document)!r} is not what was signed: it was changed afterwards.")
     return data, Signer(keys[public], fingerprint(public))
 
 
-def trusted_json(paper: object, trust: str | PathLike[str], kind: FileKind) -> tuple[Any, Signer]:
+def trusted_json(document: object, trust: str | PathLike[str], kind: FileKind) -> tuple[Any, Signer]:
     """The data of a signed JSON file, read from the very bytes whose signature was checked."""
-    if not isinstance(paper, str | PathLike):
+    if not isinstance(document, str | PathLike):
         raise BadInput("Only a file can be signed. Give the path of the certificate beside its signature.")
-    data, signer = trusted_bytes(paper, trust, kind)
-    return parse_json(data.decode("utf-8", "replace"), kind, anything, paper), signer
+    data, signer = trusted_bytes(document, trust, kind)
+    return parse_json(data.decode("utf-8", "replace"), kind, anything, document), signer
 
 
 def read_keys(source: str | PathLike[str]) -> dict[bytes, str]:

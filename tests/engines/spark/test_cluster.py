@@ -26,7 +26,7 @@ DRIVER = """
 import sys, threading, time
 from pyspark.sql import SparkSession
 from kpareto.errors import KparetoError
-from kpareto.releases.query import Handling
+from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import release
 from kpareto.engines.spark import write as spark_write
 from tests.twins.releases import chosen

@@ -23,7 +23,7 @@ from kpareto.engines.spark.connect import SparkTable, attend, session
 from kpareto.engines.spark.hidden import Catalogued, folder_of
 from kpareto.errors import BadInput, BadJob
 from kpareto.faces import cli
-from kpareto.releases.query import Handling
+from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import release
 from kpareto.tables.schema import Schema
 from kpareto.verifier import verify

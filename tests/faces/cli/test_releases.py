@@ -261,7 +261,7 @@ def test_new_rows_are_released_with_both_certificates_and_all_warnings(
     out, err = capsys.readouterr()
     whole, public = released / "new.certificate.json", released / "new.certificate.public.json"
     assert f"  certificate: {whole} (confidential)\n  public: {public}\n" in out
-    assert f"Hand out {target} and {public.name}; keep the other papers." in err
+    assert f"Hand out {target} and {public.name}; keep the other documents." in err
     assert not (released / "new.recoding.json").exists()
     assert whole.stat().st_mode & 0o777 == 0o600
     assert list(json.loads(public.read_text())) == ["public"]

@@ -75,4 +75,4 @@ def test_the_demo_ends_without_a_danger(tmp_path: Path) -> None:
     (tmp_path / "job.toml").write_text(walkthrough.JOB)
     released = release_job(load_job(tmp_path / "job.toml"))
     assert [warning.id for warning in released.warnings if warning.severity == "danger"] == []
-    assert released.release.tellers == ()
+    assert released.disclosing_columns == ()

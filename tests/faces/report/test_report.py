@@ -1103,7 +1103,7 @@ def test_a_report_warns_as_the_release_does(folder: Path) -> None:
     (folder / "people.toml").write_text(JOB + told)
     finding = find(folder / "people.toml")
     done = release_job(finding.job, finding.point.front)
-    secret = {alert.id: alert.text for alert in report_of(finding, done.release, confidential=True).warnings}
+    secret = {alert.id: alert.text for alert in report_of(finding, done, confidential=True).warnings}
     assert "W6" not in secret
     assert "W6" not in [alert.id for alert in make_report(finding.point).warnings]
     assert "(ill, note)" in secret["W1"]
@@ -1119,7 +1119,7 @@ def test_a_column_that_tells_another_is_told_of(folder: Path, declared: bool) ->
     finding = find(folder / "people.toml")
     done = release_job(finding.job, finding.point.front)
     (told,) = (warning for warning in done.warnings if warning.id == "W17")
-    for release_at_hand in (done.release, None):
+    for release_at_hand in (done, None):
         secret = report_of(finding, release_at_hand, confidential=True).warnings
         assert [(each.severity, each.text) for each in secret if each.id == "W17"] == [(told.severity, told.text)]
         (public,) = (each for each in report_of(finding, release_at_hand).warnings if each.id == "W17")

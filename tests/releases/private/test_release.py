@@ -16,8 +16,18 @@ from hypothesis import strategies as st
 
 from kpareto.errors import BadInput, BadTable
 from kpareto.releases.private.delta import delta, largest_beta
-from kpareto.releases.private.release import PrivatePlan, check_private, make_plan, release_private, show
-from kpareto.releases.private.sample import SECRET, Draws, draw_rows, draws_for_tests, refuse_seed
+from kpareto.releases.private.private_release import (
+    SECRET,
+    Draws,
+    PrivatePlan,
+    check_private,
+    draw_rows,
+    draws_for_tests,
+    make_plan,
+    refuse_seed,
+    release_private,
+    show,
+)
 from kpareto.releases.private.scores import make_score, score_nodes
 from kpareto.tables.hierarchy import from_levels
 from kpareto.tables.lattice import Lattice

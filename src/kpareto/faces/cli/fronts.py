@@ -28,7 +28,7 @@ from kpareto.jobs.kept import keep_front
 from kpareto.jobs.search import checkpoint_of, search_job
 from kpareto.measures.cells import tells_detail
 from kpareto.measures.measure import make
-from kpareto.releases.papers import refuse_overwriting
+from kpareto.releases.documents import refuse_overwriting
 from kpareto.searches.checkpoint import Cancelled
 from kpareto.tables.spelling import spell_infinite
 

@@ -13,7 +13,7 @@ from kpareto.faces.cli.releases import where
 from kpareto.faces.console import remark, reporting, show_table, write_json
 from kpareto.faces.report.anonymity import anonymity_page, answer_tables
 from kpareto.jobs.forms import read_form_words
-from kpareto.releases.papers import refuse_overwriting
+from kpareto.releases.documents import refuse_overwriting
 from kpareto.releases.risk.anonymity import Anonymity, measure
 
 

@@ -67,7 +67,7 @@ def table_option(function: Function) -> Function:
 
 def sign_option(function: Function) -> Function:
     """``--sign KEY``, in the same words for every command that releases."""
-    option = click.option("--sign", metavar="KEY", help="Sign the papers with a key of kpareto key new.")
+    option = click.option("--sign", metavar="KEY", help="Sign the documents with a key of kpareto key new.")
     return option(function)
 
 
@@ -78,7 +78,7 @@ def overwrite_option(function: Function) -> Function:
 
 
 def trust_option(function: Function) -> Function:
-    """``--trust KEY.pub``, in the same words for every command that reads a signed paper."""
+    """``--trust KEY.pub``, in the same words for every command that reads a signed document."""
     option = click.option("--trust", metavar="KEY.pub", help="Refuse what none of these keys has signed.")
     return option(function)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import click
 
@@ -11,6 +12,7 @@ from kpareto.faces.cli.fronts import find_front, print_front
 from kpareto.faces.cli.releases import show_release, verify_file
 from kpareto.faces.cli.walkthrough import FOLDER
 from kpareto.faces.console import write_json
+from kpareto.fronts.front import Point
 from kpareto.jobs.examples import example_text
 from kpareto.jobs.job import load_job
 
@@ -39,5 +41,6 @@ def run_example(name: str, json_file: str | None = None, quiet: bool = False, fo
         click.echo(f"\n== Checked again from the file alone (kpareto verify {target} {certificate})")
     verify_file(str(target), str(certificate), answers["verified"])
     files = {"job": job_file, "front": front_file, "release": target, "certificate": certificate}
-    answer = {kind: str(file) for kind, file in files.items()} | {"id": released.point.id, **released.point.values}
+    point = cast(Point, released.point)  # of the front above
+    answer = {kind: str(file) for kind, file in files.items()} | {"id": point.id, **point.values}
     write_json(answer if json_file else None, json_file)

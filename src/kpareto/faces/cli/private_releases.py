@@ -1,4 +1,4 @@
-"""What the command private prints: what was spent, the release and its papers, and nothing else about the rows."""
+"""What the command private prints: what was spent, the release and its documents, and nothing else about the rows."""
 
 from __future__ import annotations
 

@@ -28,14 +28,14 @@ from kpareto.jobs.forms import read_form_words
 from kpareto.jobs.inspect import Profile, inspect, job_text
 from kpareto.jobs.job import Job, load_job, parse_job
 from kpareto.jobs.kept import keep_front, kept_columns, recall_front, refuse_new_columns
-from kpareto.jobs.release import Released, file_name, files_of, place_of, release_job
+from kpareto.jobs.release import file_name, files_of, place_of, release_job
 from kpareto.measures.cells import lm
 from kpareto.measures.measure import make
 from kpareto.releases.apply import NewColumns, Unseen, apply
-from kpareto.releases.papers import paper_files, papers_of, refuse_others_papers, refuse_overwriting
+from kpareto.releases.documents import document_files, documents_of, refuse_others_documents, refuse_overwriting
+from kpareto.releases.release import Release
 from kpareto.releases.signing import key_named, load_key, new_key, signature_files, with_signatures
-from kpareto.releases.telling import count_remarks, rank_remarks
-from kpareto.releases.warnings import Remark
+from kpareto.releases.warnings import Remark, count_remarks, rank_remarks
 from kpareto.searches.other_models import CELLS, NODES, best_model, other_models, tell_models
 from kpareto.strict import FileKind
 from kpareto.tables.recoding import recoding_words
@@ -142,7 +142,7 @@ def show_release(  # noqa: PLR0913 (the options of the command)
     sign: str | None = None,
     model: str | None = None,
     overwrite: bool = False,
-) -> Released:
+) -> Release:
     """``kpareto release JOB``: search, choose, recode, verify, certify; nothing is written that misses a limit."""
     job = load_job(path, changes, model)
     if sign is not None:
@@ -178,7 +178,7 @@ def refuse_unasked(place: str | Path, overwrite: bool) -> None:
     """Raise where something lies that a release would replace, unless that is asked for."""
     if Path(place).exists() and not overwrite:
         raise BadJob(
-            f"{str(place)!r} is there already. Give --overwrite to replace it with its papers, or another --target."
+            f"{str(place)!r} is there already. Give --overwrite to replace it with its documents, or another --target."
         )
 
 
@@ -207,22 +207,21 @@ def search_choice(path: str, job: Job, front: Front, quiet: bool) -> Front:
     return further
 
 
-def print_release(released: Released) -> None:
+def print_release(done: Release) -> None:
     """What was released, in a few lines, and every warning."""
-    done, point = released.release, released.point
     numbers = ", ".join(verified_numbers(done.verified, done.certificate))
-    click.echo(f"Released {size_of(done.verified)} to {released.place}; verified: {numbers}.")
+    click.echo(f"Released {size_of(done.verified)} to {done.place}; verified: {numbers}.")
     click.echo(f"Suppressed {done.suppressed:,} of {several(done.partition.table.rows, 'row')}.")
     kept = f"{100 * (1 - lm()(done.partition)):.1f} % of the detail is kept"
-    click.echo(f"{kept}: {recoding_words(point.recoding)}.")
-    print_files(released.files)
+    click.echo(f"{kept}: {recoding_words((done.point or done.partition).recoding)}.")
+    print_files(done.files)
     for sentence in done.remarks:
         click.echo(f"Note: {sentence}")
-    print_warnings(released.warnings)
+    print_warnings(done.warnings)
 
 
 def print_files(files: Mapping[str, Path]) -> None:
-    """Each paper of a release, and whether it is confidential."""
+    """Each document of a release, and whether it is confidential."""
     for name, file in files.items():
         secret = "" if name.startswith("public") or name.endswith("signature") else " (confidential)"
         click.echo(f"  {name}: {file}{secret}")
@@ -326,10 +325,10 @@ def apply_recoding(  # noqa: PLR0913 (the options of the command)
         data = adult("test")
     place = target or f"{file_name(table) if table else Path(source).stem}-recoded.csv"
     written = place if table is None or is_file_name(place) else None
-    beside = written or file_name(place)  # the papers of a table lie here
-    files = paper_files(beside)
-    outdated = outdated_papers(files.pop("recoding"), recoding)
-    refuse_others_papers(beside)
+    beside = written or file_name(place)  # the documents of a table lie here
+    files = document_files(beside)
+    outdated = outdated_documents(files.pop("recoding"), recoding)
+    refuse_others_documents(beside)
     key = None if sign is None else load_key(sign)
     signed = {} if key is None else signature_files(files)
     read = [Path(recoding), *([] if table else [Path(source)]), *map(Path, [*earlier, *([sign] if sign else [])])]
@@ -349,7 +348,7 @@ def apply_recoding(  # noqa: PLR0913 (the options of the command)
             earlier=[Path(each) for each in earlier],
             new_columns=new_columns,
             encoding=encoding,
-            papers=lambda done: {**with_signatures(papers_of(done, files, {}), key), **dict.fromkeys(outdated)},
+            papers=lambda done: {**with_signatures(documents_of(done, files, {}), key), **dict.fromkeys(outdated)},
         )
     files |= signed
     names = [name for name in applied.fit if name in applied.batch]
@@ -377,10 +376,10 @@ def apply_recoding(  # noqa: PLR0913 (the options of the command)
               "files": {"release": place, **{word: str(file) for word, file in files.items()}},
               "warnings": [warning.to_dict() for warning in applied.warnings]}  # fmt: skip
     write_json(json.loads(json.dumps(answer, default=float)) if json_file else None, json_file)
-    remark(f"Hand out {place} and {files['public'].name}; keep the other papers.", quiet)
+    remark(f"Hand out {place} and {files['public'].name}; keep the other documents.", quiet)
 
 
-def outdated_papers(beside: Path, used: str) -> list[Path]:
+def outdated_documents(beside: Path, used: str) -> list[Path]:
     """The recoding of a release that is replaced, with its signature; none where it is the one in use."""
     if os.path.realpath(beside) == os.path.realpath(used):
         return []

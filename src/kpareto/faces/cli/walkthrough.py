@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import cast
 
 import click
 
@@ -12,6 +13,7 @@ from kpareto.faces.cli.fronts import find_front, print_front
 from kpareto.faces.cli.releases import inspect_data, show_release, verify_file
 from kpareto.faces.console import remark, write_json
 from kpareto.faces.report import write_report
+from kpareto.fronts.front import Point
 from kpareto.fronts.picture import save_picture
 from kpareto.jobs.job import load_job
 
@@ -86,14 +88,14 @@ def run(json_file: str | None = None, quiet: bool = False, folder: str = FOLDER)
     released = show_release(
         str(job_file), json_file=None if show else str(place / "release.json"), quiet=quiet, front=front, overwrite=True
     )
-    point = released.point
+    point = cast(Point, released.point)  # of the front above
 
     step("4. Checked again from the file alone (kpareto verify adult-5.csv adult-5.certificate.json)")
     target, certificate = str(place / "adult-5.csv"), str(place / "adult-5.certificate.json")
     verify_file(target, certificate, None if show else str(place / "verified.json"))
 
     step(f"5. The report (kpareto report {job_file})")
-    report = write_report(str(job_file), str(place / "report.html"), front=front, point=point, release=released.release)
+    report = write_report(str(job_file), str(place / "report.html"), front=front, point=point, release=released)
 
     files = {
         "job": job_file,

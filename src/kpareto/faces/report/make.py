@@ -31,11 +31,10 @@ from kpareto.fronts.front import Point
 from kpareto.fronts.safer import SaferPoint, find_safer
 from kpareto.measures.cells import lm
 from kpareto.releases.certificate import Certificate
-from kpareto.releases.query import Handling
+from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.risk.attacks import AttackReport
 from kpareto.releases.risk.risk import Risk, Risks, bias_tables, risk_change
-from kpareto.releases.telling import search_facts
-from kpareto.releases.warnings import Context, Remark, remarks
+from kpareto.releases.warnings import Context, Remark, remarks, search_facts
 from kpareto.tables.partition import Partition
 from kpareto.tables.recoding import bottom
 from kpareto.tables.spelling import are
@@ -129,6 +128,7 @@ def context_of(point: Point, handling: Handling | None = None) -> Context:
         safer=find_safer(point),
         representatives=how.medians,
         tied=tuple(how.tied),
+        kept_order=how.order == "kept",
     )
 
 

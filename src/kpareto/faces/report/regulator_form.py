@@ -15,7 +15,7 @@ from kpareto.faces.report import words
 from kpareto.faces.report.discretion import Discretion
 from kpareto.faces.report.report import ColumnPart, FormField, GridView, Method, RiskPart, Section, Summary, Template
 from kpareto.fronts.front import Point
-from kpareto.releases.query import Handling
+from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.risk.risk import PRESETS
 from kpareto.tables.spelling import several
 

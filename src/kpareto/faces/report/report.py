@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from kpareto._version import __version__
-from kpareto.releases.telling import GRAVEST
+from kpareto.releases.warnings import GRAVEST
 
 FORMAT = 1
 Count = int | None  # rows or persons; None: below the report's ``least``, and so not for the public
@@ -204,7 +204,7 @@ class ProfileView:
 
 @dataclass(frozen=True)
 class Alert:
-    """One of W1 to W18."""
+    """One of W1 to W19."""
 
     id: str
     severity: str

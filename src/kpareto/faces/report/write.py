@@ -32,12 +32,11 @@ from kpareto.jobs.kept import recall_front
 from kpareto.jobs.release import handling_of, release_limits
 from kpareto.jobs.search import search_job
 from kpareto.releases.certificate import Certificate
-from kpareto.releases.papers import paper_files
+from kpareto.releases.documents import document_files
 from kpareto.releases.release import Release
 from kpareto.releases.risk.attacks import AttackReport, attack
 from kpareto.releases.risk.tree_error import FOLDS, tree_error
-from kpareto.releases.telling import DECLARED
-from kpareto.releases.warnings import Context, Remark
+from kpareto.releases.warnings import DECLARED, Context, Remark
 from kpareto.searches.other_models import tell_other_models
 from kpareto.strict import FileKind, anything, map_of, read_json
 from kpareto.tables.partition import Partition
@@ -47,7 +46,6 @@ from kpareto.verifier.counting import file_digest
 
 Form = Literal["html", "markdown", "json"]
 FORMS: Mapping[str, Form] = {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json"}
-WRITTEN = ("W17", "W-order")  # warnings about the rows as they were written
 MOST_VALUES = 30  # of a numeric target that a tree is asked to tell
 Phase = Callable[[str], AbstractContextManager[Progress | None]]  # of a long work: its name; told how far it is
 
@@ -225,7 +223,7 @@ def gather(
         if lying is not None:
             certificate = lying[1]
             alone = _unique_rows(lying[0], lying[1]["public"])
-            context = replace(context, certificate=True, unique=alone, written=_told_warnings(lying[1]))
+            context = replace(_written_context(context, lying[1]["public"], alone), written=_disclosures(lying[1]))
     tests = attack(context.partition, context.limits, point.front.problem.suppression)
     return Evidence(finding, context, certificate, tests, phase, trees)
 
@@ -270,20 +268,25 @@ def _released_context(job: Job, point: Point, release: Release | None = None) ->
         return context
     rows = release.path if release.path is not None else release.data
     alone = release.unique or _unique_rows(rows, release.certificate.public)
-    written = tuple(each for each in release.warnings if each.id in WRITTEN)
-    context = replace(context, certificate=True, unique=alone, written=written)
+    written = tuple(each for each in release.warnings if each.id == "W17")
+    context = replace(_written_context(context, release.certificate.public, alone), written=written)
     # Of a sample, what was searched is reported on.
     own = release.partition.table is point.table
     return replace(context, partition=release.partition) if own else context
 
 
-def _told_warnings(certificate: Mapping[str, Any]) -> tuple[Remark, ...]:
-    """The warnings about the written rows that a certificate has; how grave they are, their sentences tell."""
-    told = certificate["confidential"].get("warnings", ())
+def _written_context(context: Context, public: Mapping[str, Any], unique: UniqueRows) -> Context:
+    """The context of a release with a certificate: its rows are in the order that was certified (W19)."""
+    kept = public.get("handling", {}).get("order") == "kept"
+    return replace(context, certificate=True, unique=unique, kept_order=kept)
+
+
+def _disclosures(certificate: Mapping[str, Any]) -> tuple[Remark, ...]:
+    """The warning that only the written rows told (W17), from a certificate; how grave it is, its sentence tells."""
     return tuple(
-        Remark(number, "danger" if number == "W17" and not text.endswith(DECLARED) else "caution", text, {})
-        for number, text in told
-        if number in WRITTEN
+        Remark(number, "caution" if text.endswith(DECLARED) else "danger", text, {})
+        for number, text in certificate["confidential"].get("warnings", ())
+        if number == "W17"
     )
 
 
@@ -322,7 +325,7 @@ def _find_release(job: Job, point: Point) -> tuple[Path, Mapping[str, Any]] | No
     if job.target is None:
         return None
     place = job.path(job.target)
-    paper = paper_files(place)["certificate"]
+    paper = document_files(place)["certificate"]
     if not place.is_file() or not paper.is_file():
         return None
     try:

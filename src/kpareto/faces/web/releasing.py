@@ -1,4 +1,4 @@
-"""What leaves the house through the page: limits checked, warnings, release, papers, report; and verifying."""
+"""What leaves the house through the page: limits checked, warnings, release, documents, report; and verifying."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from kpareto.faces.web.wording import for_page, warnings_for_page
 from kpareto.fronts.front import Front
 from kpareto.jobs.job import Job
 from kpareto.jobs.kept import refuse_new_columns
-from kpareto.jobs.release import Checked, check_release, choosing, release_job
-from kpareto.releases.query import WAYS
+from kpareto.jobs.release import ReleaseTrial, check_release, choosing, release_job
+from kpareto.releases.recoded_rows import WAYS
 from kpareto.verifier import verify
 
 TRYING = ("Recoding the rows for a trial", "Counting what the trial gives away")
@@ -46,7 +46,9 @@ def _telling(piece: Work, steps: tuple[str, ...]) -> Progress:
     return tell
 
 
-def check(job: Job, front: Front, place: int, known: dict[int, Checked], piece: Work | None = None) -> dict[str, Any]:
+def check(
+    job: Job, front: Front, place: int, known: dict[int, ReleaseTrial], piece: Work | None = None
+) -> dict[str, Any]:
     """Each limit beside what the point has, and every warning that applies, before anything is written."""
     point = front[place]
     refuse_columns_since(job, front)
@@ -95,7 +97,7 @@ def release_point(job: Job, front: Front, place: int, target: Path, piece: Work 
     released = release_job(chosen, front, target, _telling(work, RELEASING))
     files = released.to_dict()["files"]
     work.begin(RELEASING[2], 2, len(RELEASING))
-    evidence = gather(FrontFound(chosen, point, f"point {point.id}"), released.release, trees=False)
+    evidence = gather(FrontFound(chosen, point, f"point {point.id}"), released, trees=False)
     for step, (word, secret) in enumerate((("report", False), ("report.confidential", True)), len(RELEASING) - 2):
         work.begin(RELEASING[step], step, len(RELEASING))
         report = report_from(evidence, confidential=secret)

@@ -22,7 +22,7 @@ from kpareto.fronts.hearing import Hearing, hearing, pause
 from kpareto.fronts.numbers import Numbers, join
 from kpareto.fronts.problem import Problem
 from kpareto.jobs.job import Job
-from kpareto.jobs.release import Checked
+from kpareto.jobs.release import ReleaseTrial
 from kpareto.jobs.search import plan_of, search_job
 from kpareto.searches.checkpoint import Cancelled
 
@@ -40,7 +40,7 @@ class Searching:
     id: str = ""
     content: str = ""  # digest of the job and its hierarchies, to tell whether they have changed since
     keep: Callable[[], None] | None = None  # writes the run, when it begins and when it ends
-    checked: dict[int, Checked] = field(default_factory=dict)  # point -> what its release would be
+    checked: dict[int, ReleaseTrial] = field(default_factory=dict)  # point -> what its release would be
     phase: str = "waiting"  # waiting, reading, looking, searching, stopped, done, failed
     done: int = 0
     total: int = 0  # 0 where nobody knows before the end

@@ -30,18 +30,18 @@ group, so no bound holds for all tables; uniform entropy takes its place.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from kpareto.errors import BadInput, BadTable, did_you_mean
-from kpareto.releases.private.class_tables import class_tables
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.lattice import Lattice
-from kpareto.tables.table import Table
+from kpareto.tables.table import Table, merge_classes
 
+ClassTable = tuple[int, tuple[int, ...], np.ndarray, np.ndarray]  # of a node: its number, levels, groups, counts
 CELL = 1_000  # parts of a cell's worth
 ROW = 4_096  # parts of a row, or of a class, that is seen
 LARGEST = 2**62  # sums stay below, so int64 never overflows
@@ -245,3 +245,34 @@ def make_score(name: str, hierarchies: Sequence[Hierarchy], beta: Fraction, k: i
     """A score by its name."""
     check_score(name)
     return SCORES[name](hierarchies, beta, k)
+
+
+def class_tables(codes: np.ndarray, counts: np.ndarray, hierarchies: Sequence[Hierarchy]) -> Iterator[ClassTable]:
+    """Every node in the order of node numbers: its number, levels, groups (classes, quasi), counts (classes, kinds).
+
+    Classes of a node are unions of classes of the node below, so each table is merged from one that is there already:
+    column by column, the last one fastest. For numbers that the compiled walk has not.
+    codes: (rows, quasi) leaves, rows may repeat; counts: (rows, kinds) int64, added up within a class.
+    """
+    numbers = iter(range(Lattice(tuple(hierarchies)).size))
+    groups, sums = merge_classes(np.asarray(codes), np.asarray(counts))
+    for levels, classes, totals in _below((), groups, sums, hierarchies):
+        yield next(numbers), levels, classes, totals
+
+
+def _below(
+    levels: tuple[int, ...], groups: np.ndarray, sums: np.ndarray, hierarchies: Sequence[Hierarchy]
+) -> Iterator[tuple[tuple[int, ...], np.ndarray, np.ndarray]]:
+    """The tables of all nodes that begin with these levels, from the one whose further levels are 0."""
+    column = len(levels)
+    if column == len(hierarchies):
+        yield levels, groups, sums
+        return
+    ladder = hierarchies[column].groups
+    for level in range(ladder.shape[0]):
+        if level:
+            firsts = np.flatnonzero(np.diff(ladder[level - 1], prepend=-1))  # a leaf of each group below
+            raised = groups.copy()
+            raised[:, column] = ladder[level][firsts][groups[:, column]]
+            groups, sums = merge_classes(raised, sums)
+        yield from _below((*levels, level), groups, sums, hierarchies)

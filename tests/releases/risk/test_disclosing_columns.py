@@ -11,8 +11,9 @@ import polars as pl
 import pytest
 
 from kpareto.jobs.job import parse_job
-from kpareto.jobs.release import Released, release_job
-from kpareto.releases.risk import tellers
+from kpareto.jobs.release import release_job
+from kpareto.releases.release import Release
+from kpareto.releases.risk import disclosing_columns
 
 ROWS = 3000
 JOB = """
@@ -31,7 +32,7 @@ target = "out.csv"
 """
 
 
-def released(folder: Path, more: str = "") -> Released:
+def released(folder: Path, more: str = "") -> Release:
     """School is hidden as a whole (12 schools have too few rows each), with the plain columns beside it."""
     chance = np.random.default_rng(1)
     school = chance.integers(0, 12, ROWS)
@@ -55,17 +56,17 @@ LEFT_OUT = "".join(f'[columns.{name}]\nrole = "identifier"\n' for name in ("year
 def test_a_twin_in_clear_is_a_danger(tmp_path: Path) -> None:
     """It is named with the k that is left when it is joined, counted here by polars."""
     done = released(tmp_path)
-    teller = next(each for each in done.release.tellers if each.columns == ("years",))
-    assert (teller.tells, teller.told.exact, teller.declared) == ("school", True, False)
+    column = next(each for each in done.disclosing_columns if each.columns == ("years",))
+    assert (column.tells, column.told.exact, column.declared) == ("school", True, False)
     rows = pl.read_csv(tmp_path / "out.csv")
     assert rows["school"].unique().to_list() == ["*"]
     sizes = rows.group_by("school", "sex", "years").len()["len"]
-    assert teller.k == sizes.min()
-    assert teller.below == sizes.filter(sizes < done.point.values["k"]).sum()
+    assert column.k == sizes.min()
+    assert column.below == sizes.filter(sizes < done.point.values["k"]).sum()
     warning = next(each for each in done.warnings if each.id == "W17")
     assert warning.severity == "danger"
     assert "'years' tells what 'school' hides in every row" in warning.text
-    assert warning.text in [each.text for each in done.release.warnings if each.id == "W17"]
+    assert warning.text in [each.text for each in done.warnings if each.id == "W17"]
 
 
 def test_persons_are_counted_where_k_counts_them(tmp_path: Path) -> None:
@@ -76,22 +77,22 @@ def test_persons_are_counted_where_k_counts_them(tmp_path: Path) -> None:
     pl.DataFrame(cells).write_csv(tmp_path / "people.csv")
     text = JOB.replace('"people.csv"', '"people.csv"\nperson = "who"').replace("200", "80")
     done = release_job(parse_job(text, tmp_path))
-    (teller,) = done.release.tellers
+    (column,) = done.disclosing_columns
     sizes = pl.DataFrame(cells).group_by("sex", "years").agg(pl.col("who").n_unique(), pl.len())
-    assert (teller.k, teller.below) == (sizes["who"].min(), ROWS)
+    assert (column.k, column.below) == (sizes["who"].min(), ROWS)
 
 
 def test_two_columns_tell_together_what_neither_tells_alone(tmp_path: Path) -> None:
     """The tens and the ones of a number are the number."""
     done = released(tmp_path, '[columns.years]\nrole = "identifier"\n')
-    assert ("tens", "ones") in [each.columns for each in done.release.tellers]
-    assert all("shoe" not in each.columns for each in done.release.tellers)
+    assert ("tens", "ones") in [each.columns for each in done.disclosing_columns]
+    assert all("shoe" not in each.columns for each in done.disclosing_columns)
 
 
 def test_what_has_nothing_to_do_with_it_tells_nothing(tmp_path: Path) -> None:
-    """An independent column beside a hidden one is no teller, however many rows there are."""
+    """An independent column beside a hidden one discloses nothing, however many rows there are."""
     done = released(tmp_path, LEFT_OUT)
-    assert done.release.tellers == ()
+    assert done.disclosing_columns == ()
     assert "W17" not in [each.id for each in done.warnings]
 
 
@@ -100,7 +101,7 @@ def test_a_tied_column_shows_the_groups_of_the_other(tmp_path: Path) -> None:
     done = released(tmp_path, LEFT_OUT.replace('years]\nrole = "identifier"', 'years]\ntie = "school"'))
     rows = pl.read_csv(tmp_path / "out.csv")
     assert rows["years"].to_list() == rows["school"].to_list()
-    assert done.release.tellers == ()
+    assert done.disclosing_columns == ()
 
 
 def test_a_declared_column_is_no_danger(tmp_path: Path) -> None:
@@ -129,11 +130,11 @@ def test_what_cannot_be_meant_is_a_sentence(tmp_path: Path, more: str, sentence:
 
 
 def test_many_rows_are_asked_by_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tellers are suspected on part of the rows, drawn by a hash; what they do to k is counted in all of them."""
-    whole = released(tmp_path).release.tellers
+    """Disclosing columns are suspected on part of the rows, drawn by a hash; what they do to k is counted in all of them."""
+    whole = released(tmp_path).disclosing_columns
     (tmp_path / "part").mkdir()
-    monkeypatch.setattr(tellers, "SAMPLE", ROWS // 3)
-    part = released(tmp_path / "part").release.tellers
+    monkeypatch.setattr(disclosing_columns, "SAMPLE", ROWS // 3)
+    part = released(tmp_path / "part").disclosing_columns
     found_by_all, found_by_some = (
         {(each.columns, each.tells, each.k, each.below) for each in those} for those in (whole, part)
     )
@@ -169,7 +170,7 @@ def told_by(folder: Path, spell: Callable[[date, float], str]) -> list[tuple[str
     born = [day.strftime("%d.%m.%Y") for day in days]
     pl.DataFrame({"born": born, "pay": sums, "ward": cells}).write_csv(folder / "people.csv")
     done = release_job(parse_job(BORN, folder))
-    return [(each.tells, each.told.part) for each in done.release.tellers]
+    return [(each.tells, each.told.part) for each in done.disclosing_columns]
 
 
 @pytest.mark.parametrize(
@@ -213,4 +214,4 @@ def test_a_year_that_is_shown_anyway_is_not_told(tmp_path: Path) -> None:
     pl.DataFrame({"born": born, "pay": [1] * 800, "ward": [f"{day.year}" for day in days]}).write_csv(
         tmp_path / "people.csv"
     )
-    assert release_job(parse_job(BORN, tmp_path)).release.tellers == ()
+    assert release_job(parse_job(BORN, tmp_path)).disclosing_columns == ()

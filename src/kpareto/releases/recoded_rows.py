@@ -2,7 +2,7 @@
 
 Each column with a role is joined with a small table *value -> text and group*, and the groups with a small table of
 the suppressed classes; rows that find a partner there are left out or masked. Where that is faster, whole rows of
-quasi-identifiers are looked up instead (``row_join``). No row passes through Python.
+quasi-identifiers are looked up instead (``joins``). No row passes through Python.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from kpareto.engines.sql import FORMULA_STARTS, NUMBER
 from kpareto.engines.values import arrow_places, arrow_texts, blank
 from kpareto.errors import BadJob, BadSchema, did_you_mean, shorten
 from kpareto.releases.choice import Choice
-from kpareto.releases.class_join import join_classes
+from kpareto.releases.joins import join_classes, join_rows
 from kpareto.releases.labels import SHOWN, Shown, shown_labels
-from kpareto.releases.row_join import join_rows
 from kpareto.tables.hierarchy import MISSING, STAR
 from kpareto.tables.partition import Partition, classes
 from kpareto.tables.schema import Schema

@@ -12,26 +12,96 @@ every answer of the first, with random draws of its own; a choice that saw the d
 What is released is which node was taken and how often each kept combination of groups occurs: nothing else of the rows,
 not how many there are, not how many were dropped, not what was lost. A neighbouring table has one **row** more or
 less, so each person must have at most one row.
+
+Privacy rests on an attacker not knowing which rows were drawn, so the draws must not be repeatable: they come from a
+cryptographic generator, and a seed is refused, except through the door for tests, which marks what it makes.
 """
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from kpareto.errors import BadInput, BadTable, shorten
+from kpareto.releases.certificate import Certificate
 from kpareto.releases.private.choose import choose_node
-from kpareto.releases.private.delta import Real, delta, largest_beta, read_positive, smallest_k
-from kpareto.releases.private.sample import SECRET, Draws, draw_rows
+from kpareto.releases.private.delta import WORD, Real, delta, largest_beta, read_positive, smallest_k
 from kpareto.releases.private.scores import make_score, score_nodes
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.recoding import Recoding
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table, merge_classes
+from kpareto.verifier import digest_of
 
+CHUNK = 1 << 20  # rows drawn at once
 SEARCH_SHARE = Fraction(1, 10)  # of epsilon, for the choice of the node
+PRIVATE = (
+    (
+        "Which recoding was taken: chosen among all nodes of the lattice by OpenDP's noisy maximum of a score with a "
+        "proven sensitivity, with epsilon_search."
+    ),
+    (
+        "Which rows are shown: each row was drawn with chance beta by the operating system's generator, generalized, "
+        "and classes of fewer than k drawn rows were dropped, with epsilon_anon and delta (Li, Qardaji and Su 2012)."
+    ),
+)
+ASSUMED = (
+    "Each person has at most one row: a neighbouring table has one row more or less.",
+    "Hierarchies, roles, epsilon, delta and the score were set without looking at the rows.",
+    "Nobody but the steward saw errors, times or memory of the run, which may depend on the rows.",
+    "The random numbers of the operating system and of OpenDP cannot be known.",
+    "Other releases of the same rows are in the ledger: their epsilons and deltas add up with these.",
+)
+TESTED = "Made with a seed, for tests: who knows it knows which rows were drawn. This is NOT private."
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Where random bytes come from, and whether nobody can know them."""
+
+    random_bytes: Callable[[int], bytes]
+    secret: bool
+
+
+SECRET = Draws(secrets.token_bytes, secret=True)  # the operating system's generator
+
+
+def refuse_seed(seed: object) -> None:
+    """Raise where somebody asks for a differentially private run that can be repeated."""
+    if seed is not None:
+        raise BadInput(
+            f"A seed is given ({seed!r}), and a differentially private run must not be repeatable: who knows the seed "
+            "knows which rows were drawn. Leave the seed out."
+        )
+
+
+def draws_for_tests(seed: int) -> Draws:
+    """Repeatable draws, for tests alone: what is made with them is marked as not private and must not be handed out."""
+    return Draws(np.random.default_rng(seed).bytes, secret=False)
+
+
+def draw_rows(weights: np.ndarray, beta: Fraction, draws: Draws = SECRET) -> np.ndarray:
+    """How many of the rows of each distinct row are drawn, each row with chance beta exactly: (distinct,) int64.
+
+    A row takes a random word of 64 bits and is drawn when the word is below beta · 2^64, which is a whole number.
+    """
+    border = beta * WORD
+    if border.denominator != 1 or not 0 <= beta < 1:
+        raise BadInput(f"Beta is {beta!s}. Give a whole number of 1/2^64 from 0 to below 1, as largest_beta does.")
+    ends = np.cumsum(weights)
+    rows = int(ends[-1]) if len(ends) else 0
+    drawn = np.zeros(len(weights), dtype=np.int64)
+    for start in range(0, rows, CHUNK):
+        count = min(CHUNK, rows - start)
+        words = np.frombuffer(draws.random_bytes(8 * count), dtype="<u8")
+        hits = start + np.flatnonzero(words < np.uint64(border.numerator))
+        drawn += np.bincount(np.searchsorted(ends, hits, side="right"), minlength=len(weights))
+    return drawn
 
 
 @dataclass(frozen=True)
@@ -144,3 +214,24 @@ def show(table: Table, recoding: Recoding, plan: PrivatePlan, score: str, draws:
     classes, counts = merge_classes(groups, drawn[:, None])
     kept = counts[:, 0] >= plan.k
     return PrivateRelease(plan, score, recoding, classes[kept], counts[kept, 0], draws.secret)
+
+
+def describe_privacy(done: PrivateRelease) -> dict[str, Any]:
+    """The statement as plain data; nothing in it depends on rows that were not released."""
+    levels = zip(done.recoding.hierarchies, done.recoding.levels or (), strict=True)
+    return {
+        "model": "(epsilon, delta)-differential privacy of rows",
+        **done.plan.to_dict(),
+        "score": done.score,
+        "levels": {hierarchy.name: {"level": level, "of": hierarchy.height} for hierarchy, level in levels},
+        "private": list(PRIVATE) if done.secret else [TESTED],
+        "assumed": list(ASSUMED),
+    }
+
+
+def state_privacy(certificate: Certificate, done: PrivateRelease) -> Certificate:
+    """A certificate with the statement in its public part; the confidential part names both by their new hashes."""
+    public = {**certificate.public, "differential_privacy": describe_privacy(done)}
+    confidential = {key: value for key, value in certificate.confidential.items() if key != "sha256"}
+    confidential["public_sha256"] = digest_of(public)
+    return Certificate(public, {**confidential, "sha256": digest_of(confidential)})

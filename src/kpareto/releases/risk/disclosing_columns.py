@@ -1,4 +1,4 @@
-"""Columns that tell each other: plain columns that say what a generalized one hides, found by counting.
+"""Disclosing columns: plain columns that say what a generalized one hides, found by counting.
 
 A release may hide education behind three groups and show education-num beside it in clear: whoever knows the one knows
 the other, and the classes are no longer what the certificate says. So every release is tried: does a plain column, or
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kpareto.releases.query import QUASI, Recoded
+from kpareto.releases.recoded_rows import QUASI, Recoded
 from kpareto.releases.risk.contents import ENOUGH, NEARLY, WORTH, read_shown, write_dated, write_questions, write_words
 from kpareto.tables.partition import Partition
 
@@ -43,7 +43,7 @@ class Disclosure:
 
 
 @dataclass(frozen=True)
-class Teller:
+class DisclosingColumn:
     """Plain columns that tell what a generalized one hides, and what is left of k when they are joined."""
 
     columns: tuple[str, ...]
@@ -94,7 +94,9 @@ def read_disclosure(answer: Sequence[object]) -> Disclosure:
     return Disclosure(int(rows), int(rows if exact else told), exact)
 
 
-def find_tellers(recoded: Recoded, partition: Partition, declared: Sequence[str] = ()) -> tuple[Teller, ...]:
+def find_disclosing_columns(
+    recoded: Recoded, partition: Partition, declared: Sequence[str] = ()
+) -> tuple[DisclosingColumn, ...]:
     """The plain columns of a release, alone and by two, that tell what generalized ones hide and break its k.
 
     Which of them may tell something is asked of at most ``SAMPLE`` rows, fetched once from the engine that holds them,
@@ -108,13 +110,15 @@ def find_tellers(recoded: Recoded, partition: Partition, declared: Sequence[str]
     k = int(partition.sizes[partition.visible].min())
     sql = recoded.rows.layout().sql
     shown = {name: sql.text(outs[name].value) for name in plain}
-    tellers: list[Teller] = []
+    disclosing: list[DisclosingColumn] = []
     for names, name, told in _suspect(recoded, shown, hidden, int(partition.rows[partition.visible].sum())):
         quasi = [sql.text(out.value) if out.text else out.value for out in recoded.outs if out.role == QUASI]
         least, below = _count_joined(recoded, [*quasi, *(shown[each] for each in names)], k)
         if least < k:
-            tellers.append(Teller(names, name, told, least, below, all(each in declared for each in names)))
-    return tuple(tellers)
+            disclosing.append(
+                DisclosingColumn(names, name, told, least, below, all(each in declared for each in names))
+            )
+    return tuple(disclosing)
 
 
 def _suspect(

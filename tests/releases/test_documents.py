@@ -1,4 +1,4 @@
-"""A release and its papers come into place together or not at all, and replace nothing that they should not."""
+"""A release and its documents come into place together or not at all, and replace nothing that they should not."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from kpareto import atomic
-from kpareto.atomic import Paper, papers_first, whole, write_whole
+from kpareto.atomic import Document, documents_first, whole, write_whole
 from kpareto.errors import BadInput, BadJob
 from kpareto.faces.cli import main
 from kpareto.jobs.job import load_job
 from kpareto.jobs.release import release_job
 from kpareto.jobs.search import search_job
-from kpareto.releases.papers import paper_files
+from kpareto.releases.documents import document_files
 from kpareto.verifier import verify
 from tests.twins.releases import people
 
@@ -42,7 +42,7 @@ objectives = ["k", "lm"]
 choose = "k=5"
 target = "out.csv"
 """
-PAPERS = ["out.certificate.json", "out.certificate.public.json", "out.recoding.json"]
+DOCUMENTS = ["out.certificate.json", "out.certificate.public.json", "out.recoding.json"]
 
 
 def write_job(folder: Path, hierarchy: str = '"ages.csv"') -> Path:
@@ -108,9 +108,9 @@ def test_a_disk_that_is_full_at_any_write_leaves_everything_as_it_was(
             assert contents(tmp_path) == was, (fails_at, calls)
             stopped += 1
         else:  # a folder's own fsync is a wish
-            assert set(contents(tmp_path)) >= {*PAPERS, *was}
+            assert set(contents(tmp_path)) >= {*DOCUMENTS, *was}
             restore(tmp_path, was)
-    assert stopped >= 7  # three papers and the release, each made safe and moved
+    assert stopped >= 7  # three documents and the release, each made safe and moved
 
 
 def restore(folder: Path, was: dict[str, bytes]) -> None:
@@ -125,7 +125,7 @@ def restore(folder: Path, was: dict[str, bytes]) -> None:
 
 
 def test_a_paper_that_cannot_be_written_stops_the_release(tmp_path: Path) -> None:
-    """Its name is a folder: nothing is released, and no other paper either."""
+    """Its name is a folder: nothing is released, and no other document either."""
     job = write_job(tmp_path)
     (tmp_path / "out.recoding.json").mkdir()
     was = contents(tmp_path)
@@ -134,18 +134,18 @@ def test_a_paper_that_cannot_be_written_stops_the_release(tmp_path: Path) -> Non
 
 
 def test_what_the_papers_belong_to_comes_last(tmp_path: Path) -> None:
-    """Whoever sees the release sees its papers; where the release fails, the old papers come back."""
-    paper, target = tmp_path / "x.json", tmp_path / "x.csv"
-    write_whole(paper, "old")
-    with papers_first() as place, whole(target) as part:
+    """Whoever sees the release sees its documents; where the release fails, the old documents come back."""
+    document, target = tmp_path / "x.json", tmp_path / "x.csv"
+    write_whole(document, "old")
+    with documents_first() as place, whole(target) as part:
         part.write_text("rows")
-        place({paper: Paper("new")})
-        assert (paper.read_text(), target.exists()) == ("new", False)
-    assert (paper.read_text(), target.read_text()) == ("new", "rows")
+        place({document: Document("new")})
+        assert (document.read_text(), target.exists()) == ("new", False)
+    assert (document.read_text(), target.read_text()) == ("new", "rows")
 
     def fails() -> None:
-        with papers_first() as place, whole(target):
-            place({paper: Paper("newer"), tmp_path / "y.json": Paper("first")})
+        with documents_first() as place, whole(target):
+            place({document: Document("newer"), tmp_path / "y.json": Document("first")})
             raise KeyError("planned")
 
     with pytest.raises(KeyError, match="planned"):
@@ -153,7 +153,7 @@ def test_what_the_papers_belong_to_comes_last(tmp_path: Path) -> None:
     assert contents(tmp_path) == {"x.json": b"new", "x.csv": b"rows"}
 
 
-def test_several_writers_never_mix_their_papers(tmp_path: Path) -> None:
+def test_several_writers_never_mix_their_documents(tmp_path: Path) -> None:
     """Four at once, again and again: release, certificate and recoding are always of one of them."""
     path = write_job(tmp_path)
     jobs = [load_job(path, [f"release.seed={seed}"]) for seed in range(4)]
@@ -165,8 +165,10 @@ def test_several_writers_never_mix_their_papers(tmp_path: Path) -> None:
         for writer in writers:
             writer.join()
         verify(tmp_path / "out.csv", tmp_path / "out.certificate.json")
-        whole_paper = json.loads((tmp_path / "out.certificate.json").read_text())
-        assert json.loads((tmp_path / "out.certificate.public.json").read_text())["public"] == whole_paper["public"]
+        whole_certificate = json.loads((tmp_path / "out.certificate.json").read_text())
+        assert (
+            json.loads((tmp_path / "out.certificate.public.json").read_text())["public"] == whole_certificate["public"]
+        )
         assert not [name for name in contents(tmp_path) if name.startswith(".")]
 
 
@@ -194,28 +196,28 @@ def test_a_part_swept_before_its_lock_is_made_again(tmp_path: Path, monkeypatch:
 
 
 def test_several_writers_wait_for_each_other(tmp_path: Path) -> None:
-    """From its first paper on one writer is alone, until what the papers belong to is in its place."""
-    paper, target = tmp_path / "x.json", tmp_path / "x.csv"
+    """From its first document on one writer is alone, until what the documents belong to is in its place."""
+    document, target = tmp_path / "x.json", tmp_path / "x.csv"
     placed, seen = threading.Event(), []
 
     def second() -> None:
-        with papers_first() as place, whole(target) as part:
+        with documents_first() as place, whole(target) as part:
             part.write_text("second")
             placed.wait()
-            place({paper: Paper("second")})
+            place({document: Document("second")})
             seen.append(target.read_text())
 
     other = threading.Thread(target=second)
     other.start()
-    with papers_first() as place, whole(target) as part:
+    with documents_first() as place, whole(target) as part:
         part.write_text("first")
-        place({paper: Paper("first")})
+        place({document: Document("first")})
         placed.set()
         other.join(0.3)
         assert other.is_alive()
     other.join()
     assert seen == ["first"]
-    assert (paper.read_text(), target.read_text()) == ("second", "second")
+    assert (document.read_text(), target.read_text()) == ("second", "second")
 
 
 # -- nothing is replaced that should not be ------------------------------------------------------------------------
@@ -231,7 +233,7 @@ def test_several_writers_wait_for_each_other(tmp_path: Path) -> None:
 def test_an_output_is_no_input_and_no_other_output(
     words: list[str], hierarchy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows, hierarchies, the release and its papers: a sentence, status 2, and every file is as it was."""
+    """Rows, hierarchies, the release and its documents: a sentence, status 2, and every file is as it was."""
     job = write_job(tmp_path, hierarchy)
     monkeypatch.chdir(tmp_path)
     was = contents(tmp_path)
@@ -250,16 +252,16 @@ def test_a_paper_behind_a_link_does_not_replace_an_input(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("target", [".", "/"])
-def test_a_target_without_a_name_has_no_papers(target: str) -> None:
-    """A sentence for whoever asks where the papers of such a release would lie."""
+def test_a_target_without_a_name_has_no_documents(target: str) -> None:
+    """A sentence for whoever asks where the documents of such a release would lie."""
     with pytest.raises(BadJob, match="is no name of a file"):
-        paper_files(target)
+        document_files(target)
 
 
-def test_folders_with_points_have_papers_of_their_own(tmp_path: Path) -> None:
+def test_folders_with_points_have_documents_of_their_own(tmp_path: Path) -> None:
     """v1.0/ and v1.1/ are two releases."""
-    assert paper_files("v1.0/")["certificate"].name == "v1.0.certificate.json"
-    assert paper_files("a/out.csv")["recoding"] == Path("a/out.recoding.json")
+    assert document_files("v1.0/")["certificate"].name == "v1.0.certificate.json"
+    assert document_files("a/out.csv")["recoding"] == Path("a/out.recoding.json")
     job = write_job(tmp_path)
     for version in ("v1.0/", "v1.1/"):
         released(job, f"release.target={version}")
@@ -268,8 +270,8 @@ def test_folders_with_points_have_papers_of_their_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("other", ["out.parquet", "out.pq", "out/"])
-def test_the_papers_of_another_release_are_not_replaced(other: str, tmp_path: Path) -> None:
-    """out.csv and out.parquet would share their papers; once the first is gone, its papers are nobody's."""
+def test_the_documents_of_another_release_are_not_replaced(other: str, tmp_path: Path) -> None:
+    """out.csv and out.parquet would share their documents; once the first is gone, its documents are nobody's."""
     job = write_job(tmp_path)
     released(job)
     was = contents(tmp_path)
@@ -293,7 +295,7 @@ def test_a_file_that_is_no_certificate_stays(tmp_path: Path) -> None:
 
 
 def test_confidential_papers_are_for_their_owner_and_targets_keep_their_mode(tmp_path: Path) -> None:
-    """New papers 0600 but for the public one; a private target stays private, and nobody else gets in by a new one."""
+    """New documents 0600 but for the public one; a private target stays private, and nobody else gets in by a new one."""
     job = write_job(tmp_path)
     (tmp_path / "out.csv").touch(0o600)
     (tmp_path / "out.csv").chmod(0o600)
@@ -302,7 +304,7 @@ def test_confidential_papers_are_for_their_owner_and_targets_keep_their_mode(tmp
     try:
         released(job)
         assert modes(tmp_path) == [0o600, 0o600, 0o644, 0o600]
-        for file in ("out.csv", *PAPERS):
+        for file in ("out.csv", *DOCUMENTS):
             (tmp_path / file).chmod(0o646 if file == "out.recoding.json" else 0o640)
         released(job)
     finally:
@@ -312,8 +314,8 @@ def test_confidential_papers_are_for_their_owner_and_targets_keep_their_mode(tmp
 
 
 def modes(folder: Path) -> list[int]:
-    """Who may do what with the release and its three papers."""
-    return [stat.S_IMODE((folder / file).stat().st_mode) for file in ("out.csv", *PAPERS)]
+    """Who may do what with the release and its three documents."""
+    return [stat.S_IMODE((folder / file).stat().st_mode) for file in ("out.csv", *DOCUMENTS)]
 
 
 # -- odd names -----------------------------------------------------------------------------------------------------
@@ -325,7 +327,7 @@ def test_odd_names_of_targets(name: str, tmp_path: Path, monkeypatch: pytest.Mon
     job = write_job(tmp_path)
     monkeypatch.chdir(tmp_path)
     assert main(["release", str(job), "-q", "--target", name]) == 0
-    verify(tmp_path / name, paper_files(tmp_path / name)["certificate"])
+    verify(tmp_path / name, document_files(tmp_path / name)["certificate"])
 
 
 def test_a_hierarchy_file_in_a_rule_starts_at_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The papers beside a release: what they are called, whose they are, and that no output replaces what it should not.
+"""The documents beside a release: what they are called, whose they are, and that no output replaces what it should not.
 
 A release in ``out.csv`` has ``out.certificate.json``, ``out.certificate.public.json`` and ``out.recoding.json``; one in
 a folder ``v1.0/`` or in a table has its whole name before these endings.
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
-from kpareto.atomic import Paper
+from kpareto.atomic import Document
 from kpareto.engines.source import FORMATS, ending_of
 from kpareto.errors import BadInput, BadJob
 from kpareto.releases.choice import store
@@ -25,8 +25,8 @@ ENDINGS = {
 }
 
 
-def paper_files(target: str | PathLike[str]) -> dict[str, Path]:
-    """Where the papers of a release lie: certificate, public, recoding."""
+def document_files(target: str | PathLike[str]) -> dict[str, Path]:
+    """Where the documents of a release lie: certificate, public, recoding."""
     place = Path(target)
     if not place.name:
         raise BadJob(f"The target {str(target)!r} is no name of a file. Give one such as release.csv.")
@@ -40,20 +40,20 @@ def _stem(target: str | PathLike[str]) -> str:
     return place.name[: -len(ending_of(place))] if file else place.name
 
 
-def papers_of(done: Release, files: Mapping[str, Path], limits: Mapping[str, float]) -> dict[Path, Paper]:
+def documents_of(done: Release, files: Mapping[str, Path], limits: Mapping[str, float]) -> dict[Path, Document]:
     """The certificate (whole and public) and the stored recoding; all but the public part for their owner alone."""
     texts = {
-        "certificate": Paper(done.certificate.text(), private=True),
-        "public": Paper(done.certificate.public_text()),
+        "certificate": Document(done.certificate.text(), private=True),
+        "public": Document(done.certificate.public_text()),
     }
     if "recoding" in files:
-        texts["recoding"] = Paper(store(done.choice, limits, done.origin).text(), private=True)
-    return {files[word]: paper for word, paper in texts.items() if word in files}
+        texts["recoding"] = Document(store(done.choice, limits, done.origin).text(), private=True)
+    return {files[word]: document for word, document in texts.items() if word in files}
 
 
-def refuse_others_papers(target: str | PathLike[str]) -> None:
-    """Raise where the papers of this target would replace those of another release that still lies there."""
-    certificate = paper_files(target)["certificate"]
+def refuse_others_documents(target: str | PathLike[str]) -> None:
+    """Raise where the documents of this target would replace those of another release that still lies there."""
+    certificate = document_files(target)["certificate"]
     if not certificate.is_file():
         return
     try:
@@ -69,7 +69,7 @@ def refuse_others_papers(target: str | PathLike[str]) -> None:
         kind = "parquet parts" if other.is_dir() else FORMATS.get(ending_of(other))
         if other != place and other.exists() and kind == form and _is(other, digest):
             raise BadInput(
-                f"The papers of {str(target)!r} would replace those of {other.name!r}: both are called "
+                f"The documents of {str(target)!r} would replace those of {other.name!r}: both are called "
                 f"{certificate.name!r}. Give another name."
             )
 
