@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from kpareto.errors import BadInput
-from kpareto.faces.web.kept_runs import KeptRuns, runs_folder
+from kpareto.faces.web.runs import KeptRuns, runs_folder
 from kpareto.fronts.json_file import brief_front, load_front
 from kpareto.fronts.problem import problem
 from kpareto.searches.run import Plan, run_plan
