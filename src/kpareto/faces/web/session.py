@@ -201,7 +201,7 @@ class Session:
         if revision != self.revision:
             raise LateWrite(
                 "The job was changed elsewhere since this page read it (in another tab, or by somebody with the same "
-                "link), so this change was not taken. Load what is there now, or put this change on top of it."
+                "link), so this change was not taken. Load what is there now."
             )
 
     def _changed(self) -> None:

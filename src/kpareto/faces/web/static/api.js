@@ -1,6 +1,6 @@
 // The server's answers; an error is its one sentence. Work that takes long is listed while it is under way, and can be stopped.
 
-import { sameTable } from "/static/merge.js";
+import { sameTable } from "/static/changes.js";
 
 const KEY = "kpareto-key"; // belongs to this origin alone, unlike a cookie, which every port of this machine is sent
 
