@@ -70,10 +70,10 @@ export const page = {
 
   take(state) {
     const { draft, profile, uploaded, search, released, stale, run } = state;
-    const held = this.job;
+    const before = this.job;
     this.job = null;
     Object.assign(this, { draft, profile, uploaded, search, run, released, stale, view: state.view || {}, id: state.id });
-    if (sameTable(held, this.job)) { takeInto(held, this.job); this.job = held; } // the view that is shown has it
+    if (sameTable(before, this.job)) { takeInto(before, this.job); this.job = before; } // the view that is shown has it
     this.frontMoved();
   },
 
@@ -309,7 +309,7 @@ function drawWork() {
   const place = document.getElementById("work");
   const shown = api.underWay().filter((work) => performance.now() - work.began > SOON);
   if (!shown.length) { if (place.children.length) place.replaceChildren(); return; }
-  for (const row of [...place.children]) if (!shown.some((work) => work.id === row.dataset.work)) row.remove();
+  for (const row of Array.from(place.children)) if (!shown.some((work) => work.id === row.dataset.work)) row.remove();
   for (const work of shown) {
     let row = [...place.children].find((each) => each.dataset.work === work.id);
     if (!row) {
