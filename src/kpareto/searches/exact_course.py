@@ -22,6 +22,7 @@ from kpareto.fronts.notebook import spell_count
 from kpareto.fronts.numbers import Numbers, join
 from kpareto.fronts.problem import Problem
 from kpareto.fronts.provenance import Provenance
+from kpareto.searches import MOST_THREADS, count, one_of, setting
 from kpareto.searches.checkpoint import Arrays, Kept, job_print
 from kpareto.searches.course import Ending, Tell
 from kpareto.searches.exact_front import front_of
@@ -47,8 +48,10 @@ class Exact:
     """The exact search over the lattice, driven part by part."""
 
     problem: Problem
-    ties: Ties = "all"
-    threads: int | None = None
+    ties: Ties = setting(
+        "all", one_of("all", "one"), "recodings with equal numbers: all are points, or the first alone"
+    )
+    threads: int | None = setting(None, count(1, MOST_THREADS), "how many count at once", "one per core")
     limit: TimeLimit = field(default_factory=TimeLimit)
     seed: int = 1  # of the heuristic search that looks on where the time was too short
     began: float = field(default_factory=time.perf_counter)

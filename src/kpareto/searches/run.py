@@ -23,6 +23,7 @@ from kpareto.searches.checkpoint import Cancelled, Kept, Standing, check_points,
 from kpareto.searches.compiled import Compiled, can_compile
 from kpareto.searches.course import Course, Ending, Watch
 from kpareto.searches.exact_course import Exact
+from kpareto.searches.local import LocalSettings
 from kpareto.searches.names import SEED, check_method, make_search, read_options
 from kpareto.searches.possible import check_possible
 from kpareto.searches.proposals import GENE_BYTES, MOST_POPULATION, Proposals
@@ -162,7 +163,7 @@ def course_of(problem: Problem, plan: Plan, limit: TimeLimit | None = None) -> C
     if plan.method == "local":
         from kpareto.searches.local.course import LocalCourse
 
-        return LocalCourse(problem, settings, plan.seed)
+        return LocalCourse(problem, LocalSettings(**settings), plan.seed)
     space = make_space(plan.space, problem.table) if isinstance(plan.space, str) else plan.space
     check_population(settings.get("population") or 0, len(space.genes))
     if isinstance(space, Cuts) and can_compile(plan.method, problem, space):

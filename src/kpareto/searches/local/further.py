@@ -18,6 +18,7 @@ import numpy as np
 from kpareto.errors import Interrupted, Progress
 from kpareto.fronts.front import Front, make_front
 from kpareto.measures.measure import make
+from kpareto.searches.local import LocalSettings
 from kpareto.searches.local.course import LocalCourse, tell_proof
 from kpareto.searches.names import read_options
 from kpareto.searches.run import drive
@@ -52,7 +53,7 @@ def further_course(front: Front, limits: Mapping[str, float]) -> LocalCourse | N
     details = front.provenance.details
     if front.space.kind != "local" or "k" not in front.names:
         return None
-    settings = read_options("local", details.get("settings", {}))
+    settings = LocalSettings(**read_options("local", details.get("settings", {})))
     seed = 1 if front.provenance.seed is None else front.provenance.seed
     own = LocalCourse(front.problem, settings, seed)
     asked = {make(name).name: float(limit) for name, limit in limits.items()}
@@ -62,7 +63,7 @@ def further_course(front: Front, limits: Mapping[str, float]) -> LocalCourse | N
     known = [each.level for each in own.steps]
     ks = own.ks
     if asked.get("k", 0.0) >= 1:
-        ks = LocalCourse(front.problem, {**settings, "ks": [math.ceil(asked["k"] - 1e-9)]}, seed).ks
+        ks = LocalCourse(front.problem, replace(settings, ks=[math.ceil(asked["k"] - 1e-9)]), seed).ks
     elif level is None:
         return None
     searched = [_key(each) for each in details.get("searched", ())]
@@ -72,8 +73,8 @@ def further_course(front: Front, limits: Mapping[str, float]) -> LocalCourse | N
     missing = {each["k"] for each in wanted if _key(each) not in searched}
     if not missing:
         return None
-    levels = settings["levels"] if level is None or level in known else [level]
-    return LocalCourse(front.problem, {**settings, "ks": sorted(map(int, missing)), "levels": levels}, seed)
+    levels = settings.levels if level is None or level in known else [level]
+    return LocalCourse(front.problem, replace(settings, ks=sorted(map(int, missing)), levels=levels), seed)
 
 
 def _key(asked: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
