@@ -17,9 +17,9 @@ from kpareto import atomic
 from kpareto.atomic import Paper, papers_first, whole, write_whole
 from kpareto.errors import BadInput, BadJob
 from kpareto.faces.cli import main
-from kpareto.jobs.job import load_job
+from kpareto.jobs.front import search_job
+from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import release_job
-from kpareto.jobs.search import search_job
 from kpareto.releases.papers import paper_files
 from kpareto.verifier import verify
 from tests.twins.releases import people

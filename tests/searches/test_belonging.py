@@ -22,7 +22,7 @@ from kpareto.faces.cli import main
 from kpareto.fronts.front import Front
 from kpareto.fronts.json_file import load_front
 from kpareto.fronts.problem import Problem, constrained, problem
-from kpareto.jobs.job import load_job
+from kpareto.jobs.parse import load_job
 from kpareto.searches.checkpoint import Cancelled, job_print, read_checkpoint, write_checkpoint
 from kpareto.searches.cuts.genitor import Settings
 from kpareto.searches.cuts.nsga2 import Nsga2

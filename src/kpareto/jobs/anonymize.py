@@ -18,10 +18,10 @@ from kpareto.engines.read import read
 from kpareto.engines.wishes import Missing
 from kpareto.errors import BadHierarchy, BadJob, Unsafe, did_you_mean
 from kpareto.fronts.bound import ProvenGap
+from kpareto.fronts.choose import DEFAULT_K
 from kpareto.fronts.problem import problem, settled_rule
 from kpareto.jobs.default_hierarchies import complete_hierarchies
-from kpareto.jobs.nearest import say_nearest
-from kpareto.jobs.search import search_problem
+from kpareto.jobs.front import say_nearest, search_problem
 from kpareto.measures.cells import glm, lm
 from kpareto.measures.sensitive import distinct_l
 from kpareto.measures.sizes import k as k_anonymity
@@ -97,7 +97,7 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
     sensitive_attributes: str | Iterable[str] = (),
     identifiers: str | Iterable[str] = (),
     hierarchies: Mapping[str, object] | None = None,
-    k: int = 5,
+    k: int = DEFAULT_K,
     l: int | None = None,
     suppression_limit: float = 0.0,
     model: str = "lattice",

@@ -16,7 +16,7 @@ from kpareto.engines.form import MARKS
 from kpareto.engines.questions import open_view
 from kpareto.engines.recognise import recognise
 from kpareto.errors import BadHierarchy, BadJob, did_you_mean, shorten
-from kpareto.jobs.job import load_job
+from kpareto.jobs.parse import load_job
 from kpareto.strict import read_value
 from kpareto.tables.hierarchies import load, to_text
 from kpareto.tables.hierarchies.known import KNOWN, find_known

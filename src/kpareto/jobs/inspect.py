@@ -21,15 +21,14 @@ from kpareto.engines.recognise import check_names, open_recognised
 from kpareto.engines.source import View
 from kpareto.engines.wishes import MOST_DROPPED, NO_VALUE
 from kpareto.errors import BadTable
-from kpareto.jobs.checks import default_rule, say_undecided
-from kpareto.jobs.job import Job, parse_job
-from kpareto.jobs.known_proposals import propose_known
-from kpareto.jobs.search_proposals import SearchTask, propose_search
+from kpareto.fronts.choose import DEFAULT_K
+from kpareto.jobs.job import Job, say_undecided
+from kpareto.jobs.parse import default_rule, parse_job
+from kpareto.jobs.proposals import SearchTask, propose_known, propose_search
 from kpareto.tables.proposals import ColumnFacts, Proposal, propose, settle
 from kpareto.tables.schema import Role, Schema
 from kpareto.tables.unique import UniqueRows
 
-K = 5
 LEAST = 2  # rows that a class needs to hide anybody
 WHY_RULE = "at every k just the rows that it needs: classes that are smaller, or that miss another limit"
 LIKELY = 0.8  # a sensitive value with a larger share makes a limit on it dear
@@ -119,7 +118,7 @@ class Profile:
     @property
     def k(self) -> int:
         """The proposed k: the usual one, or as many rows or persons as there are."""
-        return min(K, self.usable, *([] if self.person is None else [self.values[self.person]]))
+        return min(DEFAULT_K, self.usable, *([] if self.person is None else [self.values[self.person]]))
 
     @property
     def task(self) -> SearchTask:

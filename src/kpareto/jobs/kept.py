@@ -18,8 +18,8 @@ from kpareto.errors import BadInput, BadJob
 from kpareto.fronts.front import Front
 from kpareto.fronts.json_file import FRONT, load_front
 from kpareto.fronts.problem import Problem
+from kpareto.jobs.front import plan_of
 from kpareto.jobs.job import Job
-from kpareto.jobs.search import plan_of
 from kpareto.strict import anything, read_json
 from kpareto.tables.spelling import spell_infinite
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from kpareto.jobs.job import parse_job
+from kpareto.jobs.parse import parse_job
 from kpareto.jobs.release import Released, release_job
 from kpareto.releases.risk import tellers
 

@@ -1,4 +1,4 @@
-"""What the command front prints and writes; the search itself is in jobs/search.py."""
+"""What the command front prints and writes; the search itself is in jobs/front.py."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from kpareto.fronts.front import Front, Point
 from kpareto.fronts.picture import Curve, check_picture
 from kpareto.fronts.problem import Problem
 from kpareto.fronts.summary import front_sentence, kept_percent, mark_points
-from kpareto.jobs.job import Job, load_job
+from kpareto.jobs.front import checkpoint_of, search_job
+from kpareto.jobs.job import Job
 from kpareto.jobs.kept import keep_front
-from kpareto.jobs.search import checkpoint_of, search_job
+from kpareto.jobs.parse import load_job
 from kpareto.measures.cells import tells_detail
 from kpareto.measures.measure import make
 from kpareto.releases.papers import refuse_overwriting

@@ -12,7 +12,7 @@ from kpareto.faces.cli.fronts import check_files
 from kpareto.faces.cli.releases import where
 from kpareto.faces.console import remark, reporting, show_table, write_json
 from kpareto.faces.report.anonymity import anonymity_page, answer_tables
-from kpareto.jobs.forms import read_form_words
+from kpareto.jobs.parse import read_form_words
 from kpareto.releases.papers import refuse_overwriting
 from kpareto.releases.risk.anonymity import Anonymity, measure
 

@@ -11,8 +11,8 @@ from kpareto.faces.console import remark, reporting, show_table, write_json
 from kpareto.fronts.choose import read_wish
 from kpareto.fronts.models import ModelCurves, read_models
 from kpareto.fronts.picture import check_picture
-from kpareto.jobs.job import load_job
-from kpareto.jobs.search import plan_of
+from kpareto.jobs.front import plan_of
+from kpareto.jobs.parse import load_job
 from kpareto.searches.models import compare_models, usual_ks
 
 

@@ -12,7 +12,7 @@ from kpareto.errors import ReleaseWarning
 from kpareto.faces.cli.releases import print_warnings, size_of
 from kpareto.faces.console import remark, write_json
 from kpareto.jobs.inspect import PROPOSED
-from kpareto.jobs.job import load_job
+from kpareto.jobs.parse import load_job
 from kpareto.jobs.private import PrivateWish, Privatized, privatize
 
 LEARNED = (

@@ -24,11 +24,11 @@ from kpareto.faces.cli.fronts import check_files, find_front, model_command, pro
 from kpareto.faces.console import remark, reporting, show_table, visible, write_json
 from kpareto.fronts.choose import check_wish
 from kpareto.fronts.front import Front
-from kpareto.jobs.chosen import check_choice, is_searched_for, search_for_choice
-from kpareto.jobs.forms import read_form_words
+from kpareto.jobs.front import check_choice, is_searched_for, search_for_choice
 from kpareto.jobs.inspect import Profile, inspect, job_text
-from kpareto.jobs.job import Job, load_job, parse_job
+from kpareto.jobs.job import Job
 from kpareto.jobs.kept import keep_front, kept_columns, recall_front, refuse_new_columns
+from kpareto.jobs.parse import load_job, parse_job, read_form_words
 from kpareto.jobs.release import Released, file_name, files_of, place_of, release_job
 from kpareto.measures.cells import lm
 from kpareto.measures.measure import make

@@ -13,9 +13,9 @@ from kpareto.faces.web.explored import front_of, place_of
 from kpareto.faces.web.guard import plain_name
 from kpareto.faces.web.sessions import Session
 from kpareto.fronts.front import Point
+from kpareto.jobs.front import plan_of
 from kpareto.jobs.inspect import inspect
-from kpareto.jobs.job import PARTS
-from kpareto.jobs.search import plan_of
+from kpareto.jobs.parse import PARTS
 from kpareto.tables.hierarchies import to_text
 
 # What a person may say about the form of a file on the page.

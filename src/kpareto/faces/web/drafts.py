@@ -11,9 +11,9 @@ from typing import Any
 from kpareto.engines import is_address
 from kpareto.errors import BadInput, BadJob, did_you_mean, shorten
 from kpareto.faces.web.guard import inside
-from kpareto.jobs.checks import default_rule
 from kpareto.jobs.inspect import Profile, job_text, toml_key, toml_value
-from kpareto.jobs.job import JOB_FILE, PARTS, Job, parse_job
+from kpareto.jobs.job import Job
+from kpareto.jobs.parse import JOB_FILE, PARTS, default_rule, parse_job
 from kpareto.strict import parse_toml
 from kpareto.tables.schema import DECIDE, Schema
 

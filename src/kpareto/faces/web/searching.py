@@ -21,9 +21,9 @@ from kpareto.fronts.front import Front
 from kpareto.fronts.hearing import Hearing, hearing, pause
 from kpareto.fronts.numbers import Numbers, join
 from kpareto.fronts.problem import Problem
+from kpareto.jobs.front import plan_of, search_job
 from kpareto.jobs.job import Job
 from kpareto.jobs.release import Checked
-from kpareto.jobs.search import plan_of, search_job
 from kpareto.searches.checkpoint import Cancelled
 
 RUNNING = ("reading", "looking", "searching")
