@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from kpareto.errors import BadTable
 from kpareto.faces.cli import main
 from kpareto.faces.web.drafts import draft_job, propose_draft
-from kpareto.jobs import search_proposals
+from kpareto.jobs import proposals as search_proposals
 from kpareto.jobs.inspect import Profile, inspect, job_text
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import parse_job

@@ -12,12 +12,12 @@ import pytest
 from kpareto.errors import BadJob
 from kpareto.fronts.problem import Problem, problem
 from kpareto.searches import Moves, Option
-from kpareto.searches.checks import check_search
 from kpareto.searches.cuts.genitor import Settings, iyengar, lunacek
 from kpareto.searches.names import COMMON, METHODS, OPTIONS, SEED, check_method, make_search, read_options
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import make_space
 from kpareto.tables.lattice import Lattice, Space
+from kpareto.testing import check_search
 
 HEURISTICS = [name for name in METHODS if name not in ("exact", "recut", "local")]  # driven in their own way
 

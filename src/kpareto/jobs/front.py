@@ -18,7 +18,7 @@ from kpareto.fronts.problem import Problem
 from kpareto.fronts.problem import problem as make_problem
 from kpareto.jobs.job import Job
 from kpareto.measures.measure import Measure, Model, meets
-from kpareto.searches.course import Watch
+from kpareto.searches.driver import Watch
 from kpareto.searches.exact_front import exact_front
 from kpareto.searches.local.further import is_searched, search_further
 from kpareto.searches.names import METHODS

@@ -15,7 +15,7 @@ from typing import Any
 from kpareto.engines.source import View
 from kpareto.engines.sql import literal
 from kpareto.measures.cells import LARGEST
-from kpareto.searches.exact_course import MOST_NODES
+from kpareto.searches.exact_front import MOST_NODES
 from kpareto.searches.lattice.exact import WHOLE
 from kpareto.searches.names import METHODS
 from kpareto.tables.hierarchies.known import find_known, fits

@@ -20,7 +20,7 @@ from kpareto.searches.cuts.genitor import Genitor, Settings, iyengar, lunacek
 from kpareto.searches.cuts.nsga2 import Nsga2, preference_for
 from kpareto.searches.cuts.starts import lattice_starts
 from kpareto.searches.cuts.variation import STARTS
-from kpareto.searches.exact_course import Exact
+from kpareto.searches.exact_front import Exact
 from kpareto.searches.lattice.boxes import grid_for
 from kpareto.searches.lattice.greedy import Samarati, datafly_for
 from kpareto.searches.lattice.pbg_ea import PbgEa

@@ -14,7 +14,7 @@ from kpareto.fronts.problem import Problem
 from kpareto.fronts.provenance import Provenance
 from kpareto.searches import OwnSet, ReportingMoves, Search
 from kpareto.searches.checkpoint import Arrays, Kept, job_print
-from kpareto.searches.course import Ending, Tell
+from kpareto.searches.driver import Ending, Tell
 from kpareto.searches.lattice.exact import CLOUD
 from kpareto.searches.memo import Memo, Recalled, names_of, numbers_arrays, recall_from
 from kpareto.tables.lattice import Space

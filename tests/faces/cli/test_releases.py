@@ -10,7 +10,7 @@ import pytest
 import kpareto as kp
 from kpareto.faces.cli import main
 from kpareto.faces.cli import models as comparing
-from kpareto.jobs import search as searching
+from kpareto.jobs import front as searching
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import release_job
 from kpareto.tables.spelling import several

@@ -237,12 +237,12 @@ def model_command(path: str, model: str, changes: Sequence[str] = ()) -> str:
 def _can_take(problem: Problem, model: str) -> bool:
     """Whether the search of a model knows a problem's objectives and limits."""
     from kpareto.searches.other_models import fits_local
-    from kpareto.searches.run import Plan, course_of
+    from kpareto.searches.run import Plan, make_driven
 
     if model != "local":
         return True
     try:
-        course_of(problem, Plan("local", "local"))
+        make_driven(problem, Plan("local", "local"))
     except BadJob:
         return False
     return fits_local(problem.table, {m.name: limit for m, limit in problem.limits if m.name != "k"})

@@ -11,7 +11,7 @@ import numpy as np
 
 from kpareto.errors import Unsafe
 from kpareto.fronts.numbers import EMPTY
-from kpareto.searches.answer import Answer
+from kpareto.searches.lattice.greedy import Answer
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.lattice import Kind
 from kpareto.tables.recoding import Recoding

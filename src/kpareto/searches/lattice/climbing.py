@@ -16,7 +16,7 @@ from kpareto.tables.lattice import Lattice
 
 if TYPE_CHECKING:
     from kpareto.fronts.problem import Problem
-    from kpareto.searches.time_limit import TimeLimit
+    from kpareto.searches.driver import TimeLimit
 
 FEW = 16  # nodes drawn by chance, where there is a limit
 

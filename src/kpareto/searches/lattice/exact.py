@@ -37,7 +37,7 @@ from kpareto.tables.walking import walk_order
 
 if TYPE_CHECKING:
     from kpareto.fronts.problem import Problem
-    from kpareto.searches.time_limit import TimeLimit
+    from kpareto.searches.driver import TimeLimit
 
 WHOLE = 2_000_000  # lattices up to this size are counted whole
 AT_ONCE = 8  # prefixes judged by one front, whatever the number of threads

@@ -25,7 +25,7 @@ from kpareto.measures.cells import CellLoss
 from kpareto.measures.measure import Measure, Model, is_privacy
 from kpareto.measures.reading import CLASS_SIZE
 from kpareto.searches.checkpoint import Arrays, Kept, job_print
-from kpareto.searches.course import Ending, Tell
+from kpareto.searches.driver import Ending, Tell
 from kpareto.searches.local import LocalSettings
 from kpareto.searches.local.bound import lower_bound
 from kpareto.searches.local.problem import LocalProblem, LocalWish, make_problem, with_k
@@ -62,7 +62,7 @@ class Searched:
 
 
 @dataclass(eq=False)
-class LocalCourse:
+class LocalDriven:
     """All local recodings of a job, driven step by step."""
 
     problem: Problem
