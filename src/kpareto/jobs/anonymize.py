@@ -135,7 +135,7 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
     return Anonymized(
         done.data,
         choice.recoding.levels or () if model == "lattice" else (),
-        _numbers(done.partition),
+        _partition_numbers(done.partition),
         done.suppressed,
         done.verified.rows == done.rows,
         search.evaluated,
@@ -217,7 +217,7 @@ def finest_levels(hierarchies: Sequence[Hierarchy], levels: Sequence[int]) -> tu
     return tuple(finest)
 
 
-def _numbers(partition: Partition) -> dict[str, float]:
+def _partition_numbers(partition: Partition) -> dict[str, float]:
     numbers = {
         "k": k_anonymity()(partition),
         "lm": lm()(partition),

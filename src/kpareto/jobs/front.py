@@ -134,13 +134,10 @@ def say_nearest(problem: Problem, complete: bool = True) -> str:
     which = "No recoding" if complete else "No recoding that was looked at"
     begin = f"{which} meets the limits {names}" if names else f"{which} leaves any row, with what may be suppressed"
     missed = [sentence for place in range(len(problem.limits)) if (sentence := _say_alone(problem, place))]
-    if not missed and _is_quick(problem):
+    quick = Lattice(problem.table.hierarchies).size * problem.table.distinct <= COUNTED
+    if not missed and quick and len(problem.limits) > 1:
         missed = [sentence for place in range(len(problem.limits)) if (sentence := _say_beside(problem, place))]
     return f"{begin}: {'; '.join(missed)}. {RELAX}" if missed else f"{begin}. {RELAX}"
-
-
-def _is_quick(problem: Problem) -> bool:
-    return len(problem.limits) > 1 and Lattice(problem.table.hierarchies).size * problem.table.distinct <= COUNTED
 
 
 def _say_alone(problem: Problem, place: int) -> str:

@@ -68,8 +68,8 @@ class Profile:
 
     def __repr__(self) -> str:
         """Short, and without a value of any row: a notebook prints this."""
-        told = f"{len(self.names('quasi-identifier'))} quasi-identifiers, {len(self.names('sensitive'))} sensitive"
-        return f"Profile({self.total:,} rows, {len(self.columns)} columns: {told})"
+        counts = f"{len(self.names('quasi-identifier'))} quasi-identifiers, {len(self.names('sensitive'))} sensitive"
+        return f"Profile({self.total:,} rows, {len(self.columns)} columns: {counts})"
 
     def summary(self) -> str:
         """The proposed role of each column, and why, a line each."""
@@ -215,10 +215,10 @@ def inspect(
             recognised.remarks,
             source,
         )
-        return replace(profile, values=_values(rows, profile, read, present))
+        return replace(profile, values=_count_values(rows, profile, read, present))
 
 
-def _values(rows: View, profile: Profile, read: Sequence[int], present: str) -> dict[str, int]:
+def _count_values(rows: View, profile: Profile, read: Sequence[int], present: str) -> dict[str, int]:
     """The values of each column that is read, in the rows that are not dropped; no value may count as one."""
     facts = [profile.columns[place].facts for place in read]
     if profile.missing != "drop" or profile.complete == profile.total:
@@ -236,8 +236,8 @@ def _twins(facts: Sequence[ColumnFacts], proposals: Sequence[Proposal], pairs: S
         one, two = (place[name] for name in pair.columns)
         if facts[one].groups == facts[two].groups == pair.groups > 3:
             for this, other in ((one, two), (two, one)):
-                said = f"Says the same as {facts[other].name!r}: keep one of them."
-                new_proposals[this] = replace(new_proposals[this], note=f"{new_proposals[this].note} {said}".strip())
+                note = f"Says the same as {facts[other].name!r}: keep one of them."
+                new_proposals[this] = replace(new_proposals[this], note=f"{new_proposals[this].note} {note}".strip())
     return new_proposals
 
 
@@ -304,8 +304,8 @@ def job_text(profile: Profile, source_name: str, table: str | None = None) -> st
 
 def _column_lines(each: ColumnProfile) -> list[str]:
     facts, proposal = each.facts, each.proposal
-    said = f"{facts.kind}, {facts.distinct:,} values, {facts.missing:,} missing; {proposal.why}"
-    lines = ["", f"# {said}", *([f"# {proposal.note}"] if proposal.note else [])]
+    counts = f"{facts.kind}, {facts.distinct:,} values, {facts.missing:,} missing; {proposal.why}"
+    lines = ["", f"# {counts}", *([f"# {proposal.note}"] if proposal.note else [])]
     lines = [re.sub(r"[\x00-\x1f\x7f]", " ", line) for line in lines]
     lines += [f"[columns.{toml_key(facts.name)}]", f"role = {toml_value(proposal.role)}"]
     if proposal.hierarchy is not None:

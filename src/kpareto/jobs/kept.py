@@ -97,11 +97,11 @@ def _read(file: Path) -> Mapping[str, Any] | None:
 def _search_print(job: Job) -> str:
     """A digest of what ``[search]`` says; what decides the numbers is in the digest of the front itself."""
     plan = plan_of(job)
-    said = (
+    settings = (
         plan.method,
         str(plan.space),
         plan.budget,
         plan.seed,
         sorted(plan.settings.items(), key=lambda each: each[0]),
     )
-    return sha256(repr(said).encode()).hexdigest()
+    return sha256(repr(settings).encode()).hexdigest()

@@ -59,11 +59,11 @@ def propose_known(rows: View, facts: Sequence[ColumnFacts], proposals: Sequence[
             and column.kind == "text"
             and LEAST_VALUES <= column.distinct <= MOST_VALUES
         ):
-            new_proposals[place] = _with_known(proposal, _values(rows, place, column.marks), candidates)
+            new_proposals[place] = _with_known(proposal, _distinct_values(rows, place, column.marks), candidates)
     return new_proposals
 
 
-def _values(rows: View, place: int, marks: Sequence[str]) -> list[str]:
+def _distinct_values(rows: View, place: int, marks: Sequence[str]) -> list[str]:
     gone = f" AND v NOT IN ({', '.join(map(literal, marks))})" if marks else ""
     return [str(v) for (v,) in rows.ask(f"SELECT v FROM ({rows.values(place)}) WHERE v IS NOT NULL{gone}").fetchall()]
 

@@ -106,13 +106,8 @@ class Bound:
         return (value - self.value) / value if value > 0 else 0.0
 
 
-def least_of_columns(score: Score, columns: Sequence[int]) -> float:
-    """The least score of a few columns alone, exactly: all cuts of all but one column, the best cut of that one."""
-    small = project_score(score, columns)
-    return _enumerate(small)[0]
-
-
 def _enumerate(score: Score) -> tuple[float, np.ndarray]:
+    """The least score, exactly, and its genome: all cuts of all but one column, the best cut of that one."""
     space, cutter = score.space, Recutter(score)
     counts = [column_cuts(space, c) for c in range(len(space.hierarchies))]
     last = int(np.argmax(counts))

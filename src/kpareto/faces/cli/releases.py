@@ -248,13 +248,13 @@ def verified_numbers(verified: Verified, certificate: object) -> list[str]:
     persons = {each["measure"]: each["value"] for each in claims if each.get("with", {}).get("counts") == "persons"}
     lines = []
     for name, value in verified.numbers.items():
-        told = f"{value:g}"
+        shown = f"{value:g}"
         if name in persons:
             counted = any("counts=persons" in other for other in verified.numbers)
             people = f"{persons[name]:g} persons" if name == "k" else f"{persons[name]:g}"
-            told = f"{people} ({value:g} rows)" if counted else f"{value:g} rows (of {people}, it says)"
+            shown = f"{people} ({value:g} rows)" if counted else f"{value:g} rows (of {people}, it says)"
         if "counts=persons" not in name:
-            lines.append(f"{name} = {told}")
+            lines.append(f"{name} = {shown}")
     return lines
 
 

@@ -217,8 +217,8 @@ def tournament(ranked: Ranked, count: int, rng: np.random.Generator, rounds: int
     drawn = [(rng.integers(len(ranked.rank), size=2 * count), rng.random(count)) for _ in range(rounds)]
     pairs = np.concatenate([pairs.reshape(2, count) for pairs, _ in drawn], axis=1)
     chance = np.concatenate([chance for _, chance in drawn])
-    told = ranked.members
-    return tournament_winners(pairs, chance, ranked.rank, ranked.crowding, told.excess, told.first)
+    members = ranked.members
+    return tournament_winners(pairs, chance, ranked.rank, ranked.crowding, members.excess, members.first)
 
 
 def groups_of(space: Cuts, genome: np.ndarray) -> Mapping[str, int]:

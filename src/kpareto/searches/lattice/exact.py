@@ -185,15 +185,15 @@ def _rolled_up(
     halt = halt_of(limit)
     done, tasks = state.done, walk.parts(len(fixed), state.done)
     while chunk := list(itertools.islice(tasks, AT_ONCE)):
-        told = walk.settle(chunk, front_of_all([guides, state.best], len(problem.objectives)), threads, halt)
-        if told is None:
+        step = walk.settle(chunk, front_of_all([guides, state.best], len(problem.objectives)), threads, halt)
+        if step is None:
             return
-        for part in told[0]:
+        for part in step[0]:
             if len(part.which):
                 state = _merge(state, part, 0, ties, share)
         done += len(chunk)
         settled = lattice.size * done // parts
-        state = replace(state, done=done, counted=state.counted + told[1], settled=settled)
+        state = replace(state, done=done, counted=state.counted + step[1], settled=settled)
         yield state
 
 

@@ -94,7 +94,7 @@ class PbgEa:
         twice, or in the archive too, is drawn more often (readings.md#pb-readings).
         """
         union = np.concatenate((genomes, archive.genomes)) if len(archive) else genomes
-        _, first, same = np.unique(_numbers(union, highest), axis=0, return_index=True, return_inverse=True)
+        _, first, same = np.unique(_number_genomes(union, highest), axis=0, return_index=True, return_inverse=True)
         fitness = strengths(np.array([known[genome.tobytes()] for genome in union[first]]))[same]
         pairs = rng.integers(0, len(union), size=(self.population, 2))
         second = fitness[pairs[:, 1]] < fitness[pairs[:, 0]]
@@ -141,7 +141,7 @@ def _unknown(genomes: np.ndarray, known: dict[bytes, np.ndarray]) -> np.ndarray:
     return genomes[::-1][sorted(fresh.values(), reverse=True)]
 
 
-def _numbers(genomes: np.ndarray, highest: np.ndarray) -> np.ndarray:
+def _number_genomes(genomes: np.ndarray, highest: np.ndarray) -> np.ndarray:
     """A number for each genome (n, genes) that tells them apart; the genomes themselves where 64 bits are too few."""
     if math.prod((highest + 1).tolist()) >= 2**63:
         return genomes

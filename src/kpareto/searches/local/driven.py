@@ -114,9 +114,9 @@ class LocalDriven:
                     raise
                 missed[step.level] = str(error)
                 continue
-            done.append(self._search(ready, step, done, _Listener(tell, place, lambda: self._numbers(done))))
+            done.append(self._search(ready, step, done, _Listener(tell, place, lambda: self._count_done(done))))
             kept.take(tuple(done))
-            tell(PARTS * (place + 1), lambda: self._numbers(done))
+            tell(PARTS * (place + 1), lambda: self._count_done(done))
         return self._front(done)
 
     def _ready(self, step: Step) -> LocalProblem:
@@ -171,11 +171,11 @@ class LocalDriven:
         arrays = {"least": np.array([each.least for each in standing])}
         arrays["steps"] = np.array([self.steps.index(each.step) for each in standing], dtype=np.int64)
         for place, each in enumerate(standing):
-            own = {"order": each.classes.order, "cuts": each.classes.cuts, "dropped": each.classes.dropped}
+            parts = {"order": each.classes.order, "cuts": each.classes.cuts, "dropped": each.classes.dropped}
             if each.root is not None:
                 words = json.dumps(questions_data(each.root)).encode()
-                own["root"] = np.frombuffer(words, dtype=np.uint8)
-            arrays |= {f"{name}{place}": array for name, array in own.items()}
+                parts["root"] = np.frombuffer(words, dtype=np.uint8)
+            arrays |= {f"{name}{place}": array for name, array in parts.items()}
         return arrays
 
     def _unpack(self, arrays: Arrays) -> list[Searched]:
@@ -195,7 +195,7 @@ class LocalDriven:
         recodings = [read_classes(self._ready(each.step), each.classes) for each in done]
         return make_local_space(self.problem.table, *to_boxes(recodings, [each.root for each in done]))
 
-    def _numbers(self, done: list[Searched]) -> Numbers:
+    def _count_done(self, done: list[Searched]) -> Numbers:
         """The numbers of the steps that are done, for who watches; counted once per step."""
         if self._seen is None or self._seen[0] != len(done):
             self._seen = len(done), self._count(self._space(done))

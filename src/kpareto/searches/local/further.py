@@ -55,21 +55,21 @@ def further_search(front: Front, limits: Mapping[str, float]) -> LocalDriven | N
         return None
     settings = LocalSettings(**read_options("local", details.get("settings", {})))
     seed = 1 if front.provenance.seed is None else front.provenance.seed
-    own = LocalDriven(front.problem, settings, seed)
+    whole = LocalDriven(front.problem, settings, seed)
     asked = {make(name).name: float(limit) for name, limit in limits.items()}
-    level = asked.get(own.second.name) if own.second is not None else None
+    level = asked.get(whole.second.name) if whole.second is not None else None
     if level is not None and level <= 0:
         level = None  # met by every recoding, or by none
-    known = [each.level for each in own.steps]
-    ks = own.ks
+    known = [each.level for each in whole.steps]
+    ks = whole.ks
     if asked.get("k", 0.0) >= 1:
         ks = LocalDriven(front.problem, replace(settings, ks=[math.ceil(asked["k"] - 1e-9)]), seed).ks
     elif level is None:
         return None
     searched = [_key(each) for each in details.get("searched", ())]
     wanted = [{"k": float(k)} for k in ks]
-    if level is not None and own.second is not None:
-        wanted += [{"k": float(k), own.second.name: level} for k in ks]
+    if level is not None and whole.second is not None:
+        wanted += [{"k": float(k), whole.second.name: level} for k in ks]
     missing = {each["k"] for each in wanted if _key(each) not in searched}
     if not missing:
         return None
