@@ -33,7 +33,7 @@ from kpareto.engines.sql import Sql, literal, quote
 from kpareto.engines.unique_rows import unique_rows
 from kpareto.engines.values import Spelled, roll, spell
 from kpareto.errors import BadTable, Progress, Unsafe
-from kpareto.jobs.job import parse_job
+from kpareto.jobs.parse import parse_job
 from kpareto.tables.table import UniqueRows
 from tests.twins.releases import SCHEMA, chosen, hierarchies, people
 

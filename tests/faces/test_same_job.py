@@ -19,9 +19,9 @@ from kpareto.faces.web.search import Searching
 from kpareto.faces.web.session import Session, Sessions
 from kpareto.fronts.choose import choose_point
 from kpareto.fronts.front import Front
-from kpareto.jobs.job import load_job
+from kpareto.jobs.front import search_job
+from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import release_job
-from kpareto.jobs.search import search_job
 from kpareto.searches import names
 from tests.engines.test_admission import people
 from tests.twins.page import write_people

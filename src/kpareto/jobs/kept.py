@@ -18,8 +18,8 @@ from kpareto.errors import BadInput, BadJob
 from kpareto.fronts.front import Front
 from kpareto.fronts.json_file import FRONT, load_front
 from kpareto.fronts.problem import Problem
+from kpareto.jobs.front import plan_of
 from kpareto.jobs.job import Job
-from kpareto.jobs.search import plan_of
 from kpareto.strict import anything, read_json
 from kpareto.tables.spelling import spell_infinite
 
@@ -101,11 +101,11 @@ def read_kept(file: Path) -> Mapping[str, Any] | None:
 def _search_print(job: Job) -> str:
     """A digest of what ``[search]`` says; what decides the numbers is in the digest of the front itself."""
     plan = plan_of(job)
-    said = (
+    settings = (
         plan.method,
         str(plan.space),
         plan.budget,
         plan.seed,
         sorted(plan.settings.items(), key=lambda each: each[0]),
     )
-    return sha256(repr(said).encode()).hexdigest()
+    return sha256(repr(settings).encode()).hexdigest()

@@ -22,8 +22,9 @@ from kpareto.fronts.front import Front
 from kpareto.fronts.hearing import Hearing, halted_too, hearing, pause
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem, problem
-from kpareto.jobs.job import Job, load_job
-from kpareto.jobs.search_proposals import SearchTask
+from kpareto.jobs.job import Job
+from kpareto.jobs.parse import load_job
+from kpareto.jobs.proposals import SearchTask
 from kpareto.searches import models
 from kpareto.searches.lattice import exact
 from kpareto.searches.lattice.climbing import reach_good_nodes

@@ -31,7 +31,7 @@ from kpareto.faces.web.session import LateWrite, Session, SessionOver, Sessions,
 from kpareto.faces.web.turns import Busy, Work, aside, do_in_turn, do_long
 from kpareto.faces.web.wording import for_page
 from kpareto.fronts.front import Point
-from kpareto.jobs.search import plan_of
+from kpareto.jobs.front import plan_of
 from kpareto.strict import FileKind, anything, parse_json
 from kpareto.tables.hierarchies import to_text
 

@@ -22,9 +22,9 @@ from kpareto.fronts.hearing import Hearing, hearing, pause
 from kpareto.fronts.models import MODELS, ModelCurves, read_models
 from kpareto.fronts.numbers import Numbers, join
 from kpareto.fronts.problem import Problem
+from kpareto.jobs.front import plan_of, search_job
 from kpareto.jobs.job import Job
 from kpareto.jobs.release import ReleaseTrial
-from kpareto.jobs.search import plan_of, search_job
 from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.models import compare_models
 from kpareto.searches.run import Plan
