@@ -18,8 +18,8 @@ help:
 	@echo "make test         before every change: lint, types, every room (about 13 minutes)"
 	@echo "make test-all     everything: browsers, Spark, PostgreSQL, papers, benchmarks, … (about 40 minutes)"
 	@echo "make docs         the pages as a site that needs no network: site/index.html"
-	@echo "make lint         ruff check and ruff format --check"
-	@echo "make format       let ruff rewrite what it can"
+	@echo "make lint         Python by ruff, JavaScript by oxlint and oxfmt"
+	@echo "make format       let these rewrite what they can"
 	@echo "make types        mypy --strict"
 	@echo "make pytest       the tests alone; WORKERS=0 for one process, ARGS='-k name' for some"
 	@echo "make fuzz         random cases against an oracle; CASES=1000 SEED=1 JOBS=1, ARGS='--only front' for some"
@@ -102,13 +102,18 @@ ssh:
 	@command -v ssh-keygen >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 	  { apt-get update -qq && apt-get install -y -qq openssh-client >/dev/null; } || echo "No OpenSSH: its comparison is skipped."
 
+SCRIPTS := src/kpareto/faces/web/static/*.js docs/*.js
 lint: $(VENV)/.dev-stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/oxlint $(SCRIPTS)
+	$(BIN)/oxfmt --check $(SCRIPTS)
 
 format: $(VENV)/.dev-stamp
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/oxlint --fix $(SCRIPTS)
+	$(BIN)/oxfmt $(SCRIPTS)
 
 types: $(VENV)/.dev-stamp
 	$(BIN)/mypy --strict

@@ -23,8 +23,11 @@ from benchmarks.peers import (
 from kpareto.engines.read import read
 from kpareto.errors import BadJob
 from kpareto.searches.lattice.mondrian import relaxed
-from kpareto.searches.local import Effort, LocalWish, lower_bound, make_problem, read_classes, search_classes, strict
-from kpareto.searches.local.recoding import LocalClasses
+from kpareto.searches.local.bound import lower_bound
+from kpareto.searches.local.problem import LocalWish, make_problem
+from kpareto.searches.local.recoding import LocalClasses, read_classes
+from kpareto.searches.local.search import Effort, search_classes
+from kpareto.searches.local.strict import strict
 from kpareto.tables.adult import adult, adult_hierarchies, adult_table
 from kpareto.tables.hierarchies import read_lines
 from kpareto.tables.schema import Schema

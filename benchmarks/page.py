@@ -14,7 +14,7 @@ from benchmarks.clock import Line, Time, peak_bytes
 from kpareto.errors import BadJob
 
 if TYPE_CHECKING:
-    from kpareto.faces.web.sessions import Session
+    from kpareto.faces.web.session import Session
 
 ROWS, QUICK_ROWS = 200_000, 2_000
 LONGEST = 600.0  # seconds after which nobody waits any more for a first point, or for a stop
@@ -51,8 +51,8 @@ def write_census(path: Path, rows: int) -> None:
 
 def census(quick: bool) -> list[Line]:
     """Open, first points, Stop and the whole front of a made table of 200,000 rows; the first two also of NSGA-II."""
-    from kpareto.faces.web.kept_runs import KeptRuns
-    from kpareto.faces.web.sessions import Session
+    from kpareto.faces.web.runs import KeptRuns
+    from kpareto.faces.web.session import Session
 
     rows = QUICK_ROWS if quick else ROWS
     with tempfile.TemporaryDirectory() as name:
@@ -90,7 +90,7 @@ def _give_roles(session: Session) -> None:
 
 def _watch(session: Session, words: str, *, whole: bool) -> list[Line]:
     """Start, wait for the first points, stop; then go on to the end, where the whole front is asked for."""
-    from kpareto.faces.web.taking_up import begin_search
+    from kpareto.faces.web.session import begin_search
 
     search = begin_search(session, resume=False)
     first = _seconds_until(lambda: search.status()["points"] > 0 or not search.running)

@@ -22,7 +22,7 @@ from kpareto.engines.read import read
 from kpareto.errors import BadInput, KparetoError, Stopped
 from kpareto.fronts.json_file import load_front
 from kpareto.fronts.problem import Problem, problem
-from kpareto.jobs.job import load_job, parse_job
+from kpareto.jobs.parse import load_job, parse_job
 from kpareto.releases.apply import apply
 from kpareto.releases.choice import Choice, canonical, read_stored, store
 from kpareto.releases.release import release
@@ -341,7 +341,7 @@ def test_deep_and_large_jobs_are_a_sentence(job_folder: Path, monkeypatch: pytes
     assert "nested too deep" in answers(lambda: load_job(file))
     file.write_text("a = " + "[" * 90 + "]" * 90)
     assert "nested deeper than 64 levels" in answers(lambda: load_job(file))
-    monkeypatch.setattr("kpareto.jobs.job.MOST_JOB", 10)
+    monkeypatch.setattr("kpareto.jobs.parse.MOST_JOB", 10)
     assert "is larger than" in answers(lambda: load_job(file))
 
 

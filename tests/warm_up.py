@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kpareto.jobs.job import load_job
-from kpareto.jobs.search import search_job
+from kpareto.jobs.front import search_job
+from kpareto.jobs.parse import load_job
 
 if __name__ == "__main__":
     search_job(load_job("adult"))

@@ -32,13 +32,13 @@ if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compare
     from kpareto.fronts.problem import problem as problem
     from kpareto.jobs.anonymize import Anonymized as Anonymized
     from kpareto.jobs.anonymize import anonymize as anonymize
+    from kpareto.jobs.front import front as front
     from kpareto.jobs.inspect import Profile as Profile
     from kpareto.jobs.inspect import inspect as inspect
     from kpareto.jobs.job import Job as Job
-    from kpareto.jobs.job import load_job as load_job
+    from kpareto.jobs.parse import load_job as load_job
     from kpareto.jobs.private import PrivateWish as PrivateWish
     from kpareto.jobs.private import privatize as privatize
-    from kpareto.jobs.trade_offs import front as front
     from kpareto.measures.measure import Measure as Measure
     from kpareto.measures.measure import make as make
     from kpareto.releases.apply import apply as apply
@@ -104,8 +104,9 @@ _NAMES = {
     "releases.mixed_levels": "align_levels",
     "fronts.picture": "save_picture",
     "fronts.models_picture": "save_models",
-    "jobs.job": "load_job Job",
-    "jobs.trade_offs": "front",
+    "jobs.job": "Job",
+    "jobs.parse": "load_job",
+    "jobs.front": "front",
     "jobs.private": "privatize PrivateWish",
     "tables.adult": "adult adult_table adult_hierarchies",
 }

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from kpareto.errors import BadInput, KparetoError
+from kpareto.errors import BadInput, BadJob, KparetoError, did_you_mean
 
 MOST_BYTES = 1 << 30  # of a text: a recoding with ten million values has about half of that
 MOST_DEPTH = 64  # nested lists and objects; ours need eight
@@ -209,54 +209,71 @@ def anything(value: Any, place: str) -> None:
     """Whatever stands there."""
 
 
-def text(value: Any, place: str) -> None:
-    """A text."""
-    if not isinstance(value, str):
-        raise Misfit(place, value, "a text")
+@dataclass(frozen=True)
+class Value:
+    """The shape of a value that is no list and no object: what it may be, in words and as a test."""
+
+    words: str  # ends a sentence after "Give"
+    fits: Callable[[Any], bool]
+    known: tuple[str, ...] = ()  # the words that may stand there, where it takes words
+
+    def __call__(self, value: Any, place: str) -> None:
+        """Raise Misfit where the value is another."""
+        if not self.fits(value):
+            raise Misfit(place, value, self.words)
+
+    def read(self, value: Any, where: str, remedy: str = "") -> Any:
+        """A value that somebody wrote into a job, or the sentence that says what to write instead."""
+        if self.fits(value):
+            return value
+        near = did_you_mean(value, self.known) if isinstance(value, str) else ""
+        raise BadJob(f"{where} is {value!r}. {near}{remedy or f'Give {self.words}.'}")
 
 
-def truth(value: Any, place: str) -> None:
-    """True or false."""
-    if not isinstance(value, bool):
-        raise Misfit(place, value, "true or false")
+def describe(words: str, shape: Shape) -> Value:
+    """A shape in words of one's own; also what makes a single value of a list or an object."""
+
+    def fits(value: Any) -> bool:
+        try:
+            shape(value, "")
+        except Misfit:
+            return False
+        return True
+
+    return Value(words, fits, getattr(shape, "known", ()))
 
 
-def word(*known: str) -> Shape:
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+text = Value("a text", lambda value: isinstance(value, str))
+truth = Value("true or false", lambda value: isinstance(value, bool))
+
+
+def word(*known: str) -> Value:
     """One of some words."""
-
-    def check(value: Any, place: str) -> None:
-        if not isinstance(value, str) or value not in known:
-            raise Misfit(place, value, f"one of {', '.join(known)}")
-
-    return check
+    return Value(f"one of {', '.join(known)}", lambda value: isinstance(value, str) and value in known, known)
 
 
-def whole(least: int = 0, most: int = 2**63 - 1) -> Shape:
+def whole(least: int = 0, most: int = 2**63 - 1) -> Value:
     """A whole number between two bounds."""
-
-    def check(value: Any, place: str) -> None:
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise Misfit(place, value, f"a whole number from {least:,} to {most:,}")
-
-    return check
+    words = f"a whole number from {least:,} to {most:,}"
+    return Value(words, lambda value: _is_whole(value) and least <= value <= most)
 
 
-def number(least: float = -math.inf, most: float = math.inf) -> Shape:
+def number(least: float = -math.inf, most: float = math.inf) -> Value:
     """A finite number between two bounds; ``inf`` and ``-inf`` as texts, as certificates have them, are none."""
 
-    def check(value: Any, place: str) -> None:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not _within(value, least, most):
-            bounds = "" if least == -math.inf else f" from {least:g} to {most:g}"
-            raise Misfit(place, value, f"a number{bounds}")
+    def fits(value: Any) -> bool:
+        if not _is_whole(value) and not isinstance(value, float | np.floating):
+            return False
+        try:
+            return math.isfinite(value) and bool(least <= value <= most)
+        except OverflowError:  # a whole number beyond what a float can hold
+            return False
 
-    return check
-
-
-def _within(value: float, least: float, most: float) -> bool:
-    try:
-        return math.isfinite(float(value)) and least <= value <= most
-    except OverflowError:
-        return False
+    return Value("a number" if least == -math.inf else f"a number from {least:g} to {most:g}", fits)
 
 
 def list_of(item: Shape, least: int = 0, most: int = MOST_ITEMS) -> Shape:
@@ -265,8 +282,8 @@ def list_of(item: Shape, least: int = 0, most: int = MOST_ITEMS) -> Shape:
     def check(value: Any, place: str) -> None:
         if not isinstance(value, list | tuple) or not least <= len(value) <= most:
             raise Misfit(place, value, f"a list of {least:,} to {most:,} items" if least else "a list")
-        for at, each in enumerate(value):
-            item(each, f"{place}[{at}]")
+        for at, inner in enumerate(value):
+            item(inner, f"{place}[{at}]")
 
     return check
 

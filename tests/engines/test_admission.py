@@ -34,8 +34,8 @@ from kpareto.faces.cli.releases import show_release
 from kpareto.faces.report.words import proof
 from kpareto.fronts.json_file import load_front
 from kpareto.fronts.summary import front_sentence
-from kpareto.jobs.job import load_job, parse_job
-from kpareto.jobs.trade_offs import front
+from kpareto.jobs.front import front
+from kpareto.jobs.parse import load_job, parse_job
 from kpareto.releases.release import release
 from kpareto.tables.partition import classes
 from kpareto.tables.recoding import node
@@ -120,7 +120,7 @@ os.cpu_count = lambda: 2  # the estimate counts threads
 import numpy as np, pyarrow as pa
 from kpareto.tables.adult import adult_table
 from kpareto.engines.read import read
-from kpareto.jobs.trade_offs import front
+from kpareto.jobs.front import front
 from kpareto.tables.schema import Schema
 
 front(adult_table(), objectives=("k", "l", "glm"))  # everything is loaded and compiled

@@ -33,7 +33,7 @@ from kpareto.engines.sql import Sql, literal, quote
 from kpareto.engines.unique_rows import unique_rows
 from kpareto.engines.values import Spelled, roll, spell
 from kpareto.errors import BadTable, Progress, Unsafe
-from kpareto.jobs.job import parse_job
+from kpareto.jobs.parse import parse_job
 from kpareto.tables.table import UniqueRows
 from tests.twins.releases import SCHEMA, chosen, hierarchies, people
 
@@ -153,9 +153,9 @@ class SqliteSource:
         rows = cursor.fetchall()
         return pa.table([pa.array([row[place] for row in rows]) for place in range(len(names))], names=names)
 
-    def spelled(self, place: int, known: Spelled | None) -> Spelled:
+    def spelled(self, index: int, known: Spelled | None) -> Spelled:
         """Asked for anew; a larger engine would take those it knows."""
-        name = self.columns[place]
+        name = self.columns[index]
         return spell(self.ask(f"SELECT DISTINCT {quote(name)} FROM {quote(self.name)}").column(0), name).with_none()
 
     def register(self, name: str, table: pa.Table) -> None:

@@ -14,14 +14,14 @@ import pytest
 import kpareto as kp
 from kpareto.faces.cli import main
 from kpareto.faces.report import write_report
-from kpareto.faces.web.releasing import check, release_point
-from kpareto.faces.web.searching import Searching
-from kpareto.faces.web.sessions import Session, Sessions
+from kpareto.faces.web.release import check, release_point
+from kpareto.faces.web.search import Searching
+from kpareto.faces.web.session import Session, Sessions
 from kpareto.fronts.choose import choose_point
 from kpareto.fronts.front import Front
-from kpareto.jobs.job import load_job
+from kpareto.jobs.front import search_job
+from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import release_job
-from kpareto.jobs.search import search_job
 from kpareto.searches import names
 from tests.engines.test_admission import people
 from tests.twins.page import write_people

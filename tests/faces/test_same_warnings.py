@@ -13,9 +13,9 @@ import kpareto as kp
 from kpareto.faces.cli import main
 from kpareto.faces.report import find, report_of
 from kpareto.fronts.choose import choose_point
-from kpareto.jobs.job import load_job
+from kpareto.jobs.front import search_job
+from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import check_release, handling_of, release_job
-from kpareto.jobs.search import search_job
 from kpareto.verifier import digest_of, verify
 from tests.twins.page import running, write_people
 

@@ -26,9 +26,9 @@ from kpareto.fronts.front import Front, make_front
 from kpareto.fronts.numbers import Numbers, join
 from kpareto.fronts.problem import problem
 from kpareto.fronts.provenance import Provenance
+from kpareto.jobs.front import front
 from kpareto.jobs.inspect import inspect
-from kpareto.jobs.job import parse_job
-from kpareto.jobs.trade_offs import front
+from kpareto.jobs.parse import parse_job
 from kpareto.measures.cells import glm
 from kpareto.searches.exact_front import exact_front
 from kpareto.tables.adult import adult, adult_table

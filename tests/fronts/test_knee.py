@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpareto.faces.web.exploring import front_view
+from kpareto.faces.web.explore import front_view
 from kpareto.fronts.choose import choose_point
 from kpareto.fronts.front import Front
 from kpareto.fronts.knee import BEND, drawn_costs, find_knee, unit_costs

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kpareto.errors import BadInput, BadJob
-from kpareto.jobs.job import Job, load_job, parse_job
+from kpareto.jobs.job import Job
+from kpareto.jobs.parse import load_job, parse_job
 from kpareto.searches.cuts.score import Score
 from kpareto.searches.run import run_plan
 from kpareto.tables.adult import adult_table

@@ -8,8 +8,8 @@ import pytest
 
 from kpareto.errors import BadJob
 from kpareto.fronts.problem import problem
-from kpareto.jobs.job import parse_job
-from kpareto.jobs.nearest import say_nearest
+from kpareto.jobs.front import say_nearest
+from kpareto.jobs.parse import parse_job
 from kpareto.searches.exact_front import exact_front
 from kpareto.tables.adult import adult_table
 from kpareto.tables.partition import Suppression

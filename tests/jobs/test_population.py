@@ -14,10 +14,10 @@ from kpareto.engines.read import read
 from kpareto.errors import BadInput, BadJob, KparetoError, Unsafe
 from kpareto.faces.cli import main
 from kpareto.fronts.problem import problem
-from kpareto.jobs.job import load_job
+from kpareto.jobs.front import search_job
+from kpareto.jobs.parse import load_job
 from kpareto.jobs.people import Everybody
 from kpareto.jobs.release import release_job
-from kpareto.jobs.search import search_job
 from kpareto.measures import make
 from kpareto.releases.choice import Choice
 from kpareto.releases.release import release

@@ -14,7 +14,7 @@ from kpareto.errors import BadInput, BadTable, KparetoError, ReleaseWarning, Uns
 from kpareto.faces.cli import main
 from kpareto.jobs import private
 from kpareto.jobs.inspect import PROPOSED
-from kpareto.jobs.job import load_job
+from kpareto.jobs.parse import load_job
 from kpareto.jobs.private import PrivateWish, ledger_of, privatize
 from kpareto.releases.private.budget import read_ledger
 from kpareto.releases.private.private_release import draws_for_tests

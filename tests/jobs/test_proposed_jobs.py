@@ -20,10 +20,11 @@ from hypothesis import strategies as st
 from kpareto.errors import BadTable
 from kpareto.faces.cli import main
 from kpareto.faces.web.drafts import draft_job, propose_draft
-from kpareto.jobs import search_proposals
+from kpareto.jobs import proposals as search_proposals
 from kpareto.jobs.inspect import Profile, inspect, job_text
-from kpareto.jobs.job import Job, parse_job
-from kpareto.jobs.search_proposals import PATIENCE, SECONDS, SearchTask, propose_search
+from kpareto.jobs.job import Job
+from kpareto.jobs.parse import parse_job
+from kpareto.jobs.proposals import PATIENCE, SECONDS, SearchTask, propose_search
 from kpareto.searches.names import check_method, read_options
 
 # -- tables ----------------------------------------------------------------------------------------------------------

@@ -10,9 +10,9 @@ import pytest
 from kpareto.errors import BadJob, Unsafe
 from kpareto.faces.cli.releases import print_release
 from kpareto.fronts.choose import choose_point
-from kpareto.jobs.job import load_job
+from kpareto.jobs.front import search_job
+from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import check_release, choosing, place_of, release_job, release_limits
-from kpareto.jobs.search import search_job
 from kpareto.releases.apply import apply
 from kpareto.releases.choice import read_stored
 from kpareto.verifier import verify

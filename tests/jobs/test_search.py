@@ -11,8 +11,8 @@ import pytest
 from kpareto.errors import BadJob, Interrupted, Stopped
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.preference import achievement
-from kpareto.jobs.job import load_job, parse_job
-from kpareto.jobs.search import checkpoint_of, plan_of, search_job
+from kpareto.jobs.front import checkpoint_of, plan_of, search_job
+from kpareto.jobs.parse import load_job, parse_job
 from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.names import read_options
 from kpareto.searches.run import Plan

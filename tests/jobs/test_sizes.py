@@ -11,7 +11,7 @@ import pytest
 from kpareto.engines.duckdb import files
 from kpareto.errors import BadInput
 from kpareto.faces.cli import main
-from kpareto.jobs.job import parse_job
+from kpareto.jobs.parse import parse_job
 from kpareto.searches.run import check_population
 from kpareto.tables.hierarchies.loading import load
 from kpareto.tables.hierarchies.values import MOST_LEAVES

@@ -17,9 +17,9 @@ from kpareto import atomic
 from kpareto.atomic import Document, documents_first, whole, write_whole
 from kpareto.errors import BadInput, BadJob
 from kpareto.faces.cli import main
-from kpareto.jobs.job import load_job
+from kpareto.jobs.front import search_job
+from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import release_job
-from kpareto.jobs.search import search_job
 from kpareto.releases.documents import document_files
 from kpareto.verifier import verify
 from tests.twins.releases import people

@@ -16,7 +16,7 @@ import xlsxwriter
 from kpareto.engines.duckdb import workbook
 from kpareto.errors import BadJob, Unsafe
 from kpareto.jobs.inspect import inspect, job_text
-from kpareto.jobs.job import parse_job
+from kpareto.jobs.parse import parse_job
 from kpareto.jobs.release import release_job
 from kpareto.releases.apply import apply
 from kpareto.releases.release import Release

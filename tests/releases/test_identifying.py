@@ -11,7 +11,7 @@ import pytest
 
 import kpareto
 from kpareto.errors import BadSchema
-from kpareto.jobs.job import parse_job
+from kpareto.jobs.parse import parse_job
 from kpareto.jobs.release import release_job
 from kpareto.releases import release as release_room
 from kpareto.releases.release import Handling, release

@@ -21,7 +21,7 @@ from kpareto.engines.read import read
 from kpareto.errors import BadTable
 from kpareto.faces.report import write_report
 from kpareto.jobs.anonymize import anonymize
-from kpareto.jobs.job import load_job
+from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import release_job
 from kpareto.releases.choice import Choice
 from kpareto.releases.recoded_rows import Handling

@@ -22,11 +22,11 @@ from kpareto.faces.cli import main
 from kpareto.fronts.front import Front
 from kpareto.fronts.json_file import load_front
 from kpareto.fronts.problem import Problem, constrained, problem
-from kpareto.jobs.job import load_job
+from kpareto.jobs.parse import load_job
 from kpareto.searches.checkpoint import Cancelled, job_print, read_checkpoint, write_checkpoint
 from kpareto.searches.cuts.genitor import Settings
 from kpareto.searches.cuts.nsga2 import Nsga2
-from kpareto.searches.run import Plan, course_of, run_plan
+from kpareto.searches.run import Plan, make_driven, run_plan
 from kpareto.tables.cuts import make_cuts
 from kpareto.tables.fingerprint import fingerprint
 from kpareto.tables.hierarchy import Coarse
@@ -246,7 +246,7 @@ def test_a_search_behind_the_seam_is_not_resumed_with_other_settings(folder: Pat
     with pytest.raises(BadInput, match="belongs to another job"):
         run_plan(asked, replace(plan, options={"population": 10}), checkpoint=kept)
     more = replace(plan, budget=90)
-    assert course_of(asked, more).fingerprint() == course_of(asked, plan).fingerprint()
+    assert make_driven(asked, more).fingerprint() == make_driven(asked, plan).fingerprint()
     assert run_plan(asked, more, checkpoint=kept).genomes.tobytes() == run_plan(asked, more).genomes.tobytes()
 
 
@@ -278,7 +278,7 @@ def test_a_forged_checkpoint_is_not_believed(plan: Plan, tmp_path: Path) -> None
     with pytest.raises(Cancelled):
         run_plan(here, plan, stop, place)
     assert place.stat().st_mode & 0o077 == 0
-    job = course_of(here, plan).fingerprint()
+    job = make_driven(here, plan).fingerprint()
     arrays = read_checkpoint(place, job)
     assert arrays is not None
     honest = {name: array.copy() for name, array in arrays.items()}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kpareto.errors import BadJob
 from kpareto.searches.bounds import (
+    _enumerate,
     all_cuts,
     branch_and_bound,
     column_cuts,
@@ -50,6 +51,7 @@ def test_the_decomposition_bound_holds(case: Case, k: int, loss: str, heavy: boo
     assert singles.value <= whole.value + 1e-9
     assert whole.value <= least + 1e-9
     assert whole.value == pytest.approx(least, rel=1e-6, abs=1e-9)
+    assert _enumerate(project_score(score, range(len(case.table.hierarchies))))[0] == pytest.approx(least)
     cover: dict[str, float] = {}
     for names, weight, _ in whole.parts:
         for name in names:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from kpareto.fronts.dominance import non_dominated
 from kpareto.fronts.numbers import Numbers, join
 from kpareto.fronts.problem import Problem, constrained, problem
-from kpareto.searches import floors as floors_room
-from kpareto.searches.floors import Group, make_floors, project
+from kpareto.searches import exact_front as floors_room
+from kpareto.searches.exact_front import Group, make_floors, project
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.partition import RULES, Suppression
 from kpareto.tables.table import Table

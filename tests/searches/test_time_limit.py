@@ -12,10 +12,10 @@ from kpareto.errors import BadJob, Stopped
 from kpareto.fronts.count_lattice import Walker, WalkTask
 from kpareto.fronts.problem import problem
 from kpareto.searches.checkpoint import Cancelled
+from kpareto.searches.driver import TimeLimit
 from kpareto.searches.forecast import forecast_seconds, spell_seconds
 from kpareto.searches.names import METHODS
 from kpareto.searches.run import Plan, run_plan
-from kpareto.searches.time_limit import TimeLimit
 from kpareto.tables.adult import adult_table
 from kpareto.tables.partition import Suppression
 from kpareto.tables.table import Table

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from kpareto.errors import BadHierarchy, BadJob, BadTable
-from kpareto.tables.adult import FOLDER, PRESETS, adult, adult_hierarchies, adult_schema, adult_table, pack
+from kpareto.tables.adult import COLUMNS, FOLDER, PRESETS, adult, adult_hierarchies, adult_schema, adult_table
 from kpareto.tables.hierarchies import read_json, read_lines
 from kpareto.tables.hierarchy import cut_bits
+from tests.twins.pack_adult import COMMENT, pack, read_uci
 
 HIERARCHIES = FOLDER / "hierarchies"
 MANIFEST = json.loads((HIERARCHIES / "MANIFEST.json").read_text(encoding="utf-8"))
@@ -32,7 +33,7 @@ def as_uci(part: str) -> str:
     columns = [map(str, column) for column in adult(part).to_pydict().values()]  # type: ignore[arg-type]
     dot = "." if part == "test" else ""
     lines = [", ".join(row) + dot for row in zip(*columns, strict=True)]
-    return "\n".join([pack.COMMENT] * (part == "test") + lines) + "\n\n"
+    return "\n".join([COMMENT] * (part == "test") + lines) + "\n\n"
 
 
 @pytest.mark.parametrize("part", ["train", "test"])
@@ -45,7 +46,7 @@ def test_packing_the_rows_again_gives_the_embedded_files(tmp_path: Path) -> None
     """The packed files come from UCI's two files and from nothing else."""
     for part in ("train", "test"):
         (tmp_path / part).write_text(as_uci(part), encoding="ascii")
-    pack.pack(tmp_path / "train", tmp_path / "test", tmp_path)
+    pack(tmp_path / "train", tmp_path / "test", tmp_path)
     assert (tmp_path / "dictionaries.json").read_bytes() == (FOLDER / "dictionaries.json").read_bytes()
     for name in ("codes.xz", "fnlwgt.xz"):  # other versions of xz may pack the same bytes otherwise
         assert lzma.decompress((tmp_path / name).read_bytes()) == lzma.decompress((FOLDER / name).read_bytes())
@@ -55,14 +56,14 @@ def test_packing_wants_the_test_file_as_it_is(tmp_path: Path) -> None:
     """A test file without its comment line would lose a row, so it is refused."""
     (tmp_path / "adult.test").write_text("25, Private\n", encoding="ascii")
     with pytest.raises(BadTable, match="does not start with"):
-        pack.read_uci(tmp_path / "adult.test", "test")
+        read_uci(tmp_path / "adult.test", "test")
 
 
 def test_the_parts_have_their_rows() -> None:
     """Train has 32,561 rows, test 16,281, all both; numbers are numbers and '?' is kept."""
     train, test, both = adult("train"), adult("test"), adult("all")
     assert (train.num_rows, test.num_rows, both.num_rows) == (32561, 16281, 48842)
-    assert both.column_names == list(pack.COLUMNS)
+    assert both.column_names == list(COLUMNS)
     assert str(both.schema.field("age").type) == "int64"
     assert set(test.column("salary-class").to_pylist()) == {"<=50K", ">50K"}
     assert train.column("workclass").to_pylist().count("?") == 1836

@@ -18,7 +18,7 @@ from kpareto.fronts.json_file import load_front
 from kpareto.fronts.problem import Problem
 from kpareto.fronts.problem import problem as make_problem
 from kpareto.fronts.provenance import Provenance
-from kpareto.jobs.trade_offs import front
+from kpareto.jobs.front import front
 from kpareto.releases.choice import as_choice, store
 from kpareto.releases.release import release
 from kpareto.searches.exact_front import exact_front

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 from kpareto.engines.distinct import Distinct
 from kpareto.errors import BadJob, BadTable, did_you_mean, shorten
 from kpareto.tables.lattice import MOST_WORDS
-from kpareto.tables.schema import Schema
+from kpareto.tables.schema import Schema, check_quasi
 
 TooMany = Literal["error", "coarsen", "sample"]
 Coarsen = Literal["needed", "always"]
@@ -72,12 +72,7 @@ class Admission:
 
     def check(self, schema: Schema) -> None:
         """Raise where a first level is given for a column that has none."""
-        for name in self.first:
-            if name not in schema.quasi:
-                raise BadJob(
-                    f"A first level is given for {name!r}, which is not a quasi-identifier. "
-                    f"{did_you_mean(name, schema.quasi)}The quasi-identifiers are: {shorten(schema.quasi)}."
-                )
+        check_quasi(self.first, schema.quasi, "A first level is given for", BadJob)
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def in_memory(wanted: Sequence[str], rolled: Rolled) -> Distinct:
 
 def in_engine(wanted: Sequence[str], engine: Engine) -> Distinct:
     """Distinct rows that an engine of our own has in its table HELD."""
-    about = ", ".join(f"approx_count_distinct(v{place})" for place in range(len(wanted)))
+    about = ", ".join(f"approx_count_distinct(v{index})" for index in range(len(wanted)))
     asked = engine.connection.execute(f"SELECT count(*), coalesce(sum(weight), 0)::BIGINT, {about} FROM {HELD}")
     distinct, rows, *values = (int(number) for number in asked.fetchall()[0])
 
@@ -68,7 +68,7 @@ def in_file(wanted: Sequence[str], target: Path, report: Progress | None) -> Dis
     count = int(pq.read_metadata(target).num_rows)
 
     def give(engine: Engine) -> Mapping[int, pa.Array]:
-        listed = ", ".join(f"c{place} AS v{place}" for place in range(len(wanted)))
+        listed = ", ".join(f"c{index} AS v{index}" for index in range(len(wanted)))
         hold(engine, f"SELECT {listed}, weight::BIGINT AS weight FROM read_parquet({literal(str(target))})", report)
         return {}
 
@@ -89,7 +89,7 @@ def elsewhere(
             return fetch()
 
     def give(engine: Engine) -> Mapping[int, pa.Array]:
-        listed = ", ".join(f"v{place} VARCHAR" for place in range(len(wanted)))
+        listed = ", ".join(f"v{index} VARCHAR" for index in range(len(wanted)))
         engine.connection.execute(f"CREATE OR REPLACE TEMP TABLE {HELD} ({listed}, weight BIGINT)")
         with ticking(report):
             for piece in pieces():
@@ -105,7 +105,7 @@ def elsewhere(
 def _name(columns: Sequence[pa.Array], weights: np.ndarray) -> pa.Table:
     import pyarrow as pa
 
-    names = [*(f"v{place}" for place in range(len(columns))), "weight"]
+    names = [*(f"v{index}" for index in range(len(columns))), "weight"]
     return pa.table([*columns, arrow_places(weights)], names=names)
 
 
@@ -114,7 +114,7 @@ def _show(engine: Engine, rolled: Rolled) -> Mapping[int, pa.Array]:
     table = _name([arrow_places(column.codes) for column in rolled.columns], rolled.weights)
     engine.connection.register("kpareto_given", table)
     engine.connection.execute(f"CREATE OR REPLACE TEMP VIEW {HELD} AS SELECT * FROM kpareto_given")
-    return {place: column.texts for place, column in enumerate(rolled.columns)}
+    return {index: column.texts for index, column in enumerate(rolled.columns)}
 
 
 @contextmanager
@@ -154,14 +154,14 @@ class Numbered:
 
     def _complete(self, whole: bool) -> str:
         """Which rows have a value in every column; ``whole``: those without one are left out."""
-        absent = [f"t{place} >= 0" for place, lost in enumerate(self.lost) if lost] if whole else []
+        absent = [f"t{index} >= 0" for index, lost in enumerate(self.lost) if lost] if whole else []
         return f"WHERE {' AND '.join(absent)}" if absent else ""
 
-    def values(self, place: int, whole: bool) -> tuple[Coded, np.ndarray]:
+    def values(self, index: int, whole: bool) -> tuple[Coded, np.ndarray]:
         """The values of a column that occur, no value too, and in how many rows: (values,) int64."""
-        query = f"SELECT t{place}, sum(weight)::BIGINT FROM {NUMBERED} {self._complete(whole)} GROUP BY 1 ORDER BY 1"
+        query = f"SELECT t{index}, sum(weight)::BIGINT FROM {NUMBERED} {self._complete(whole)} GROUP BY 1 ORDER BY 1"
         codes, rows = _integers(self.engine.connection.sql(query).to_arrow_table())
-        return Coded(self.texts[place], codes), rows
+        return Coded(self.texts[index], codes), rows
 
     def complete_rows(self) -> int:
         """Rows with a value in every column."""
@@ -177,11 +177,11 @@ class Numbered:
         import pyarrow as pa
 
         shown, joins = [], []
-        for place, group in enumerate(groups):
+        for index, group in enumerate(groups):
             table = pa.table({"t": arrow_places(np.append(np.arange(len(group) - 1), -1)), "g": arrow_places(group)})
-            self.engine.connection.register(f"kpareto_g{place}", table)
-            joins.append(f"JOIN kpareto_g{place} ON t{place} = kpareto_g{place}.t")
-            shown.append(f"kpareto_g{place}.g AS g{place}")
+            self.engine.connection.register(f"kpareto_g{index}", table)
+            joins.append(f"JOIN kpareto_g{index} ON t{index} = kpareto_g{index}.t")
+            shown.append(f"kpareto_g{index}.g AS g{index}")
         query = (
             f"SELECT {', '.join(shown)}, sum(weight)::BIGINT AS weight FROM {NUMBERED} {' '.join(joins)} "
             f"{self._complete(whole)} GROUP BY ALL"
@@ -193,13 +193,13 @@ class Numbered:
 
     def sorted_rows(self) -> Iterator[np.ndarray]:
         """The groups of the merged rows in order, in batches: (rows, columns) int64."""
-        listed = ", ".join(f"g{place}" for place in range(len(self.texts)))
+        listed = ", ".join(f"g{index}" for index in range(len(self.texts)))
         for batch in self._batches(f"SELECT {listed} FROM kpareto_merged ORDER BY {listed}"):
             yield np.stack(batch, axis=1)
 
     def sorted_weights(self) -> Iterator[np.ndarray]:
         """How many rows each of them stands for: (rows,) int64."""
-        listed = ", ".join(f"g{place}" for place in range(len(self.texts)))
+        listed = ", ".join(f"g{index}" for index in range(len(self.texts)))
         for batch in self._batches(f"SELECT weight FROM kpareto_merged ORDER BY {listed}"):
             yield batch[0]
 
@@ -216,7 +216,7 @@ class Numbered:
         smallest are drawn. So neither the order of rows nor the engine nor the threads matter.
         """
         draw = Draw(rows, seed, [text_keys(texts) for texts in self.texts])
-        listed = ", ".join(f"t{place}" for place in range(len(self.texts)))
+        listed = ", ".join(f"t{index}" for index in range(len(self.texts)))
         query = f"SELECT {listed}, weight FROM {NUMBERED} {self._complete(whole)}"
         done = 0
         for *codes, weights in self._batches(query):
@@ -238,23 +238,23 @@ def number_values(
     # The small tables are joined one after the other; left to itself the engine multiplies them with each other.
     connection.execute("SET disabled_optimizers = 'join_order'")
     texts, joins = [], []
-    for place, name in enumerate(distinct_rows.wanted):
-        raw = connection.sql(f"SELECT DISTINCT v{place} AS v FROM {HELD}").to_arrow_table().column(0)
-        if place in named:
-            words = take_texts(named[place], numpy_of(raw.combine_chunks()).astype(np.int64))
+    for index, name in enumerate(distinct_rows.wanted):
+        raw = connection.sql(f"SELECT DISTINCT v{index} AS v FROM {HELD}").to_arrow_table().column(0)
+        if index in named:
+            words = take_texts(named[index], numpy_of(raw.combine_chunks()).astype(np.int64))
         else:
             coded = encode(raw, name)
             words = take_texts(coded.texts, coded.codes)
         encoded = blank(words).dictionary_encode()
         texts.append(encoded.dictionary)
         codes = numpy_of(encoded.indices.fill_null(-1)).astype(np.int64)
-        connection.register(f"kpareto_m{place}", pa.table({"v": raw, "t": arrow_places(codes)}))
-        joins.append(f"JOIN kpareto_m{place} ON v{place} IS NOT DISTINCT FROM kpareto_m{place}.v")
-    listed = ", ".join(f"kpareto_m{place}.t AS t{place}" for place in range(len(distinct_rows.wanted)))
+        connection.register(f"kpareto_m{index}", pa.table({"v": raw, "t": arrow_places(codes)}))
+        joins.append(f"JOIN kpareto_m{index} ON v{index} IS NOT DISTINCT FROM kpareto_m{index}.v")
+    listed = ", ".join(f"kpareto_m{index}.t AS t{index}" for index in range(len(distinct_rows.wanted)))
     query = f"SELECT {listed}, sum(weight)::BIGINT AS weight FROM {HELD} {' '.join(joins)} GROUP BY ALL"
     carry_out(connection, f"CREATE OR REPLACE TEMP TABLE {NUMBERED} AS {query}", report)
     lost = ", ".join(
-        f"coalesce(sum(weight) FILTER (WHERE t{place} < 0), 0)::BIGINT" for place in range(len(distinct_rows.wanted))
+        f"coalesce(sum(weight) FILTER (WHERE t{index} < 0), 0)::BIGINT" for index in range(len(distinct_rows.wanted))
     )
     answer = connection.execute(f"SELECT count(*), coalesce(sum(weight), 0)::BIGINT, {lost} FROM {NUMBERED}").fetchall()
     distinct, rows, *absent = (int(number) for number in answer[0])
@@ -296,8 +296,8 @@ class Draw:
     def add(self, codes: np.ndarray, weights: np.ndarray) -> None:
         """Distinct rows (n, columns), each of so many rows (n,)."""
         key = np.full(len(codes), self.start, dtype=np.uint64)
-        for place, keys in enumerate(self.keys):
-            key = scramble((key ^ keys[codes[:, place]]) + GOLDEN)  # -1 is the last
+        for index, keys in enumerate(self.keys):
+            key = scramble((key ^ keys[codes[:, index]]) + GOLDEN)  # -1 is the last
         end = np.cumsum(weights)
         for first in range(0, int(end[-1]) if len(end) else 0, BATCH):
             numbers = np.arange(first, min(first + BATCH, int(end[-1])))

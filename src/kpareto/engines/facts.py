@@ -28,17 +28,17 @@ _INTEGERS = re.compile(r"^U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?$")
 def count_columns(rows: View, count: int) -> list[ColumnFacts]:
     """Count all columns of so many rows, over their distinct values: one query for many columns, and one for dates."""
     nested = [bool(NESTED.search(kind)) for kind in rows.kinds]
-    plain = [place for place, is_nested in enumerate(nested) if not is_nested]
+    plain = [index for index, is_nested in enumerate(nested) if not is_nested]
     together = max(1, CELLS // max(count, 1))
     answers: dict[int, tuple[Any, ...]] = {}
     for start in range(0, len(plain), together):
         asked = rows.ask(_question(rows, plain[start : start + together]))
-        answers |= {int(place): tuple(answer) for place, *answer in asked.fetchall()}
+        answers |= {int(index): tuple(answer) for index, *answer in asked.fetchall()}
     facts = [
-        _facts(name, kind, count, answers[place])
-        if place in answers
+        _facts(name, kind, count, answers[index])
+        if index in answers
         else ColumnFacts(name, "nested", count, 0, 0, 0, 0)
-        for place, (name, kind) in enumerate(zip(rows.columns, rows.kinds, strict=True))
+        for index, (name, kind) in enumerate(zip(rows.columns, rows.kinds, strict=True))
     ]
     return _with_units(rows, facts)
 
@@ -47,8 +47,8 @@ def _question(rows: View, places: Sequence[int]) -> str:
     """The query that counts some columns, with one row for each."""
     marked = f"coalesce(textual AND v IN ({', '.join(map(literal, MARKS))}), false)"
     values = " UNION ALL ".join(
-        f"SELECT {place} AS c, {rows.kinds[place] == 'VARCHAR'} AS textual, v, n FROM ({rows.values(place)})"
-        for place in places
+        f"SELECT {index} AS c, {rows.kinds[index] == 'VARCHAR'} AS textual, v, n FROM ({rows.values(index)})"
+        for index in places
     )
     yes_no = ", ".join(map(literal, _YES_NO))
     return (
@@ -110,16 +110,16 @@ def _facts(name: str, engine_kind: str, count: int, answer: tuple[Any, ...]) -> 
 
 def _with_units(rows: View, facts: Sequence[ColumnFacts]) -> list[ColumnFacts]:
     """The facts, those of dates with their different months, quarters, years and decades."""
-    dates = [place for place, column in enumerate(facts) if column.kind == "date"]
+    dates = [index for index, column in enumerate(facts) if column.kind == "date"]
     if not dates:
         return list(facts)
     counts = ", ".join(f"count(DISTINCT {unit})" for unit in _CALENDAR)
     asked = []
-    for place in dates:
-        gone = "".join(f" AND v != {literal(mark)}" for mark in facts[place].marks)
-        asked.append(f"SELECT {place} AS c, {counts} FROM ({rows.values(place)}) WHERE v IS NOT NULL{gone}")
-    units = {int(place): tuple(map(int, numbers)) for place, *numbers in rows.ask(" UNION ALL ".join(asked)).fetchall()}
-    return [replace(column, units=units.get(place, ())) for place, column in enumerate(facts)]
+    for index in dates:
+        gone = "".join(f" AND v != {literal(mark)}" for mark in facts[index].marks)
+        asked.append(f"SELECT {index} AS c, {counts} FROM ({rows.values(index)}) WHERE v IS NOT NULL{gone}")
+    units = {int(index): tuple(map(int, numbers)) for index, *numbers in rows.ask(" UNION ALL ".join(asked)).fetchall()}
+    return [replace(column, units=units.get(index, ())) for index, column in enumerate(facts)]
 
 
 def _all(pattern: str) -> str:

@@ -85,15 +85,20 @@ def _register(engine: Engine, table: pa.Table) -> str:
     return "kpareto_rows"
 
 
+class InMemory:
+    """What frames have in common: types instead of a form of texts, and values that are asked for again."""
+
+    remembered: ClassVar[bool] = False
+    form: ClassVar[None] = None
+    raw: ClassVar[tuple[int, ...]] = ()
+
+
 @dataclass(frozen=True, eq=False)
-class ArrowFrame:
+class ArrowFrame(InMemory):
     """A pyarrow table, rolled up by an engine of our own that reads it where it lies."""
 
     arrow: pa.Table
     program: ClassVar[str] = "DuckDB"
-    remembered: ClassVar[bool] = False
-    form: ClassVar[None] = None
-    raw: ClassVar[tuple[int, ...]] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -121,14 +126,11 @@ class ArrowFrame:
 
 
 @dataclass(frozen=True, eq=False)
-class Relation:
+class Relation(InMemory):
     """A DuckDB relation, rolled up by the connection it belongs to; an engine of our own holds the distinct rows."""
 
     relation: duckdb.DuckDBPyRelation
     program: ClassVar[str] = "DuckDB"
-    remembered: ClassVar[bool] = False
-    form: ClassVar[None] = None
-    raw: ClassVar[tuple[int, ...]] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -159,13 +161,10 @@ class Relation:
 
 
 @dataclass(frozen=True, eq=False)
-class AnyFrame:
+class AnyFrame(InMemory):
     """Any frame narwhals knows, eager or lazy, rolled up by its own library."""
 
     frame: nw.DataFrame[Any] | nw.LazyFrame[Any]
-    remembered: ClassVar[bool] = False
-    form: ClassVar[None] = None
-    raw: ClassVar[tuple[int, ...]] = ()
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -198,7 +197,7 @@ class AnyFrame:
     def _groups(self, wanted: Sequence[str]) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
         import narwhals.stable.v2 as nw
 
-        aliases = [f"c{place}" for place in range(len(wanted))]
+        aliases = [f"c{index}" for index in range(len(wanted))]
         kinds = self.frame.collect_schema()
         for name in wanted:
             check_kind(kinds[name], name)
@@ -281,14 +280,11 @@ def check_kind(kind: Any, column: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class PandasFrame:
+class PandasFrame(InMemory):
     """A pandas frame; columns of Python objects are numbered first, as no engine knows what they are."""
 
     frame: pd.DataFrame
     program: ClassVar[str] = "pandas"
-    remembered: ClassVar[bool] = False
-    form: ClassVar[None] = None
-    raw: ClassVar[tuple[int, ...]] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -303,17 +299,17 @@ class PandasFrame:
         columns: dict[str, pd.Series[Any]] = {}
         named: dict[int, pa.Array] = {}
         with ticking(report):
-            for place, name in enumerate(wanted):
+            for index, name in enumerate(wanted):
                 column = self.frame.iloc[:, self.columns.index(name)].reset_index(drop=True)
                 kind = nw.from_native(column, series_only=True).dtype
                 if _bare(column) or kind in (nw.Unknown, nw.Categorical, nw.Enum):
-                    codes, named[place] = _number_objects(column, name)
+                    codes, named[index] = _number_objects(column, name)
                     column = pd.Series(codes)
                 else:
                     check_kind(kind, name)
                     # pandas cannot group by the smallest floats
                     column = column.astype("float32") if column.dtype == "float16" else column
-                columns[f"c{place}"] = column
+                columns[f"c{index}"] = column
             groups = (
                 nw.from_native(pd.DataFrame(columns), eager_only=True)
                 .group_by(list(columns), drop_null_keys=False)
@@ -327,8 +323,8 @@ class PandasFrame:
         import pyarrow as pa
 
         columns = []
-        for place, name in enumerate(self.columns):
-            column = self.frame.iloc[:, place]
+        for index, name in enumerate(self.columns):
+            column = self.frame.iloc[:, index]
             try:
                 columns.append(pa.array(column, from_pandas=True))
             except (pa.ArrowException, TypeError):
@@ -339,7 +335,7 @@ class PandasFrame:
         """Through Arrow; columns of Python objects and categories become text."""
         import pyarrow as pa
 
-        arrays = [_arrow_column(self.frame.iloc[:, place], name) for place, name in enumerate(self.columns)]
+        arrays = [_arrow_column(self.frame.iloc[:, index], name) for index, name in enumerate(self.columns)]
         return _register(engine, pa.table(arrays, names=list(self.columns)))
 
     def data(self, rows: Outgoing, ask: Callable[[str], pa.Table]) -> pd.DataFrame:

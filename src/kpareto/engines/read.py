@@ -249,10 +249,10 @@ def _profile(numbers: Numbered, wish: Wish) -> Columns:
     forms = hierarchies_by_name(wish.hierarchies or {}, wish.schema)
     hierarchies, leaf_rows, places = [], [], []
     extras: dict[str, Dictionary] = {}
-    for place, name in enumerate(wish.wanted):
-        coded, rows = numbers.values(place, drop)
+    for index, name in enumerate(wish.wanted):
+        coded, rows = numbers.values(index, drop)
         dictionary = _dictionary(coded, np.ones(len(rows), dtype=np.bool_))
-        code_of = np.full(len(numbers.texts[place]) + 1, -1, dtype=np.int64)
+        code_of = np.full(len(numbers.texts[index]) + 1, -1, dtype=np.int64)
         code_of[coded.codes] = dictionary.codes
         if name in wish.schema.quasi:
             counted = np.bincount(dictionary.codes, weights=rows, minlength=len(dictionary.values)).astype(np.int64)
@@ -286,7 +286,7 @@ def _narrow(numbers: Numbered, wish: Wish, admission: Admission, need: Need) -> 
         table, words = _sample(numbers, wish, columns, admission, need)
         first = first if admission.coarsen == "always" else {}
     else:
-        cuts = [columns.hierarchies[place].groups[first.get(name, 0)] for place, name in enumerate(wish.schema.quasi)]
+        cuts = [columns.hierarchies[index].groups[first.get(name, 0)] for index, name in enumerate(wish.schema.quasi)]
         count, fetch = _merge(numbers, wish, columns, cuts)
         coarser = replace(need, distinct=count, rows=numbers.rows)
         if not coarser.fits:
@@ -412,8 +412,8 @@ def _sort(rolled: Rolled, wanted: Sequence[str]) -> Ordered:
     every = np.ones(len(rolled.weights), dtype=np.bool_)
     named = [_dictionary(column, every) for column in rolled.columns]
     codes = np.empty((len(rolled.weights), len(wanted)), dtype=np.int64)
-    for place, dictionary in enumerate(named):
-        codes[:, place] = dictionary.codes
+    for index, dictionary in enumerate(named):
+        codes[:, index] = dictionary.codes
     order, start = distinct_rows(codes)
     merged = np.add.reduceat(rolled.weights[order], start) if len(start) else rolled.weights
     return [dictionary.values for dictionary in named], lambda: iter([codes[order[start]]]), lambda: iter([merged])
@@ -422,10 +422,10 @@ def _sort(rolled: Rolled, wanted: Sequence[str]) -> Ordered:
 def _stream(numbers: Numbered, wanted: Sequence[str]) -> Ordered:
     """Distinct rows that do not fit into memory, in order: the engine sorts them, and they pass in batches."""
     named, places = [], []
-    for place in range(len(wanted)):
-        coded, rows = numbers.values(place, whole=False)
+    for index in range(len(wanted)):
+        coded, rows = numbers.values(index, whole=False)
         dictionary = _dictionary(coded, np.ones(len(rows), dtype=np.bool_))
-        code_of = np.full(len(numbers.texts[place]) + 1, -1, dtype=np.int64)
+        code_of = np.full(len(numbers.texts[index]) + 1, -1, dtype=np.int64)
         code_of[coded.codes] = dictionary.codes
         named.append(dictionary.values)
         places.append(code_of)

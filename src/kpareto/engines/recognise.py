@@ -138,7 +138,7 @@ def _lay_out(file: Path, encoding: str, sheet: str | None) -> tuple[Form, bool]:
         path = unpack_all(file, scratch.folder)
         if is_workbook(path):
             name, rows = sheet_rows(path, sheet, str(file))
-            records = [(place + 1, list(map(cell_text, row))) for place, row in enumerate(rows[:SAMPLE])]
+            records = [(index + 1, list(map(cell_text, row))) for index, row in enumerate(rows[:SAMPLE])]
             return Form(sheet=name, skip=count_titles(records)), True
         with path.open("rb") as raw:
             start = raw.read(4)
@@ -249,7 +249,7 @@ def _look_at_cells(rows: View, form: Form, marks: Sequence[str], named: bool) ->
     """The form with what the cells tell: a line of names that is a row, decimal signs, dates."""
     remarks: list[str] = []
     if named and form.header is None and form.names is None and _values_among_names(rows):
-        names = [f"column{place}" for place in range(1, len(rows.columns) + 1)]
+        names = [f"column{index}" for index in range(1, len(rows.columns) + 1)]
         form = replace(form, header=False, names=names)
         remarks.append(
             "The first line looks like a row, so the table is read without a line of names: give them under [data] as "
@@ -269,22 +269,22 @@ def _look_at_cells(rows: View, form: Form, marks: Sequence[str], named: bool) ->
 
 def _values_among_names(rows: View) -> int:
     """How many names of the columns are values, where they are so many that they are a row; one scan of the rows."""
-    texts = [place for place, kind in enumerate(rows.kinds) if kind == "VARCHAR"]
-    same = [_occurs(rows, place) for place in texts]
+    texts = [index for index, kind in enumerate(rows.kinds) if kind == "VARCHAR"]
+    same = [_occurs(rows, index) for index in texts]
     answers = rows.one(f"SELECT {', '.join(same)} FROM {rows.table}") if same else ()
-    occurring = {place for place, answer in zip(texts, answers, strict=True) if answer}
+    occurring = {index for index, answer in zip(texts, answers, strict=True) if answer}
 
-    def filled(place: int) -> bool:
-        return bool(rows.one(f"SELECT count(nullif(({rows.cell(place)})::VARCHAR, '')) FROM {rows.table}")[0])
+    def filled(index: int) -> bool:
+        return bool(rows.one(f"SELECT count(nullif(({rows.cell(index)})::VARCHAR, '')) FROM {rows.table}")[0])
 
-    return values_among(rows.columns, lambda place, _: place in occurring, filled)
+    return values_among(rows.columns, lambda index, _: index in occurring, filled)
 
 
-def _occurs(rows: View, place: int) -> str:
+def _occurs(rows: View, index: int) -> str:
     """Whether the name of a column is one of its texts."""
-    name = literal(rows.columns[place].strip())
+    name = literal(rows.columns[index].strip())
     # Looking for the name inside is quick, and few cells have it.
-    return f"bool_or(CASE WHEN contains(c{place}, {name}) THEN {rows.cell(place)} = {name} ELSE false END)"
+    return f"bool_or(CASE WHEN contains(c{index}, {name}) THEN {rows.cell(index)} = {name} ELSE false END)"
 
 
 def _ask_texts(rows: View, columns: Sequence[str], marks: Sequence[str]) -> list[_Texts]:
@@ -293,32 +293,32 @@ def _ask_texts(rows: View, columns: Sequence[str], marks: Sequence[str]) -> list
     The first values rule out what they do not fit, for all columns at once; only what is left is asked of every value,
     so that no answer rests on a sample. Signs in numbers matter only where some number has a comma.
     """
-    texts = [place for place, kind in enumerate(rows.kinds) if kind == "VARCHAR"]
+    texts = [index for index, kind in enumerate(rows.kinds) if kind == "VARCHAR"]
     first = dict(zip(texts, _first_values(rows, texts, marks), strict=True))
-    forms = {place: _fitting_few(rows, values) for place, values in first.items()}
-    numbers = [place for place in texts if all(map(_IS_NUMBER.fullmatch, first[place]))]
+    forms = {index: _fitting_few(rows, values) for index, values in first.items()}
+    numbers = [index for index in texts if all(map(_IS_NUMBER.fullmatch, first[index]))]
     signed = _find_signed(rows, numbers)
-    asked = [place for place in texts if forms[place] or place in signed]
-    return [_ask(rows, place, columns[place], marks, forms[place]) for place in asked]
+    asked = [index for index in texts if forms[index] or index in signed]
+    return [_ask(rows, index, columns[index], marks, forms[index]) for index in asked]
 
 
 def _find_signed(rows: View, numbers: Sequence[int]) -> list[int]:
     """The columns of numbers with signs in them, where some have a comma; none where a point is the only sign."""
-    signs = [f"coalesce(bool_or(contains(c{place}, '{sign}')), false)" for sign in ",." for place in numbers]
+    signs = [f"coalesce(bool_or(contains(c{index}, '{sign}')), false)" for sign in ",." for index in numbers]
     answers = rows.one(f"SELECT {', '.join(signs)} FROM {rows.table}") if signs else ()
     commas, points = answers[: len(numbers)], answers[len(numbers) :]
     if not any(commas):
         return []
-    return [place for place, comma, point in zip(numbers, commas, points, strict=True) if comma or point]
+    return [index for index, comma, point in zip(numbers, commas, points, strict=True) if comma or point]
 
 
 def _first_values(rows: View, places: Sequence[int], marks: Sequence[str]) -> list[list[str]]:
     """The first few values of each column, those that stand for no value left out; one query for all."""
     listed = ", ".join(map(literal, marks))
     lists = [
-        f"(SELECT list(v) FROM (SELECT v FROM (SELECT {rows.cell(place)} AS v FROM {rows.table}) "
+        f"(SELECT list(v) FROM (SELECT v FROM (SELECT {rows.cell(index)} AS v FROM {rows.table}) "
         f"WHERE v IS NOT NULL AND v NOT IN ({listed}) LIMIT {FEW}))"
-        for place in places
+        for index in places
     ]
     return [list(values or ()) for values in rows.one(f"SELECT {', '.join(lists)}")] if lists else []
 
@@ -332,14 +332,14 @@ def _fitting_few(rows: View, values: Sequence[str]) -> list[str]:
     return [form for form, all_fit in zip(_date_forms(), answers, strict=True) if all_fit]
 
 
-def _ask(rows: View, place: int, column: str, marks: Sequence[str], forms: Sequence[str]) -> _Texts:
+def _ask(rows: View, index: int, column: str, marks: Sequence[str], forms: Sequence[str]) -> _Texts:
     """One question about the different texts of a column, of which a few have one of these forms of dates."""
 
     def matching(pattern: str) -> str:
         return f"regexp_full_match(v, {literal(pattern)})"
 
     listed = ", ".join(map(literal, marks))
-    present = f"SELECT v FROM ({rows.values(place)}) WHERE v IS NOT NULL AND v NOT IN ({listed})"
+    present = f"SELECT v FROM ({rows.values(index)}) WHERE v IS NOT NULL AND v NOT IN ({listed})"
     three = {sign: rf".*[0-9]\{sign}[0-9]{{3}}([,.].*)?" for sign in ",."}
     asked = [
         f"bool_and({' OR '.join(map(matching, _NUMBERS))})",

@@ -79,7 +79,7 @@ class Source(Protocol):
     def ask(self, query: str) -> pa.Table:
         """The answer to a query in this engine's words."""
 
-    def spelled(self, place: int, known: Spelled | None) -> Spelled:
+    def spelled(self, index: int, known: Spelled | None) -> Spelled:
         """The values of a column in the form of its key, with an entry for no value, and the text of each.
 
         ``known`` are those that a roll-up of the same rows met, where it kept them.
@@ -111,7 +111,7 @@ class SourceLayout:
     textual: tuple[bool, ...]  # which columns hold text
     native: tuple[bool, ...]  # which are of a kind that the verifier spells as we do
     discrete: tuple[bool, ...]  # which of those have no fraction: such a column can stay where no group was formed
-    cell: Callable[[int], str] = lambda place: f"t.c{place}"  # a column that is released as it is
+    cell: Callable[[int], str] = lambda index: f"t.c{index}"  # a column that is released as it is
     nested: Collection[int] = ()  # places of columns whose values have no text: lists, structures, bytes
     whole_rows: bool = False  # whether looking up all quasi-identifiers of a row in one table beats a join per column
 

@@ -53,7 +53,7 @@ class CodedRows:
 
 def choose_pairs(distinct: Sequence[int], most: int) -> tuple[list[tuple[int, int]], int]:
     """Pairs of columns to count, by place, and how many are left: over budget, columns with few values go first."""
-    rising = sorted(range(len(distinct)), key=lambda place: (-distinct[place], place))
+    rising = sorted(range(len(distinct)), key=lambda index: (-distinct[index], index))
     chosen = sorted(combinations(range(len(rising)), 2), key=lambda pair: (pair[1], pair[0]))
     places = [(rising[one], rising[two]) for one, two in chosen[: max(most, 0)]]
     return [(min(pair), max(pair)) for pair in places], len(chosen) - len(places)
@@ -69,13 +69,13 @@ def code_rows(rows: View, columns: Sequence[int]) -> CodedRows:
     cells = ", ".join(f"c{column}" for column in columns)
     answer = rows.ask(f"SELECT {cells}, count(*) AS n FROM {rows.table} GROUP BY ALL").to_arrow_table()
     codes = np.empty((answer.num_rows, len(columns)), dtype=np.int64)
-    for place, column in enumerate(columns):
-        coded = encode(answer.column(place), rows.columns[column])
+    for index, column in enumerate(columns):
+        coded = encode(answer.column(index), rows.columns[column])
         texts = coded.texts.dictionary_encode("encode")  # texts may repeat, now that blanks are gone
         same = np.append(numpy_of(texts.indices), numpy_of(texts.indices).max(initial=-1) + 1)
         if coded.texts.null_count:
             same[-1] = numpy_of(texts.indices)[int(np.argmax(numpy_of(coded.texts.is_null())))]
-        codes[:, place] = same[coded.codes]
+        codes[:, index] = same[coded.codes]
     names = tuple(rows.columns[column] for column in columns)
     return CodedRows(names, codes, numpy_of(answer.column(len(columns)).combine_chunks()).astype(np.int64))
 

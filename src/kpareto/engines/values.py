@@ -113,12 +113,12 @@ def roll(answer: pa.Table, wanted: Sequence[str], named: Mapping[int, pa.Array] 
     """The answer to a GROUP BY, whose last column counts the rows; columns in ``named`` hold places in those texts."""
     places = {} if named is None else named
 
-    def integers(place: int) -> np.ndarray:
-        return numpy_of(answer.column(place).combine_chunks()).astype(np.int64)
+    def integers(index: int) -> np.ndarray:
+        return numpy_of(answer.column(index).combine_chunks()).astype(np.int64)
 
     columns = (
-        Coded(places[place], integers(place)) if place in places else encode(answer.column(place), name)
-        for place, name in enumerate(wanted)
+        Coded(places[index], integers(index)) if index in places else encode(answer.column(index), name)
+        for index, name in enumerate(wanted)
     )
     return Rolled(tuple(columns), integers(len(wanted)))
 
@@ -268,9 +268,9 @@ def _float_texts(values: pa.Array) -> pa.Array:
         return digits
     # str of a numpy float is the shortest text of that very type: 0.1 stays 0.1 in single precision.
     others = arrow_texts(None if value != value else str(value) for value in plain[rest])
-    place = np.arange(len(plain))
-    place[rest] = len(plain) + np.arange(len(rest))
-    return pa.concat_arrays([digits, others]).take(arrow_places(place))
+    position = np.arange(len(plain))
+    position[rest] = len(plain) + np.arange(len(rest))
+    return pa.concat_arrays([digits, others]).take(arrow_places(position))
 
 
 def decimal_text(value: decimal.Decimal | None) -> str | None:

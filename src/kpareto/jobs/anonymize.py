@@ -18,10 +18,10 @@ from kpareto.engines.read import read
 from kpareto.engines.wishes import Missing
 from kpareto.errors import BadHierarchy, BadJob, Unsafe, did_you_mean
 from kpareto.fronts.bound import ProvenGap
+from kpareto.fronts.choose import DEFAULT_K
 from kpareto.fronts.problem import problem, settled_rule
 from kpareto.jobs.default_hierarchies import complete_hierarchies
-from kpareto.jobs.nearest import say_nearest
-from kpareto.jobs.search import search_problem
+from kpareto.jobs.front import say_nearest, search_problem
 from kpareto.measures.cells import glm, lm
 from kpareto.measures.sensitive import distinct_l
 from kpareto.measures.sizes import k as k_anonymity
@@ -104,7 +104,7 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
     sensitive_attributes: str | Iterable[str] = (),
     identifiers: str | Iterable[str] = (),
     hierarchies: Mapping[str, object] | None = None,
-    k: int = 5,
+    k: int = DEFAULT_K,
     l: int | None = None,
     suppression_limit: float = 0.0,
     model: str = "lattice",
@@ -142,7 +142,7 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
     return Anonymized(
         done.data,
         choice.recoding.levels or () if model == "lattice" else (),
-        _numbers(done.partition),
+        _partition_numbers(done.partition),
         done.suppressed,
         done.verified.rows == done.rows,
         search.evaluated,
@@ -224,7 +224,7 @@ def finest_levels(hierarchies: Sequence[Hierarchy], levels: Sequence[int]) -> tu
     return tuple(finest)
 
 
-def _numbers(partition: Partition) -> dict[str, float]:
+def _partition_numbers(partition: Partition) -> dict[str, float]:
     numbers = {
         "k": k_anonymity()(partition),
         "lm": lm()(partition),

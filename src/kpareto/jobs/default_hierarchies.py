@@ -39,14 +39,14 @@ def complete_hierarchies(table: Table) -> Table:
         bound = table.bind(_load(table, chosen))
         if Lattice(bound.hierarchies).size <= MOST_NODES:
             shown = {name: rule for name, rule in chosen.items() if name not in bound.bare}
-            said = "No hierarchy was given for these columns, so they got one by their values"
-            told = ", ".join(f"{name} {toml_value(rule)}" for name, rule in shown.items())
-            return replace(bound, remarks=(*table.remarks, f"{said}: {told}.")) if shown else table
-    said = (
+            sentence = "No hierarchy was given for these columns, so they got one by their values"
+            listed = ", ".join(f"{name} {toml_value(rule)}" for name, rule in shown.items())
+            return replace(bound, remarks=(*table.remarks, f"{sentence}: {listed}.")) if shown else table
+    sentence = (
         f"{len(rules)} columns have no hierarchy and are shown or hidden as a whole: with one each there would be too"
     )
     return replace(
-        table, remarks=(*table.remarks, f"{said} many recodings to try. Give hierarchies, or fewer columns.")
+        table, remarks=(*table.remarks, f"{sentence} many recodings to try. Give hierarchies, or fewer columns.")
     )
 
 

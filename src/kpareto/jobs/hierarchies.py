@@ -15,7 +15,7 @@ from kpareto.atomic import write_whole
 from kpareto.engines.recognise import recognise
 from kpareto.engines.unique_rows import open_view
 from kpareto.errors import BadHierarchy, BadJob, did_you_mean, shorten
-from kpareto.jobs.job import load_job
+from kpareto.jobs.parse import load_job
 from kpareto.strict import read_value
 from kpareto.tables.hierarchies import load, to_text
 from kpareto.tables.hierarchies.known import KNOWN, find_known
@@ -68,15 +68,15 @@ def write_skeleton(column: str, data: str, output: str | None, known: str | None
     rows = [[text, *placed.get(text, (text,) * levels), STAR] for text in values]
     text = "".join(";".join(map(_entry, row)) + "\n" for row in rows)
     write_whole(target, text)
-    told = [f"Wrote {target}: {len(values):,} values, {levels} level{'s' * (levels > 1)} to fill in between."]
+    sentences = [f"Wrote {target}: {len(values):,} values, {levels} level{'s' * (levels > 1)} to fill in between."]
     open_values = len(values) - len(placed)
     if known is not None:
-        told = [f"Wrote {target}: {len(placed):,} of {len(values):,} values have groups of {known}."]
+        sentences = [f"Wrote {target}: {len(placed):,} of {len(values):,} values have groups of {known}."]
     if open_values:
-        told.append("Write the same group beside values that belong together; each stands for itself until then.")
+        sentences.append("Write the same group beside values that belong together; each stands for itself until then.")
     named = "" if target.stem == column else f" --column {shlex.quote(column)}"
     check = f"kpareto hierarchy lint {shlex.quote(str(target))} --data {shlex.quote(data)}{named}"
-    return [*told, f'In the job: hierarchy = "{target}". Check it with: {check}']
+    return [*sentences, f'In the job: hierarchy = "{target}". Check it with: {check}']
 
 
 def _place_values(known: str, values: list[str]) -> dict[str, tuple[str, ...]]:
@@ -87,7 +87,7 @@ def _place_values(known: str, values: list[str]) -> dict[str, tuple[str, ...]]:
             f"The hierarchy {known!r} is a rule, which needs no file: hierarchy = {{known = {known!r}}}."
         )
     labels = {text: entry.labels(text.strip()) for text in values}
-    placed = {text: own for text, own in labels.items() if own is not None}
+    placed = {text: groups for text, groups in labels.items() if groups is not None}
     if not placed:
         raise BadHierarchy(f"The hierarchy {known!r} has a place for none of the values: {shorten(values, 5)}.")
     return placed

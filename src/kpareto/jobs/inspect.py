@@ -21,16 +21,15 @@ from kpareto.engines.source import View
 from kpareto.engines.unique_rows import PAIRS, choose_pairs, code_rows, rank_unique
 from kpareto.engines.wishes import MOST_DROPPED
 from kpareto.errors import BadTable
-from kpareto.jobs.checks import default_rule, say_undecided
-from kpareto.jobs.job import Job, parse_job
-from kpareto.jobs.known_proposals import propose_known
-from kpareto.jobs.search_proposals import SearchTask, propose_search
+from kpareto.fronts.choose import DEFAULT_K
+from kpareto.jobs.job import Job, say_undecided
+from kpareto.jobs.parse import default_rule, parse_job
+from kpareto.jobs.proposals import SearchTask, propose_known, propose_search
 from kpareto.tables.proposals import ColumnFacts, Proposal, propose, settle
 from kpareto.tables.schema import Role, Schema
 from kpareto.tables.spelling import MARKS, NO_VALUE
 from kpareto.tables.table import UniqueRows
 
-K = 5
 LEAST = 2  # rows that a class needs to hide anybody
 WHY_RULE = "at every k just the rows that it needs: classes that are smaller, or that miss another limit"
 LIKELY = 0.8  # a sensitive value with a larger share makes a limit on it dear
@@ -70,8 +69,8 @@ class Profile:
 
     def __repr__(self) -> str:
         """Short, and without a value of any row: a notebook prints this."""
-        told = f"{len(self.names('quasi-identifier'))} quasi-identifiers, {len(self.names('sensitive'))} sensitive"
-        return f"Profile({self.total:,} rows, {len(self.columns)} columns: {told})"
+        counts = f"{len(self.names('quasi-identifier'))} quasi-identifiers, {len(self.names('sensitive'))} sensitive"
+        return f"Profile({self.total:,} rows, {len(self.columns)} columns: {counts})"
 
     def summary(self) -> str:
         """The proposed role of each column, and why, a line each."""
@@ -120,7 +119,7 @@ class Profile:
     @property
     def k(self) -> int:
         """The proposed k: the usual one, or as many rows or persons as there are."""
-        return min(K, self.usable, *([] if self.person is None else [self.values[self.person]]))
+        return min(DEFAULT_K, self.usable, *([] if self.person is None else [self.values[self.person]]))
 
     @property
     def task(self) -> SearchTask:
@@ -217,10 +216,10 @@ def inspect(
             recognised.remarks,
             source,
         )
-        return replace(profile, values=_values(rows, profile, read, present))
+        return replace(profile, values=_count_values(rows, profile, read, present))
 
 
-def _values(rows: View, profile: Profile, read: Sequence[int], present: str) -> dict[str, int]:
+def _count_values(rows: View, profile: Profile, read: Sequence[int], present: str) -> dict[str, int]:
     """The values of each column that is read, in the rows that are not dropped; no value may count as one."""
     facts = [profile.columns[place].facts for place in read]
     if profile.missing != "drop" or profile.complete == profile.total:
@@ -238,8 +237,8 @@ def _twins(facts: Sequence[ColumnFacts], proposals: Sequence[Proposal], pairs: S
         one, two = (place[name] for name in pair.columns)
         if facts[one].groups == facts[two].groups == pair.groups > 3:
             for this, other in ((one, two), (two, one)):
-                said = f"Says the same as {facts[other].name!r}: keep one of them."
-                new_proposals[this] = replace(new_proposals[this], note=f"{new_proposals[this].note} {said}".strip())
+                note = f"Says the same as {facts[other].name!r}: keep one of them."
+                new_proposals[this] = replace(new_proposals[this], note=f"{new_proposals[this].note} {note}".strip())
     return new_proposals
 
 
@@ -306,8 +305,8 @@ def job_text(profile: Profile, source_name: str, table: str | None = None) -> st
 
 def _column_lines(each: ColumnProfile) -> list[str]:
     facts, proposal = each.facts, each.proposal
-    said = f"{facts.kind}, {facts.distinct:,} values, {facts.missing:,} missing; {proposal.why}"
-    lines = ["", f"# {said}", *([f"# {proposal.note}"] if proposal.note else [])]
+    counts = f"{facts.kind}, {facts.distinct:,} values, {facts.missing:,} missing; {proposal.why}"
+    lines = ["", f"# {counts}", *([f"# {proposal.note}"] if proposal.note else [])]
     lines = [re.sub(r"[\x00-\x1f\x7f]", " ", line) for line in lines]
     lines += [f"[columns.{toml_key(facts.name)}]", f"role = {toml_value(proposal.role)}"]
     if proposal.hierarchy is not None:

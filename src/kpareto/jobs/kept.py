@@ -1,4 +1,4 @@
-"""The front that a job has led to, kept beside the job, so that its release and its report need no second search.
+"""The front that a job has led to, kept for later: by the command line beside the job, by the page in its run.
 
 It is used only while the job is unchanged: the file names a digest of the search, and the front in it one of all that
 decides the numbers, rows and hierarchies among them. Every point is counted again when it is read.
@@ -18,8 +18,8 @@ from kpareto.errors import BadInput, BadJob
 from kpareto.fronts.front import Front
 from kpareto.fronts.json_file import FRONT, load_front
 from kpareto.fronts.problem import Problem
+from kpareto.jobs.front import plan_of
 from kpareto.jobs.job import Job
-from kpareto.jobs.search import plan_of
 from kpareto.strict import anything, read_json
 from kpareto.tables.spelling import spell_infinite
 
@@ -36,21 +36,25 @@ def front_file(path: str | Path) -> Path | None:
 def keep_front(path: str | Path, job: Job, front: Front) -> Path | None:
     """Keep the front of a search that is done, for its owner alone; a file of somebody else's stays as it is."""
     file = front_file(path)
-    if file is None or front.provenance.stopped or (file.exists() and _read(file) is None):
+    if file is None or front.provenance.stopped or (file.exists() and read_kept(file) is None):
         return None
-    columns = list(front.problem.table.columns)
-    data = {MARK: FORMAT, "search": _search_print(job), "columns": columns, "front": front.to_dict()}
-    text = json.dumps(spell_infinite(data), ensure_ascii=False, allow_nan=False) + "\n"
     with suppress(OSError, BadInput):  # a folder that cannot be written costs a second search, and nothing else
-        write_whole(file, text, private=True)
+        write_kept(file, job, front, front.to_dict())
         return file
     return None
+
+
+def write_kept(file: Path, job: Job, front: Front, data: Mapping[str, Any]) -> None:
+    """Write a front, as this data, with its search and the columns of its table, for its owner alone."""
+    columns = list(front.problem.table.columns)
+    kept = {MARK: FORMAT, "search": _search_print(job), "columns": columns, "front": data}
+    write_whole(file, json.dumps(spell_infinite(kept), ensure_ascii=False, allow_nan=False) + "\n", private=True)
 
 
 def recall_front(path: str | Path, job: Job, problem: Problem) -> Front | None:
     """The kept front of a job, None where there is none, or one of a job that has changed since."""
     file = front_file(path)
-    data = None if file is None else _read(file)
+    data = None if file is None else read_kept(file)
     if data is None or data.get("search") != _search_print(job):
         return None
     try:
@@ -62,7 +66,7 @@ def recall_front(path: str | Path, job: Job, problem: Problem) -> Front | None:
 def kept_columns(path: str | Path) -> object:
     """The columns that the table had when the kept front of a job was searched, if the file tells."""
     file = front_file(path)
-    return ((None if file is None else _read(file)) or {}).get("columns")
+    return ((None if file is None else read_kept(file)) or {}).get("columns")
 
 
 def refuse_new_columns(known: object, job: Job, columns: Sequence[str]) -> None:
@@ -82,7 +86,7 @@ def refuse_new_columns(known: object, job: Job, columns: Sequence[str]) -> None:
         )
 
 
-def _read(file: Path) -> Mapping[str, Any] | None:
+def read_kept(file: Path) -> Mapping[str, Any] | None:
     """The data of a kept front; None where the file is none, or is not ours."""
     if not file.is_file():
         return None
@@ -97,11 +101,11 @@ def _read(file: Path) -> Mapping[str, Any] | None:
 def _search_print(job: Job) -> str:
     """A digest of what ``[search]`` says; what decides the numbers is in the digest of the front itself."""
     plan = plan_of(job)
-    said = (
+    settings = (
         plan.method,
         str(plan.space),
         plan.budget,
         plan.seed,
         sorted(plan.settings.items(), key=lambda each: each[0]),
     )
-    return sha256(repr(said).encode()).hexdigest()
+    return sha256(repr(settings).encode()).hexdigest()

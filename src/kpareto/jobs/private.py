@@ -110,8 +110,8 @@ def privatize(job: Job, wish: PrivateWish, place: str | Path | None = None, draw
 def _schema(job: Job) -> Schema:
     """The roles that the job gives; of the embedded table's own, the quasi-identifiers alone."""
     schema = job.schema()
-    told = [name for name, column in job.columns.items() if column.role in ("sensitive", "target")]
-    return Schema(schema.quasi, person=schema.person) if job.embedded and not told else schema
+    others = [name for name, column in job.columns.items() if column.role in ("sensitive", "target")]
+    return Schema(schema.quasi, person=schema.person) if job.embedded and not others else schema
 
 
 def ledger_of(job: Job) -> Path:

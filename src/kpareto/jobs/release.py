@@ -17,10 +17,9 @@ from kpareto.errors import BadJob, Progress, Unsafe
 from kpareto.fronts.choose import choose_point, read_wish
 from kpareto.fronts.front import Front, Point
 from kpareto.fronts.problem import stricter
-from kpareto.jobs.chosen import chosen_point, is_searched_for
-from kpareto.jobs.forms import TEXT_KEYS
+from kpareto.jobs.front import chosen_point, is_searched_for, search_job
 from kpareto.jobs.job import Job
-from kpareto.jobs.search import search_job
+from kpareto.jobs.parse import TEXT_KEYS
 from kpareto.measures.measure import Measure, Model, aspect_of, make, meets
 from kpareto.releases.choice import as_choice, on_all_rows
 from kpareto.releases.documents import document_files, documents_of, refuse_others_documents, refuse_overwriting

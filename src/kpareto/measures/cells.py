@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from kpareto.errors import BadJob, did_you_mean, shorten
+from kpareto.errors import BadJob
 from kpareto.kernels.words import BY_LOSS, BY_SQUARES, CLASSES, SQUARES, SUPPRESSED
 from kpareto.measures.measure import (
     INFORMATION,
@@ -36,6 +36,7 @@ from kpareto.measures.reading import BoundTerm, Questions, Reading, real, whole
 from kpareto.tables.coarse import declare, ends, starts
 from kpareto.tables.partition import Partition, Rule
 from kpareto.tables.recoding import run_ends
+from kpareto.tables.schema import check_quasi
 from kpareto.tables.table import Table
 
 LARGEST = 2**62  # sums of whole numbers stay below, so int64 never overflows
@@ -294,12 +295,7 @@ def nwp(weights: Mapping[str, float] | str | None = None) -> CellLoss:
 
     def share(table: Table, column: int) -> Fraction:
         names = table.schema.quasi
-        for name in weight_of or ():
-            if name not in names:
-                raise BadJob(
-                    f"nwp has a weight for {name!r}, which is not a quasi-identifier. "
-                    f"{did_you_mean(name, names)}The quasi-identifiers are: {shorten(names)}."
-                )
+        check_quasi(weight_of or (), names, "nwp has a weight for", BadJob)
         plain = {name: table.schema.weight(name) if weight_of is None else weight_of.get(name, 1.0) for name in names}
         parts = {name: Fraction(repr(float(weight))) for name, weight in plain.items()}
         total = sum(parts.values(), Fraction(0))

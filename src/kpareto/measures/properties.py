@@ -82,9 +82,9 @@ def _own_value(partition: Partition, name: Property, sensitive: Counts) -> Prope
     counts = partition.counts(sensitive)
     # Rising, so every entry finds its class's count by bisection.
     key = counts.row * len(sensitive.values) + counts.code
-    place = np.searchsorted(key, partition.members[sensitive.row] * len(sensitive.values) + sensitive.code)
+    entry = np.searchsorted(key, partition.members[sensitive.row] * len(sensitive.values) + sensitive.code)
     owner = partition.members[sensitive.row]
-    values = np.where(partition.visible[owner], counts.count[place], 0).astype(np.float64)
+    values = np.where(partition.visible[owner], counts.count[entry], 0).astype(np.float64)
     if name == "own-value-probability":
         values = values / partition.rows[owner]
     return PropertyVector(name, PROPERTIES[name], values, sensitive.count, sensitive.row, sensitive.code)
@@ -131,9 +131,9 @@ def compare(
         return _summary(name, change, first.weights)
     labels, rows, weights, group = _join(first, a.table, by, column)
     groups = {
-        label: _summary(name, change[rows[group == place]], weights[group == place])
-        for place, label in enumerate(labels)
-        if (group == place).any()
+        label: _summary(name, change[rows[group == index]], weights[group == index])
+        for index, label in enumerate(labels)
+        if (group == index).any()
     }
     return _summary(name, change, first.weights, groups)
 
@@ -157,9 +157,9 @@ def _join(
 ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray, np.ndarray]:
     """Labels of the groups; then vector entry, rows it stands for and group, one per pair of entry and group."""
     if by in table.schema.quasi:
-        place = table.column(by)
-        group = table.codes[vector.rows, place]
-        return table.hierarchies[place].leaves, np.arange(len(group)), vector.weights, group
+        index = table.column(by)
+        group = table.codes[vector.rows, index]
+        return table.hierarchies[index].leaves, np.arange(len(group)), vector.weights, group
     labels, rows, weights, group = subgroups(table, by)
     if vector.codes is None:
         return labels, rows, weights, group

@@ -182,7 +182,7 @@ class ClassNumber:
         columns = self.columns(questions.table)
         number = questions.hist(self.kind, columns, self.parameter)
         kind = BY_SET if self.kind == DISTINCT else BY_CLASS
-        bounds = tuple(BoundTerm(kind, place) for place in questions.places(self.kind, columns, self.parameter))
+        bounds = tuple(BoundTerm(kind, index) for index in questions.places(self.kind, columns, self.parameter))
         # A union of classes can be further off than its parts where only present values count (delta).
         return real(number, self.kind in (DISTINCT, ENTROPY), () if self.kind == DELTA else bounds)
 

@@ -353,7 +353,7 @@ def _place(counts: Counts, hierarchy: Hierarchy) -> Counts:
     """The counts with the hierarchy's leaves as values."""
     leaf = hierarchy.locate(counts.values)
     if (leaf < 0).any():
-        lost = [value for value, place in zip(counts.values, leaf.tolist(), strict=True) if place < 0]
+        lost = [value for value, leaf_of in zip(counts.values, leaf.tolist(), strict=True) if leaf_of < 0]
         raise BadTable(
             f"The hierarchy {hierarchy.name!r} has no place for {len(lost):,} value"
             f"{'s' if len(lost) > 1 else ''} of {counts.name!r}: "

@@ -80,7 +80,7 @@ def _read_minority(column: str | None, share: bool) -> Reader:
     def read(ask: Questions) -> Reading:
         columns = [ask.table.counts(column, "target")]
         minority = ask.hist(MINORITY, columns)
-        bounds = tuple(BoundTerm(BY_MINORITY, place) for place in ask.places(MINORITY, columns))
+        bounds = tuple(BoundTerm(BY_MINORITY, index) for index in ask.places(MINORITY, columns))
         lost = ask.ints(SUPPRESSED)
         unit = ask.table.rows if share else 1
         return Reading(

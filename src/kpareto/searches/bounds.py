@@ -107,6 +107,7 @@ class Bound:
 
 
 def _enumerate(score: Score) -> tuple[float, np.ndarray]:
+    """The least score, exactly, and its genome: all cuts of all but one column, the best cut of that one."""
     space, cutter = score.space, Recutter(score)
     counts = [column_cuts(space, c) for c in range(len(space.hierarchies))]
     last = int(np.argmax(counts))

@@ -90,10 +90,10 @@ def check_points(front: Front, path: Path) -> None:
     if len(front) == 0:
         return
     counted = front.problem.evaluate(front.space, front.genomes)
-    told = front.numbers
+    numbers = front.numbers
     for place, rows in enumerate(counted.rows_of(len(front))):
-        row = counted.find(rows, int(told.thresholds[place]), told.values[place].tolist(), CLOSE)
-        if row is None or not counted.feasible[row] or counted.suppressed[row] != told.suppressed[place]:
+        row = counted.find(rows, int(numbers.thresholds[place]), numbers.values[place].tolist(), CLOSE)
+        if row is None or not counted.feasible[row] or counted.suppressed[row] != numbers.suppressed[place]:
             raise CHECKPOINT.bad(path.name, f"has numbers that are not those of its recodings (point {place})")
 
 

@@ -124,27 +124,27 @@ def compare_front(front: Front, search: Search) -> dict[str, Any]:
         report = defects(problem, search).as_data()
         missed, wrong, meaning = report["missed"], report["false"], report["meaning"]
     else:
-        told = {tuple(row) for row in front.numbers.keys.tolist()}
+        known = {tuple(row) for row in front.numbers.keys.tolist()}
         best = exact.numbers.keys
-        missed = [_plain(point) for point in exact if tuple(best[point.id].tolist()) not in told]
+        missed = [_point_data(point) for point in exact if tuple(best[point.id].tolist()) not in known]
         wrong = []
         for point in front:
-            own = front.numbers.keys[point.id]
-            above = np.flatnonzero((best <= own).all(axis=1) & (best < own).any(axis=1))
+            keys = front.numbers.keys[point.id]
+            above = np.flatnonzero((best <= keys).all(axis=1) & (best < keys).any(axis=1))
             if len(above):
-                wrong.append({**_plain(point), "dominated_by": _plain(exact[int(above[0])])["levels"]})
+                wrong.append({**_point_data(point), "dominated_by": _point_data(exact[int(above[0])])["levels"]})
         meaning = {}
     return {
         "complete": exact.provenance.complete,
         "objectives": names,
-        "points": [_plain(point) for point in exact],
+        "points": [_point_data(point) for point in exact],
         "missed": missed,
         "wrong": wrong,
         "meaning": meaning,
     }
 
 
-def _plain(point: Point) -> dict[str, Any]:
+def _point_data(point: Point) -> dict[str, Any]:
     """The levels and the values of a point."""
     data = point.to_dict()
     return {"levels": data["levels"], "values": {name: data["values"][name] for name in point.front.names}}
@@ -163,8 +163,8 @@ class _Comparison:
         run = replay(self.search, self.lattice, self.numbers)
         keys = self.numbers.keys
         optima = {tuple(row): int(node) for node, row in self._optimal_rows()}
-        told = {tuple(keys[node].tolist()) for node in run.nodes.tolist()}
-        missed = {vector: node for vector, node in optima.items() if vector not in told}
+        reported = {tuple(keys[node].tolist()) for node in run.nodes.tolist()}
+        missed = {vector: node for vector, node in optima.items() if vector not in reported}
         wrong = [node for node in run.nodes.tolist() if tuple(keys[node].tolist()) not in optima]
         lost = self._lost(run, missed)
         return DefectReport(
@@ -189,8 +189,8 @@ class _Comparison:
         return zip(kept.tolist(), self.numbers.keys[kept].tolist(), strict=True)
 
     def _dominating(self, node: int, optima: Mapping[tuple[int, ...], int]) -> int:
-        own = self.numbers.keys[node].tolist()
-        return next(other for vector, other in optima.items() if all(a <= b for a, b in zip(vector, own, strict=True)))
+        keys = self.numbers.keys[node].tolist()
+        return next(other for vector, other in optima.items() if all(a <= b for a, b in zip(vector, keys, strict=True)))
 
     def _defect(self, node: int, causes: tuple[tuple[str, ...], ...], by: int | None = None) -> Defect:
         names = [measure.name for measure in self.problem.objectives]

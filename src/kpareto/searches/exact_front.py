@@ -1,18 +1,62 @@
-"""The front of an exact search: complete, or as far as it was settled."""
+"""The exact search, driven: to its end, or as far as its time goes.
+
+Out of time, its answer is the front so far with a proven floor for every point: what no recoding can beat at its k. The
+lattice was then too large, so the last part of the time goes to a heuristic search, which may find better points; the
+floors stay.
+
+A floor is a proof that does not visit the recodings. Columns are dealt into groups. A recoding with k rows in every
+class has at least k rows in every class of each group by itself, with no more rows suppressed; so it loses in that
+group at least what the best levels of the group lose that reach k there. What the groups lose at the least adds up.
+
+The first group are the columns that a search fixes first. Combinations of their levels below which everything is
+settled are left out of it, so that the floor rises as the search goes on: what is settled is known already.
+"""
 
 from __future__ import annotations
 
+import math
 import time
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
+from kpareto.errors import BadJob
+from kpareto.fronts.count_lattice import Wanted, lattice_of
+from kpareto.fronts.count_lattice import count_lattice as count_nodes
 from kpareto.fronts.dominance import Ties
 from kpareto.fronts.front import Front, make_front
+from kpareto.fronts.hearing import pause
+from kpareto.fronts.notebook import spell_count
+from kpareto.fronts.numbers import Numbers, join
 from kpareto.fronts.problem import Problem
 from kpareto.fronts.provenance import Provenance
-from kpareto.searches.lattice.exact import State, count_lattice, nothing_counted
+from kpareto.fronts.subtree_bounds import allowed_rows
+from kpareto.kernels.words import K
+from kpareto.measures.cells import CellLoss
+from kpareto.measures.sizes import is_smallest_class
+from kpareto.searches import MOST_THREADS, count, one_of, setting
+from kpareto.searches.checkpoint import Arrays, Kept, job_print
+from kpareto.searches.driver import Ending, OutOfTime, Tell, TimeLimit
+from kpareto.searches.lattice.boxes import grid_for
+from kpareto.searches.lattice.climbing import front_of_all, reach_good_nodes
+from kpareto.searches.lattice.exact import State, count_lattice, find_way, nothing_counted, settled_parts
+from kpareto.searches.lattice.pbg_ea import PbgEa
+from kpareto.searches.memo import numbers_arrays, numbers_from
+from kpareto.searches.proposals import Proposals
 from kpareto.tables.lattice import Lattice
+from kpareto.tables.partition import Suppression
+from kpareto.tables.schema import Schema
+from kpareto.tables.table import Table, distinct_rows
+
+EXACT_SHARE = 0.6  # of the time, before heuristic searches look on
+NEIGHBOURS = 0.6  # of the rest, to look among the neighbours of what is known
+MOST_NODES = 2**62  # nodes are numbered by 64 bits
+LONG = 2_000  # populations, where it does not run out of time before
+POPULATION = 100  # the paper's 25 are for lattices of some thousand nodes
+GROUP = 1_500  # combinations of levels in a group at the most
+NEVER = np.iinfo(np.int64).max  # no levels of a group reach such a k
 
 
 def exact_front(problem: Problem, ties: Ties = "all", threads: int | None = None) -> Front:
@@ -35,3 +79,269 @@ def front_of(problem: Problem, state: State, ties: Ties, seconds: float, *, done
     genomes = lattice.levels(state.best.which)
     best = replace(state.best, which=np.arange(len(genomes)))
     return replace(make_front(problem, lattice, genomes, best, provenance, ties), cloud=state.cloud)
+
+
+@dataclass(eq=False)
+class Exact:
+    """The exact search over the lattice, driven part by part."""
+
+    problem: Problem
+    ties: Ties = setting(
+        "all", one_of("all", "one"), "recodings with equal numbers: all are points, or the first alone"
+    )
+    threads: int | None = setting(None, count(1, MOST_THREADS), "how many count at once", "one per core")
+    limit: TimeLimit = field(default_factory=TimeLimit)
+    seed: int = 1  # of the heuristic search that looks on where the time was too short
+    began: float = field(default_factory=time.perf_counter)
+    _reached: Numbers | None = None  # neighbours of what was known that are good
+    _others: Front | None = None  # what the heuristic search has found
+
+    @property
+    def lattice(self) -> Lattice:
+        """The recodings."""
+        return Lattice(self.problem.table.hierarchies)
+
+    @property
+    def total(self) -> int:
+        """The nodes of the lattice."""
+        return self.lattice.size
+
+    def fingerprint(self) -> str:
+        """The job and how ties are kept; threads and time change nothing."""
+        return job_print(self.problem, self.lattice, "exact", self.ties)
+
+    def go(self, known: Arrays | None, tell: Tell, kept: Kept[State]) -> Front:
+        """Count the lattice, part by part."""
+        self._check_size()
+        state = nothing_counted(self.problem) if known is None else _state_from(known)
+        until = self.limit.part(EXACT_SHARE)
+        if self.total < MOST_NODES:
+            with until.watching():
+                limited = None if until.seconds is None else until
+                for now in count_lattice(self.problem, self.ties, self.threads, state, limited):
+                    state = now
+                    kept.take(now)
+                    tell(now.settled, lambda: state.best)  # noqa: B023 (used at once)
+                pause()  # halted, not done
+        if self.limit.seconds is None or state.settled >= self.total:
+            return front_of(self.problem, state, self.ties, time.perf_counter() - self.began, done=True)
+        kept.now = state
+        self._look_on(state, tell)
+        raise OutOfTime
+
+    def _check_size(self) -> None:
+        if self.total >= MOST_NODES and self.limit.seconds is None:
+            raise BadJob(
+                f"The lattice has {spell_count(self.total)} nodes, too many to number. Give the search a time "
+                "(search.seconds = 60), or fewer columns or levels."
+            )
+
+    def _look_on(self, state: State, tell: Tell) -> None:
+        """Let heuristic searches have the rest of the time: better neighbours of what is known, then a genetic one."""
+        if self.total < MOST_NODES:
+            met = [part for part in (state.best, state.reached) if part is not None and len(part.which)]
+            known = front_of_all(met, len(self.problem.objectives))
+            more = reach_good_nodes(self.problem, self.lattice, known, limit=self.limit.part(NEIGHBOURS))
+            self._reached = more.take(np.flatnonzero(more.feasible))
+        search = PbgEa(grid_for(self.problem, None), population=POPULATION, iterations=LONG)
+        course = Proposals(self.problem, self.lattice, search, None, self.seed)
+        until, standing = self.limit.part(0.9), Kept[Any](None, "", lambda _: None)
+
+        def go_on(_: int, met: Any) -> None:
+            tell(state.settled, met)
+            if until.is_up:
+                raise OutOfTime
+
+        try:
+            with until.watching():
+                self._others = course.go(None, go_on, standing)
+        except OutOfTime:
+            self._others = course.front_so_far(standing.now, Ending("its time was up", stopped=False))
+
+    def pack(self, standing: State) -> Arrays:
+        """The front so far and how much of the lattice is settled."""
+        counts = np.array([standing.done, standing.counted, standing.settled], dtype=np.int64)
+        return {"counts": counts, "cloud": standing.cloud, **numbers_arrays(standing.best)}
+
+    def front_so_far(self, standing: State | None, ending: Ending) -> Front:
+        """The front so far, not complete; with floors where the time was up."""
+        state = nothing_counted(self.problem) if standing is None else standing
+        seconds = time.perf_counter() - self.began
+        if ending.stopped:
+            known = [part for part in (state.best, state.reached) if part is not None]
+            best = front_of_all(known, len(self.problem.objectives)) if state.done == 0 else state.best
+            return front_of(self.problem, replace(state, best=best), self.ties, seconds, done=False)
+        genomes, numbers = self._all_met(state)
+        details: dict[str, Any] = {"settled": state.settled}
+        looked_on = ""
+        if self._others is not None:
+            details["then"] = {
+                "method": self._others.provenance.method,
+                "evaluated": self._others.provenance.evaluated,
+            }
+            looked_on = f", and {self._others.provenance.method} looked on"
+        evaluated = state.counted + (0 if self._others is None else self._others.provenance.evaluated)
+        note = f"{ending.note} after {state.settled:,} of {spell_count(self.total)} nodes were settled{looked_on}"
+        provenance = Provenance("exact", evaluated, False, self.seed, seconds, note, details, points="counted")
+        front = make_front(self.problem, self.lattice, genomes, numbers, provenance, self.ties)
+        return self._with_floors(replace(front, cloud=state.cloud), state)
+
+    def _all_met(self, state: State) -> tuple[np.ndarray, Numbers]:
+        """The genomes of all good nodes that were met in any way, each once, and their numbers."""
+        lattice = self.lattice
+        nodes = (state.best, state.reached, self._reached)
+        parts = [part for part in nodes if part is not None and len(part.which)]
+        genomes = [lattice.levels(part.which) for part in parts]
+        if self._others is not None:
+            parts.append(self._others.numbers)
+            genomes.append(self._others.genomes)
+        numbers = join(parts, len(self.problem.objectives))
+        levels = np.concatenate([np.zeros((0, len(lattice.genes)), dtype=np.int64), *genomes])
+        rows = np.column_stack((levels, numbers.thresholds, numbers.keys))
+        _, first = np.unique(rows, axis=0, return_index=True)
+        return levels[first], replace(numbers.take(first), which=np.arange(len(first)))
+
+    def _with_floors(self, front: Front, state: State) -> Front:
+        """The front with what no recoding can beat at each point's k, where that is known."""
+        numbered = self.total < MOST_NODES
+        way = find_way(self.problem)
+        floors = make_floors(self.problem, way.fixed if numbered else ())
+        if floors is None or len(front) == 0:
+            return front
+        settled = settled_parts(self.problem, way, state.done) if numbered and way.fixed else None
+        least = floors.at(front.numbers, settled)
+        gaps = [
+            (value - floor) / value
+            for value, floor in zip(front.numbers.values.ravel().tolist(), least.ravel().tolist(), strict=True)
+            if math.isfinite(floor) and value > 0
+        ]
+        details = {**front.provenance.details, "largest_gap": max(gaps, default=0.0)}
+        note = f"{front.provenance.note}; at its k no recoding loses less than each point's floor"
+        return replace(front, floors=least, provenance=replace(front.provenance, details=details, note=note))
+
+
+def _state_from(arrays: Arrays) -> State:
+    done, counted, settled = (int(n) for n in arrays["counts"])
+    return State(done, counted, settled, numbers_from(arrays), arrays["cloud"])
+
+
+# -- floors ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Some columns by themselves: what each combination of their levels reaches and loses."""
+
+    columns: tuple[int, ...]
+    ks: np.ndarray  # (combinations,) int64, first column slowest, the largest k of each
+    losses: np.ndarray  # (losses, combinations) int64, what each loses without suppression
+
+    def least(self, loss: int, ks: np.ndarray, settled: np.ndarray | None = None) -> np.ndarray:
+        """The least loss with at least each k: (n,) int64; NEVER where none has it. Settled ones do not count."""
+        open_places = np.arange(len(self.ks)) if settled is None else np.flatnonzero(~settled)
+        rising = open_places[np.argsort(self.ks[open_places], kind="stable")]
+        least = np.minimum.accumulate(self.losses[loss][rising][::-1])[::-1]
+        place = np.searchsorted(self.ks[rising], ks, side="left")
+        return np.append(least, NEVER)[place]
+
+
+@dataclass(frozen=True, eq=False)
+class Floors:
+    """Groups of columns, the first one that a search fixes."""
+
+    problem: Problem
+    objectives: tuple[int, ...]  # which objectives are losses that have a floor
+    groups: tuple[Group, ...]
+
+    def at(self, points: Numbers, settled: np.ndarray | None = None) -> np.ndarray:
+        """What each objective of each point is at the least at its k, nan where nothing is known: (n, objectives).
+
+        settled: (combinations of the first group,) bool, those below which every recoding was counted or beaten.
+        """
+        values = np.full(points.values.shape, np.nan)
+        ks = self._ks(points)
+        for loss, objective in enumerate(self.objectives):
+            measure = self.problem.objectives[objective]
+            if not isinstance(measure, CellLoss):
+                raise TypeError("only cell losses have floors")
+            known = _best_at(ks, points.keys[:, objective])
+            floor = np.zeros(len(ks), dtype=np.float64)
+            for place, group in enumerate(self.groups):
+                least = group.least(loss, ks, settled if place == 0 else None)
+                floor += np.where(least == NEVER, np.inf, least)
+            scale = float(measure.scale(self.problem.table))
+            values[:, objective] = np.where(floor < known, floor * scale * (1 - 1e-12), known * scale)
+        return values
+
+    def _ks(self, points: Numbers) -> np.ndarray:
+        """The k that a recoding must have to stand beside each point: its own, or the least that a limit asks."""
+        for place, measure in enumerate(self.problem.objectives):
+            if is_smallest_class(measure):
+                return -points.keys[:, place]
+        asked = [threshold for measure, threshold in self.problem.limits if measure.name == "k"]
+        return np.full(len(points.which), int(np.ceil(max(asked, default=0.0) - 1e-9)), dtype=np.int64)
+
+
+def _best_at(ks: np.ndarray, losses: np.ndarray) -> np.ndarray:
+    """The least of the losses at the same k or a larger one, for each point."""
+    order = np.lexsort((losses, -ks))
+    best = np.minimum.accumulate(losses[order])
+    last = np.searchsorted(-ks[order], -ks, side="right") - 1
+    least: np.ndarray = best[last]
+    return least
+
+
+def make_floors(problem: Problem, fixed: Sequence[int]) -> Floors | None:
+    """The floors of a problem whose search fixes these columns first; None where its rule or losses have none."""
+    objectives = tuple(
+        place
+        for place, measure in enumerate(problem.objectives)
+        if isinstance(measure, CellLoss) and measure.is_exact(problem.table)
+    )
+    if not objectives or problem.suppression.rule == "below-k" or problem.table.persons is not None:
+        return None
+    groups = [tuple(fixed)] if fixed else []
+    groups += _deal(problem.table, [c for c in range(len(problem.table.hierarchies)) if c not in fixed])
+    return Floors(problem, objectives, tuple(_count(problem, objectives, columns) for columns in groups))
+
+
+def _deal(table: Table, columns: Sequence[int]) -> list[tuple[int, ...]]:
+    """Columns with many values together, as they tell rows apart best; few enough levels to count them all."""
+    dealt: list[tuple[int, ...]] = []
+    group: tuple[int, ...] = ()
+    size = 1
+    for column in sorted(columns, key=lambda c: -len(table.hierarchies[c].leaves)):
+        levels = table.hierarchies[column].height + 1
+        if group and size * levels > GROUP:
+            dealt.append(group)
+            group, size = (), 1
+        group, size = (*group, column), size * levels
+    return [*dealt, group] if group else dealt
+
+
+def _count(problem: Problem, objectives: Sequence[int], columns: tuple[int, ...]) -> Group:
+    table = problem.table
+    few = project(table, columns)
+    rule = Suppression("cap-max-k", int(min(allowed_rows(problem), table.rows)))
+    counted = count_nodes(few, Wanted(rule))
+    levels = lattice_of(few).levels(counted.nodes)
+    losses = np.zeros((len(objectives), len(counted.nodes)), dtype=np.int64)
+    for place, objective in enumerate(objectives):
+        measure = problem.objectives[objective]
+        for position, column in enumerate(columns):
+            cuts = table.hierarchies[column].groups
+            by_level = [
+                int((measure.table_of(table, column, cut)[cut] * table.leaf_rows[column]).sum())  # type: ignore[attr-defined]  # a CellLoss
+                for cut in cuts
+            ]
+            losses[place] += np.array(by_level, dtype=np.int64)[levels[:, position]]
+    return Group(columns, counted.ints[:, K], losses)
+
+
+def project(table: Table, columns: Sequence[int]) -> Table:
+    """The rows by some quasi-identifiers alone."""
+    codes = table.codes[:, list(columns)]
+    order, start = distinct_rows(codes)
+    weights = np.add.reduceat(table.weights[order], start)
+    names = tuple(table.schema.quasi[column] for column in columns)
+    return Table(Schema(names), tuple(table.hierarchies[c] for c in columns), codes[order[start]], weights)

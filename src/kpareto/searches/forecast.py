@@ -15,9 +15,9 @@ import numpy as np
 
 from kpareto.fronts.count_lattice import Walker
 from kpareto.fronts.problem import Problem
+from kpareto.searches.driver import TimeLimit
 from kpareto.searches.lattice.climbing import front_of_all, reach_good_nodes
 from kpareto.searches.lattice.exact import BranchTree, find_way
-from kpareto.searches.time_limit import TimeLimit
 from kpareto.tables.lattice import Lattice
 
 LOOKED = 16  # nodes whose counting is measured first

@@ -149,8 +149,8 @@ class Recalled:
             return rows
         first, last = (np.searchsorted(self.further.which, places, side) for side in ("left", "right"))
         chosen = np.concatenate([np.arange(one, end) for one, end in zip(first, last, strict=True)])
-        own = replace(self.further.take(chosen), which=np.repeat(np.arange(len(genomes)), last - first))
-        return join([rows, own], rows.keys.shape[1])
+        recalled = replace(self.further.take(chosen), which=np.repeat(np.arange(len(genomes)), last - first))
+        return join([rows, recalled], rows.keys.shape[1])
 
 
 def recall_from(arrays: Arrays) -> Recalled:

@@ -228,7 +228,7 @@ def _cuts(wish: _Wish, clock: _Clock) -> ModelCurve:
             left = max(LEAST, (clock.seconds - (_working() - began)) / (len(wish.ks) - number))
         limits = {"k": float(k), **wish.limits}
         tried = [limits] if not wish.limits else [{"k": float(k)}, limits]
-        own = problem(wish.asked.table, ["lm"], wish.allowed, limits)
+        limited = problem(wish.asked.table, ["lm"], wish.allowed, limits)
         met, bounds = [], []
         for each in tried:
             share = None if left is None else left / len(tried)
@@ -242,7 +242,7 @@ def _cuts(wish: _Wish, clock: _Clock) -> ModelCurve:
                 proven = False
                 continue
             # What is found under k alone may keep the other limits too; what bounds it bounds those that keep them.
-            met += _read_off(front if each is limits else _under(front, own), [k])
+            met += _read_off(front if each is limits else _under(front, limited), [k])
             least = front.provenance.details.get("lower_bound")
             bounds += [] if least is None else [float(least)]
             proven = proven and front.provenance.complete
@@ -255,30 +255,30 @@ def _cuts(wish: _Wish, clock: _Clock) -> ModelCurve:
 
 def _with_larger(points: Sequence[ModelPoint], ks: Sequence[int]) -> tuple[ModelPoint, ...]:
     """The points of a curve with the best that is known for each k: what keeps a larger k keeps a smaller one too."""
-    own = {point.k: point for point in points}
+    at = {point.k: point for point in points}
     known: list[ModelPoint] = []
     for k in sorted(ks, reverse=True):
-        fitting = [point for point in (own.get(k), known[-1] if known else None) if point is not None]
+        fitting = [point for point in (at.get(k), known[-1] if known else None) if point is not None]
         if fitting:
             best = min(fitting, key=lambda point: point.loss)
-            known.append(replace(best, k=k, least=own[k].least if k in own else None))
+            known.append(replace(best, k=k, least=at[k].least if k in at else None))
     return tuple(known[::-1])
 
 
-def _under(front: Front, own: Problem) -> Front:
+def _under(front: Front, limited: Problem) -> Front:
     """The points of a front that was searched under fewer limits, counted anew under all of them."""
     kept = front.provenance
-    numbers = own.evaluate(front.space, front.genomes)
-    return make_front(own, front.space, front.genomes, numbers, replace(kept, complete=False))
+    numbers = limited.evaluate(front.space, front.genomes)
+    return make_front(limited, front.space, front.genomes, numbers, replace(kept, complete=False))
 
 
 def _with_nodes(cuts: ModelCurve, lattice: ModelCurve) -> ModelCurve:
     """The curve of cuts, nowhere below that of the lattice: every node is a recoding by cuts too."""
     points = {point.k: point for point in cuts.points}
     for node in lattice.points:
-        own = points.get(node.k)
-        if own is None or node.loss < own.loss:
-            points[node.k] = replace(node, least=None if own is None else own.least)
+        cut = points.get(node.k)
+        if cut is None or node.loss < cut.loss:
+            points[node.k] = replace(node, least=None if cut is None else cut.least)
     return replace(cuts, points=tuple(points[k] for k in sorted(points)))
 
 
@@ -290,9 +290,9 @@ def _strict(wish: _Wish, clock: _Clock) -> ModelCurve:
         left = None
         if clock.seconds is not None:
             left = max(LEAST, (clock.seconds - (_working() - began)) / (len(wish.ks) - number))
-        own = _Clock(left, clock.report, clock.done, clock.total)
-        grown = strict(wish.asked.table, replace(wish.local, k=k, suppression=0.0), wish.seed, progress=own.ask)
-        own.check()
+        timer = _Clock(left, clock.report, clock.done, clock.total)
+        grown = strict(wish.asked.table, replace(wish.local, k=k, suppression=0.0), wish.seed, progress=timer.ask)
+        timer.check()
         points.append(ModelPoint(k, grown.recoding.k, grown.recoding.loss, None, 0))
     return ModelCurve("strict", tuple(points), False, _working() - began)
 

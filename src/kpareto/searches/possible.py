@@ -53,7 +53,7 @@ def say_impossible(table: Table, measure: Measure, limit: float, spare: int = 0,
     if bool(meets(measure.better, best + slack if measure.better == "higher" else best - slack, limit)):
         return ""
     sure = reach(table, 0)  # of the recoding in which every quasi-identifier is hidden
-    begin = f"The {word} {measure.name} = {_plain(limit)} cannot be met: {sure.why}"
+    begin = f"The {word} {measure.name} = {_spell_limit(limit)} cannot be met: {sure.why}"
     if math.isinf(best):
         return f"{begin}, too few for it. Take it out, or ask for less of another kind."
     higher = measure.better == "higher"
@@ -68,7 +68,7 @@ def say_impossible(table: Table, measure: Measure, limit: float, spare: int = 0,
     )
 
 
-def _plain(limit: float) -> str:
+def _spell_limit(limit: float) -> str:
     """A limit as a person wrote it, a whole number in full."""
     return f"{limit:,.0f}" if float(limit).is_integer() else f"{limit:,.6g}"
 

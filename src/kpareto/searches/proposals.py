@@ -14,7 +14,7 @@ from kpareto.fronts.problem import Problem
 from kpareto.fronts.provenance import Provenance
 from kpareto.searches import OwnSet, ReportingMoves, Search
 from kpareto.searches.checkpoint import Arrays, Kept, job_print
-from kpareto.searches.course import Ending, Tell
+from kpareto.searches.driver import Ending, Tell
 from kpareto.searches.lattice.exact import CLOUD
 from kpareto.searches.memo import Memo, Recalled, names_of, numbers_arrays, recall_from
 from kpareto.tables.lattice import Space
@@ -70,7 +70,7 @@ class Proposals:
                     note = f"the memory for {self.room:,} recodings of this size is spent"
                     return self._front(memo, note, own=_settle(moves))
                 if len(fresh):
-                    memo.add(fresh, self._numbers(fresh))
+                    memo.add(fresh, self._evaluate(fresh))
                 kept.take(memo)
                 numbers = memo.numbers(genomes, names)
                 tell(len(memo), lambda: numbers)  # noqa: B023 (used at once)
@@ -94,7 +94,7 @@ class Proposals:
         memo = Memo(self.problem, self.space) if standing is None else standing
         return self._front(memo, ending.note, own=self._own, stopped=ending.stopped)
 
-    def _numbers(self, genomes: np.ndarray) -> Numbers:
+    def _evaluate(self, genomes: np.ndarray) -> Numbers:
         if self._earlier is None:
             return self.problem.evaluate(self.space, genomes)
         return self._earlier.recall(genomes, self.problem, self.space)

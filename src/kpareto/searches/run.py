@@ -1,90 +1,26 @@
-"""Drive a search: budget, memo, archive of the best, progress, stopping, checkpoints; returns a Front.
-
-``run_plan`` runs a search by its name and ``run`` a search of your own; both are driven by ``drive``. A checkpoint of a
-search behind the seam is the memo of what it has evaluated: resuming replays the search from its seed, answers from the
-memo, and so ends exactly as an uninterrupted run would have ended. The others keep where they stand.
-"""
+"""Run a search by its name (``run_plan``), or one of your own (``run``): what is driven by ``drive``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kpareto.errors import BadJob, Interrupted, Progress, Stopped, Unsafe, keep_interrupt
+from kpareto.errors import BadJob, Progress
 from kpareto.fronts.choose import answer_wishes
 from kpareto.fronts.front import Front
-from kpareto.fronts.hearing import hearing
-from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem
 from kpareto.searches import Search
-from kpareto.searches.checkpoint import Cancelled, Kept, Standing, check_points, read_checkpoint
 from kpareto.searches.compiled import Compiled, can_compile
-from kpareto.searches.course import Course, Ending, Watch
-from kpareto.searches.exact_course import Exact
+from kpareto.searches.driver import Driven, TimeLimit, Watch, drive
+from kpareto.searches.exact_front import Exact
+from kpareto.searches.local import LocalSettings
 from kpareto.searches.names import SEED, check_method, make_search, read_options
 from kpareto.searches.possible import check_possible
 from kpareto.searches.proposals import GENE_BYTES, MOST_POPULATION, Proposals
-from kpareto.searches.time_limit import OutOfTime, TimeLimit
 from kpareto.tables.cuts import Cuts, make_space
 from kpareto.tables.lattice import Kind, Space
-
-# -- the driver --------------------------------------------------------------------------------------------------
-
-
-def drive(
-    course: Course[Standing],
-    report: Progress | None = None,
-    checkpoint: Path | None = None,
-    watch: Watch | None = None,
-    limit: TimeLimit | None = None,
-) -> Front:
-    """Let a search run to its end, or until its time is up, Ctrl-C, or a ``report`` that raises Stopped.
-
-    Stopped, the front so far is returned, marked as such; with a checkpoint it is kept there and raised as Cancelled,
-    and the next call goes on from it. Out of time, the front so far is the answer; what is known is kept all the same.
-    """
-    until = TimeLimit() if limit is None else limit
-    kept = Kept(checkpoint, course.fingerprint() if checkpoint is not None else "", course.pack)
-    known = read_checkpoint(checkpoint, kept.job)
-
-    def tell(done: int, met: Callable[[], Numbers]) -> None:
-        if watch is not None:
-            watch(met())
-        if report is not None:
-            report(done, course.total)
-        if until.is_up:
-            raise OutOfTime
-
-    try:
-        with until.watching(), keep_interrupt():
-            front = course.go(known, tell, kept)
-            if known is not None and checkpoint is not None:
-                check_points(front, checkpoint)
-    except OutOfTime:
-        front = course.front_so_far(kept.now, Ending(f"the {until.seconds:g} seconds were up", stopped=False))
-        if checkpoint is not None:
-            kept.save()
-        return front
-    except (KeyboardInterrupt, Stopped):
-        with hearing(None):
-            front = course.front_so_far(kept.now, Ending())
-    except Unsafe:
-        kept.drop()  # the search is done all the same
-        raise
-    if checkpoint is None:
-        return front
-    if not front.provenance.stopped:
-        kept.drop()
-        return front
-    if kept.now is None and known is None:
-        raise Interrupted("Stopped before anything was counted.")
-    kept.save()
-    raise Cancelled(front, checkpoint)
-
-
-# -- what is driven ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -135,7 +71,7 @@ def run_plan(
     check_possible(problem)
     # Local recodings share their time out among the class sizes themselves.
     limit = TimeLimit(None if chosen.method == "local" else chosen.settings["seconds"])
-    return complete_front(drive(course_of(problem, chosen, limit), report, checkpoint, watch, limit), chosen)
+    return complete_front(drive(make_driven(problem, chosen, limit), report, checkpoint, watch, limit), chosen)
 
 
 def complete_front(front: Front, plan: Plan) -> Front:
@@ -153,16 +89,16 @@ def complete_front(front: Front, plan: Plan) -> Front:
     return replace(front, provenance=replace(front.provenance, details={**front.provenance.details, **details}))
 
 
-def course_of(problem: Problem, plan: Plan, limit: TimeLimit | None = None) -> Course[Any]:
+def make_driven(problem: Problem, plan: Plan, limit: TimeLimit | None = None) -> Driven[Any]:
     """The search of a plan: exact, compiled where the compiled searches know the problem, else behind the seam."""
     plan.check()
     settings = plan.settings
     if plan.method == "exact":
         return Exact(problem, settings["ties"], settings["threads"], limit or TimeLimit(), plan.seed)
     if plan.method == "local":
-        from kpareto.searches.local.course import LocalCourse
+        from kpareto.searches.local.driven import LocalDriven
 
-        return LocalCourse(problem, settings, plan.seed)
+        return LocalDriven(problem, LocalSettings(**settings), plan.seed)
     space = make_space(plan.space, problem.table) if isinstance(plan.space, str) else plan.space
     check_population(settings.get("population") or 0, len(space.genes))
     if isinstance(space, Cuts) and can_compile(plan.method, problem, space):

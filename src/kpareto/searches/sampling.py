@@ -11,7 +11,6 @@ from kpareto.errors import BadJob
 from kpareto.searches.cuts.genitor import Result
 from kpareto.searches.cuts.recut import recut_columns
 from kpareto.searches.cuts.score import Score
-from kpareto.tables.cuts import Cuts
 from kpareto.tables.table import Counts, Sample, Table, make_table
 
 Searcher = Callable[[Score], Result]
@@ -80,13 +79,9 @@ def compare_with_sample(
     """
     table = sample_rows(score.table, rows, seed)
     k = sample_k if sample_k is not None else max(2, round(score.k * rows / score.table.rows))
-    small = replace(score, table=table, space=_same_space(score.space, table), k=min(k, score.k))
+    small = replace(score, table=table, space=replace(score.space, hierarchies=table.hierarchies), k=min(k, score.k))
     sample_result = search(small)
     direct = search(score)
     applied = float(score.values(sample_result.genome[None, :])[0])
     lost = score.partition(sample_result.genome).suppressed_rows
     return Degradation(rows, seed, small.k, sample_result.value, applied, direct.value, lost, sample_result.genome)
-
-
-def _same_space(space: Cuts, table: Table) -> Cuts:
-    return replace(space, hierarchies=table.hierarchies)

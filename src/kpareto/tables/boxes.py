@@ -46,7 +46,7 @@ class Division:
             raise BadInput(f"{UNFIT}: they divide rows whose values are not known one by one.")
         if (~whole & (lead[self.row] >= 0) & (self.value < 0)).any():
             raise BadInput(f"{UNFIT}: it is not told which values a divided row has.")
-        parts = [self._counts(counts, lead[self.row] == place) for place, counts in enumerate(columns)]
+        parts = [self._counts(counts, lead[self.row] == index) for index, counts in enumerate(columns)]
         for counts, part in zip(columns, parts, strict=True):
             if not np.array_equal(part.totals, counts.totals):
                 raise BadInput(f"{UNFIT}: {counts.name!r} has other values.")
@@ -65,12 +65,12 @@ class Division:
         entries = np.where(by_value, 1, entries)
         start = np.concatenate(([0], np.cumsum(entries))).astype(np.int64)
         owner = np.repeat(np.arange(len(self.row)), entries)
-        place = np.arange(int(start[-1])) - start[owner] + begin[owner]
+        entry = np.arange(int(start[-1])) - start[owner] + begin[owner]
         one = (by_value | (entries == 1))[owner]  # all rows of the item have this value
-        code = np.where(by_value[owner], self.value[owner], counts.code[place]).astype(np.int32)
+        code = np.where(by_value[owner], self.value[owner], counts.code[entry]).astype(np.int32)
         if len(code) and int(code.max()) >= len(counts.values):
             raise BadInput(f"{UNFIT}: {counts.name!r} has other values.")
-        count = np.where(one, self.weight[owner], counts.count[place]).astype(np.int64)
+        count = np.where(one, self.weight[owner], counts.count[entry]).astype(np.int64)
         return replace(counts, start=start, code=code, count=count)
 
 
@@ -112,7 +112,7 @@ def answer(root: Question | int, codes: np.ndarray) -> np.ndarray:
             classes[rows] = at
             continue
         part = np.maximum(np.searchsorted(at.borders, codes[rows, at.column], side="right") - 1, 0)
-        waiting += [(child, rows[part == place]) for place, child in enumerate(at.children)]
+        waiting += [(child, rows[part == index]) for index, child in enumerate(at.children)]
     return classes
 
 

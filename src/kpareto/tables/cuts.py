@@ -221,11 +221,11 @@ def _log_cuts(tree: Tree) -> np.ndarray:
     """The logarithm of the cuts below each node, so that trees of any size do not overflow: (nodes,) float64."""
     logs = np.zeros(len(tree.labels))
     below = np.zeros(len(tree.labels))
-    for place in range(len(logs) - 1, -1, -1):
-        if tree.first[place] < tree.last[place]:
-            logs[place] = np.logaddexp(0.0, below[place])
-        if place:
-            below[tree.parent[place]] += logs[place]
+    for at in range(len(logs) - 1, -1, -1):
+        if tree.first[at] < tree.last[at]:
+            logs[at] = np.logaddexp(0.0, below[at])
+        if at:
+            below[tree.parent[at]] += logs[at]
     return logs
 
 

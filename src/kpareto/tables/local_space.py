@@ -72,13 +72,13 @@ def join_spaces(table: Table, space: LocalSpace, other: LocalSpace) -> LocalSpac
         return other if space.items is None else space
     lines = [(one, np.cumsum(one.items.weight)) for one in (space, other) if one.items is not None]
     borders = np.unique(np.concatenate([ends for _, ends in lines]))
-    place = np.searchsorted(lines[0][1], borders)
-    items = Division(space.items.row[place], space.items.value[place], np.diff(borders, prepend=0))
+    item = np.searchsorted(lines[0][1], borders)
+    items = Division(space.items.row[item], space.items.value[item], np.diff(borders, prepend=0))
     rows, boxes = items.table(table), []
     for one, ends in lines:
-        place = np.searchsorted(ends, borders)
+        item = np.searchsorted(ends, borders)
         known = [recoding.boxes for recoding in one.recodings if recoding.boxes is not None]
-        boxes += [LabelBoxes(rows, old.members[place], old.first, old.last, old.root) for old in known]
+        boxes += [LabelBoxes(rows, old.members[item], old.first, old.last, old.root) for old in known]
     return make_local_space(table, items, boxes)
 
 

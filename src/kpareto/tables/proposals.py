@@ -249,23 +249,23 @@ def _short_number(number: float) -> float:
 def settle(facts: Sequence[ColumnFacts], proposals: Sequence[Proposal]) -> list[Proposal]:
     """The proposals of all columns together: some quasi-identifier, one person column, columns with enough values."""
     new_proposals = list(proposals)
-    for place, (column, proposal) in enumerate(zip(facts, new_proposals, strict=True)):
+    for index, (column, proposal) in enumerate(zip(facts, new_proposals, strict=True)):
         if proposal.role in ("quasi-identifier", "sensitive") and column.missing > NEARLY_UNIQUE * column.rows:
             why = f"{proposal.why}, but {column.missing / column.rows:.0%} of the rows have no value{LEFT_OUT}"
-            new_proposals[place] = Proposal("identifier", why, note="Rows without a value would be dropped otherwise.")
-    persons = [place for place, proposal in enumerate(new_proposals) if proposal.person]
-    for place in persons[1:]:
-        new_proposals[place] = replace(new_proposals[place], person=False)
+            new_proposals[index] = Proposal("identifier", why, note="Rows without a value would be dropped otherwise.")
+    persons = [index for index, proposal in enumerate(new_proposals) if proposal.person]
+    for index in persons[1:]:
+        new_proposals[index] = replace(new_proposals[index], person=False)
     if not persons:
         new_proposals = _ask_for_persons(facts, new_proposals)
     if any(proposal.role == "quasi-identifier" for proposal in new_proposals):
         return new_proposals
-    usable = [place for place, column in enumerate(facts) if column.kind not in ("empty", "nested")]
-    plain = [place for place in usable if new_proposals[place].role in ("plain", DECIDE)] or usable
-    plain.sort(key=lambda place: -facts[place].distinct)
-    for place in plain[:3]:
-        new_proposals[place] = quasi(
-            facts[place], "no column looks like a quasi-identifier; taken for want of a better one", None
+    usable = [index for index, column in enumerate(facts) if column.kind not in ("empty", "nested")]
+    plain = [index for index in usable if new_proposals[index].role in ("plain", DECIDE)] or usable
+    plain.sort(key=lambda index: -facts[index].distinct)
+    for index in plain[:3]:
+        new_proposals[index] = quasi(
+            facts[index], "no column looks like a quasi-identifier; taken for want of a better one", None
         )
     return new_proposals
 
@@ -273,16 +273,16 @@ def settle(facts: Sequence[ColumnFacts], proposals: Sequence[Proposal]) -> list[
 def _ask_for_persons(facts: Sequence[ColumnFacts], proposals: Sequence[Proposal]) -> list[Proposal]:
     """A note where people are named more than once, and nothing tells them apart: k would count their rows."""
     new_proposals = list(proposals)
-    for place, column in enumerate(facts):
+    for index, column in enumerate(facts):
         have = column.rows - column.missing
         if (
             topic_of(column.name) in NAMED_PERSONS
-            and proposals[place].role == "identifier"
+            and proposals[index].role == "identifier"
             and 1 < column.distinct < have
         ):
             note = (
                 f"It repeats: {column.distinct:,} values in {have:,} rows. If a person has several rows, say which "
                 'column tells persons apart: person = "…" under [data], or Schema(person="…") in Python.'
             )
-            new_proposals[place] = replace(proposals[place], note=f"{proposals[place].note} {note}".strip())
+            new_proposals[index] = replace(proposals[index], note=f"{proposals[index].note} {note}".strip())
     return new_proposals

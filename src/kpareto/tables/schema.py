@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kpareto.errors import BadSchema, did_you_mean, shorten
+from kpareto.errors import BadSchema, KparetoError, did_you_mean, shorten
 
 Role = Literal["identifier", "quasi-identifier", "sensitive", "target", "plain"]
 ROLES: tuple[Role, ...] = ("identifier", "quasi-identifier", "sensitive", "target", "plain")
@@ -25,6 +25,16 @@ def as_names(names: str | Iterable[str]) -> tuple[str, ...]:
     if wrong:
         raise BadSchema(f"{wrong[0]!r:.60} is no name of a column. Give a list of texts, or one text.")
     return listed
+
+
+def check_quasi(names: Iterable[str], quasi: Sequence[str], begin: str, error: type[KparetoError]) -> None:
+    """Raise where something is given for a column that is no quasi-identifier; ``begin`` begins the sentence."""
+    for name in names:
+        if name not in quasi:
+            raise error(
+                f"{begin} {name!r}, which is not a quasi-identifier. "
+                f"{did_you_mean(name, quasi)}The quasi-identifiers are: {shorten(quasi)}."
+            )
 
 
 @dataclass(frozen=True)
@@ -65,12 +75,8 @@ class Schema:
                 f"Column {self.person!r} tells persons apart and also has the role {seen[str(self.person)]}. "
                 "A person id must not be released: give the column no other role than identifier."
             )
+        check_quasi(self.weights, self.quasi, "A weight is given for", BadSchema)
         for name, weight in self.weights.items():
-            if name not in self.quasi:
-                raise BadSchema(
-                    f"A weight is given for {name!r}, which is not a quasi-identifier. "
-                    f"{did_you_mean(name, self.quasi)}The quasi-identifiers are: {shorten(self.quasi)}."
-                )
             if not 0 <= weight < float("inf"):
                 raise BadSchema(f"The weight of {name!r} is {weight!r}. Give a number of at least 0.")
         if self.weights and not any(self.weight(name) > 0 for name in self.quasi):

@@ -16,7 +16,7 @@ import numpy as np
 
 from kpareto.errors import BadHierarchy, BadInput, BadTable, did_you_mean, shorten
 from kpareto.tables.hierarchy import Hierarchy, tell_lost
-from kpareto.tables.schema import Schema
+from kpareto.tables.schema import Schema, check_quasi
 
 Domain = Literal["observed", "declared"]
 Estimator = Literal["auto", "pitman", "zayatz", "snb"]
@@ -313,9 +313,9 @@ def _check_contained(table: Table) -> None:
 
 def _check_covered(hierarchy: Hierarchy, values: Sequence[str], rows: np.ndarray, leaf: np.ndarray) -> None:
     """Raise where values of the population have no leaf."""
-    lost = sorted((place for place in np.flatnonzero(leaf < 0).tolist() if rows[place]), key=lambda p: -int(rows[p]))
+    lost = sorted((index for index in np.flatnonzero(leaf < 0).tolist() if rows[index]), key=lambda p: -int(rows[p]))
     if lost:
-        named = [f"{values[place]!r} ({int(rows[place]):,} rows)" for place in lost]
+        named = [f"{values[index]!r} ({int(rows[index]):,} rows)" for index in lost]
         raise BadHierarchy(
             f"The hierarchy of {hierarchy.name!r} has no place for {len(lost):,} value{'s' if len(lost) > 1 else ''} "
             f"of the population: {shorten(named, 5)}. Add them to the hierarchy, although the table lacks them."
@@ -325,12 +325,7 @@ def _check_covered(hierarchy: Hierarchy, values: Sequence[str], rows: np.ndarray
 def hierarchies_by_name(hierarchies: Mapping[str, Any] | Sequence[Hierarchy], schema: Schema) -> Mapping[str, Any]:
     """Column -> what is given as its hierarchy; a column that is no quasi-identifier is an error."""
     by_name = hierarchies if isinstance(hierarchies, Mapping) else {h.name: h for h in hierarchies}
-    for name in by_name:
-        if name not in schema.quasi:
-            raise BadHierarchy(
-                f"A hierarchy is given for {name!r}, which is not a quasi-identifier. "
-                f"{did_you_mean(name, schema.quasi)}The quasi-identifiers are: {shorten(schema.quasi)}."
-            )
+    check_quasi(by_name, schema.quasi, "A hierarchy is given for", BadHierarchy)
     return by_name
 
 

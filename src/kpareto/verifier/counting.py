@@ -154,7 +154,7 @@ def _cells(parts: list[Path], parquet: bool, record: dict[str, Any]) -> Iterator
                 raise Unsafe(
                     f"Row {number:,} of the release has {len(row)} cells where there are {len(columns)} columns."
                 )
-            yield [row[place] for place in places], 1
+            yield [row[index] for index in places], 1
 
 
 def check_names(names: list[str], columns: list[str]) -> None:
@@ -171,7 +171,7 @@ def _group(parts: list[Path], parquet: bool, record: dict[str, Any]) -> Iterator
     separator, _, comma = text_form(record)
     for path in parts:
         check_names(next(read_rows(path, parquet, record), []), columns)
-    aliases = [f"c{place}" for place in range(len(columns))]
+    aliases = [f"c{index}" for index in range(len(columns))]
     places = [_literal(re.sub(r"([*?\[])", r"[\1]", str(part.absolute()))) for part in parts]
     source = f"read_parquet([{', '.join(places)}])"
     if not parquet:
@@ -185,7 +185,7 @@ def _group(parts: list[Path], parquet: bool, record: dict[str, Any]) -> Iterator
             query = f"SELECT {chosen}, count(*) FROM {source} AS t({', '.join(aliases)}) GROUP BY ALL"
             *cells, times = connection.sql(query).to_arrow_table().combine_chunks().columns
             # Values repeat, so each is written once.
-            columns = [[texts[place] for place in codes] for texts, codes in (_code(cell, comma) for cell in cells)]
+            columns = [[texts[index] for index in codes] for texts, codes in (_code(cell, comma) for cell in cells)]
             yield from zip(map(list, zip(*columns, strict=True)), times.to_pylist(), strict=True)
     except duckdb.Error as error:
         raise Unsafe(f"The release cannot be read ({str(error).partition(chr(10))[0]}).") from error

@@ -32,7 +32,7 @@ def read_cells(
     texts = [[*column.texts.to_pylist(), None] for column in rolled.columns]
     codes = [column.codes.tolist() for column in rolled.columns]
     for row, times in zip(zip(*codes, strict=True), rolled.weights.tolist(), strict=True):
-        yield [texts[place][code] for place, code in enumerate(row)], times
+        yield [texts[index][code] for index, code in enumerate(row)], times
 
 
 def count_people(cells: Cells, record: Mapping[str, Any], quasi: Sequence[str]) -> Counter[Labels]:

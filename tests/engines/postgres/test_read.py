@@ -27,10 +27,10 @@ from kpareto.engines.unique_rows import unique_rows
 from kpareto.engines.wishes import POLICIES, Missing
 from kpareto.errors import BadInput, BadJob, BadTable, MissingExtra
 from kpareto.faces import cli
+from kpareto.jobs.front import search_job
 from kpareto.jobs.inspect import inspect
-from kpareto.jobs.job import parse_job
+from kpareto.jobs.parse import parse_job
 from kpareto.jobs.release import release_job
-from kpareto.jobs.search import search_job
 from kpareto.tables.adult import adult
 from kpareto.tables.schema import Schema
 from kpareto.verifier import verify

@@ -36,7 +36,7 @@ from kpareto.engines.postgres.write import LARGE
 from kpareto.engines.read import read
 from kpareto.errors import BadInput, BadJob, BadTable, Unsafe
 from kpareto.faces import cli
-from kpareto.jobs.job import load_job
+from kpareto.jobs.parse import load_job
 from kpareto.releases.apply import apply
 from kpareto.releases.choice import Choice, store
 from kpareto.releases.joins import share_out

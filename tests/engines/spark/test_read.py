@@ -22,7 +22,7 @@ from kpareto.errors import BadInput, BadJob, BadTable
 from kpareto.faces.cli.fronts import protect
 from kpareto.fronts.problem import problem
 from kpareto.jobs.inspect import inspect
-from kpareto.jobs.job import parse_job
+from kpareto.jobs.parse import parse_job
 from kpareto.searches.run import run_plan
 from kpareto.tables.adult import adult, adult_hierarchies, adult_schema
 from kpareto.tables.schema import Schema

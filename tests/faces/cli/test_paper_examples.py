@@ -10,7 +10,7 @@ import pytest
 from kpareto.errors import BadJob
 from kpareto.faces.cli import main
 from kpareto.jobs.examples import PAPERS, example_text
-from kpareto.jobs.job import parse_job
+from kpareto.jobs.parse import parse_job
 from kpareto.searches.names import OPTIONS
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

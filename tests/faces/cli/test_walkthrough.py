@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kpareto.faces.cli import main, walkthrough
-from kpareto.jobs.job import load_job
+from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import release_job
 
 WHOLE = """

@@ -54,7 +54,7 @@ from kpareto.fronts.problem import problem
 from kpareto.fronts.provenance import Provenance
 from kpareto.fronts.safer import find_safer
 from kpareto.fronts.summary import mark_points
-from kpareto.jobs.job import load_job
+from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import release_job
 from kpareto.releases.release import release
 from kpareto.releases.risk.attacks import attack

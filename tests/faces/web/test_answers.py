@@ -12,10 +12,9 @@ import pytest
 
 import kpareto as kp
 from kpareto.errors import BadHierarchy
-from kpareto.faces.web.comparing import ModelRun
-from kpareto.faces.web.distributions import at_risk_view, contingency_view, distribution_view
-from kpareto.faces.web.edits import edit
-from kpareto.faces.web.exploring import compare_view, front_view
+from kpareto.faces.web.explore import at_risk_view, compare_view, contingency_view, distribution_view, front_view
+from kpareto.faces.web.hierarchies import edit
+from kpareto.faces.web.search import ModelRun
 from kpareto.fronts.front import Front
 from kpareto.fronts.problem import problem
 from kpareto.searches.exact_front import exact_front

@@ -18,11 +18,12 @@ from kpareto.errors import BadHierarchy, BadInput, BadJob
 from kpareto.faces import cli
 from kpareto.faces.report import find, html, report_of
 from kpareto.faces.web.drafts import draft_job, draft_text, load_draft
-from kpareto.faces.web.edits import edit, hierarchy_view
-from kpareto.faces.web.guard import Keys, allowed_hosts, inside, is_loopback, make_keys, plain_name
-from kpareto.faces.web.searching import Searching
-from kpareto.jobs.job import load_job
-from kpareto.jobs.trade_offs import front
+from kpareto.faces.web.files import inside, plain_name
+from kpareto.faces.web.guard import Keys, allowed_hosts, is_loopback, make_keys
+from kpareto.faces.web.hierarchies import edit, hierarchy_view
+from kpareto.faces.web.search import Searching
+from kpareto.jobs.front import front
+from kpareto.jobs.parse import load_job
 from kpareto.tables.adult import adult_table
 from kpareto.tables.hierarchy import from_levels
 from kpareto.verifier import verify

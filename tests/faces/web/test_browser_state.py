@@ -178,25 +178,23 @@ def test_tabs_notice_each_other(visit: Visit) -> None:
     expect(one.get_by_role("link", name="Explore")).to_be_visible()
 
 
-def test_a_late_change_is_put_on_top_or_dropped(visit: Visit) -> None:
-    """A tab that has not heard of a change is told in a sentence; its own change goes on top, or is left."""
+def test_a_late_change_is_told_and_what_is_there_is_loaded(visit: Visit) -> None:
+    """A tab that has not heard of a change says that its own was not taken, and shows the other; then it goes on."""
     one = visit.tab
     visit.open("people.csv")
     two = visit.second_tab()
     stop_pulse(one)
     role(two, "sex", "plain")
+    before = one.get_by_label("Role of illness").input_value()
+    assert before != "target"
     role(one, "illness", "target")
-    expect(one.locator("#late")).to_contain_text("changed elsewhere since this page read it")
-    one.locator("#late-merge").click()
-    expect(one.locator("#note")).to_contain_text("on top")
-    expect(one.get_by_label("Role of illness")).to_have_value("target")
+    expect(one.locator("#note")).to_contain_text("changed elsewhere")
+    expect(one.locator("#note")).to_contain_text("What was changed here meanwhile was not taken")
     expect(one.get_by_label("Role of sex")).to_have_value("plain")
+    expect(one.get_by_label("Role of illness")).to_have_value(before)
+    role(one, "illness", "target")
     expect(two.get_by_label("Role of illness")).to_have_value("target")
-    role(two, "sex", "quasi-identifier")
-    role(one, "illness", "plain")
-    one.locator("#late-reload").click()
-    expect(one.get_by_label("Role of illness")).to_have_value("target")
-    expect(one.get_by_label("Role of sex")).to_have_value("quasi-identifier")
+    expect(two.get_by_label("Role of sex")).to_have_value("plain")
 
 
 def test_quick_changes_do_not_overtake_each_other(visit: Visit) -> None:
@@ -374,7 +372,7 @@ def test_a_pause_of_the_server_takes_nothing_away(visit: Visit, tmp_path: Path) 
 
 
 def test_nothing_is_drawn_anew_under_typing_hands(visit: Visit) -> None:
-    """Somebody changes the job in another tab while a limit is being typed here: both stay, by one press."""
+    """Somebody changes the job in another tab while a limit is being typed here: it is told when it is done."""
     tab = visit.tab
     visit.open("people.csv")
     other = visit.second_tab()
@@ -390,10 +388,9 @@ def test_nothing_is_drawn_anew_under_typing_hands(visit: Visit) -> None:
     assert sent == []  # what is half typed is not sent
     field.fill("17")
     tab.locator("h1").click()
-    tab.locator("#late-merge").click()
-    expect(tab.locator("#note")).to_contain_text("on top")
+    expect(tab.locator("#note")).to_contain_text("was not taken")
     job = tab.evaluate("async () => (await import('/static/main.js')).page.job")
-    assert (job["limits"]["k"], job["columns"]["sex"]["role"]) == (17, "plain")
+    assert (job["limits"].get("k") == 17, job["columns"]["sex"]["role"]) == (False, "plain")
 
 
 def test_a_change_that_did_not_arrive_is_sent_again(visit: Visit) -> None:
@@ -431,59 +428,12 @@ def test_a_change_whose_answer_alone_was_lost(visit: Visit) -> None:
     wait_until(tab, "async () => !(await import('/static/main.js')).page.unsent().length")
     assert arrived == [200]
     role(tab, "town", "plain")
-    expect(tab.locator("#late")).to_be_empty()
+    expect(tab.locator("#note")).to_be_empty()
     other = visit.second_tab()
     for column in ("sex", "town"):
         expect(tab.get_by_label(f"Role of {column}")).to_have_value("plain")
         expect(other.get_by_label(f"Role of {column}")).to_have_value("plain")
     visit.errors.clear()
-
-
-def test_a_late_change_waits_for_an_answer(visit: Visit) -> None:
-    """The question stays while other things are done, and a change that was taken since is not undone by it."""
-    tab = visit.tab
-    visit.open("people.csv")
-    other = visit.second_tab()
-    tab.get_by_role("link", name="Next: search").click()
-    stop_pulse(tab)
-    role(other, "sex", "plain")
-    tab.locator("[data-limit=k]").fill("7")
-    tab.locator("h1").click()
-    expect(tab.locator("#late-merge")).to_be_visible()
-    tab.get_by_role("link", name="Data", exact=False).first.click()
-    expect(tab.locator("table.columns")).to_be_visible()
-    expect(tab.locator("#late-merge")).to_be_visible()
-    away = Away(tab, "**/sessions/*")
-    tab.locator("#late-merge").click()
-    expect(tab.locator("#lost")).to_contain_text("does not answer")
-    away.gone = False
-    tab.locator("#late-merge").click()
-    expect(tab.locator("#note")).to_contain_text("on top")
-    expect(tab.locator("#late")).to_be_empty()
-    job = tab.evaluate("async () => (await import('/static/main.js')).page.job")
-    assert (job["limits"]["k"], job["columns"]["sex"]["role"]) == (7, "plain")
-    visit.errors.clear()
-
-
-def test_two_late_changes_are_put_on_top_together(visit: Visit) -> None:
-    """Another tab was first; two changes of this one come late, and one press brings both."""
-    tab = visit.tab
-    visit.open("people.csv")
-    other = visit.second_tab()
-    stop_pulse(tab)
-    role(other, "illness", "plain")
-    tab.get_by_label("Role of sex").select_option("plain")
-    expect(tab.locator("#late-merge")).to_be_visible()
-    tab.get_by_label("Role of town").select_option("plain")
-    wait_until(tab, "async () => !(await import('/static/api.js')).changesWait()")
-    expect(tab.locator("#late-merge")).to_be_visible()
-    hear_pulses(other)
-    for column in ("sex", "town"):  # nothing goes on top before somebody says so
-        expect(other.get_by_label(f"Role of {column}")).to_have_value("quasi-identifier")
-    tab.locator("#late-merge").click()
-    expect(tab.locator("#note")).to_contain_text("on top")
-    for column in ("sex", "town", "illness"):
-        expect(other.get_by_label(f"Role of {column}")).to_have_value("plain")
 
 
 def test_a_refusal_takes_back_what_was_refused_alone(visit: Visit) -> None:

@@ -13,8 +13,8 @@ import pytest
 from playwright.sync_api import expect
 
 from kpareto.errors import Stopped
-from kpareto.faces.web import comparing, looking, releasing, sessions
-from kpareto.faces.web.searching import Searching
+from kpareto.faces.web import explore, release, search, session
+from kpareto.faces.web.search import Searching
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem
 from tests.twins.page import Page
@@ -53,7 +53,7 @@ def test_long_work_has_words_and_a_stop(visit: Visit, page: Page, monkeypatch: p
         raise Stopped
 
     with monkeypatch.context() as patched:
-        patched.setattr("kpareto.faces.web.sessions.inspect", hang)
+        patched.setattr("kpareto.faces.web.session.inspect", hang)
         tab = visit.tab
         tab.get_by_role("button", name="people.csv").click()
         expect(tab.locator("#work")).to_contain_text("Looking at the table")
@@ -112,7 +112,7 @@ def test_looking_at_a_table_claims_no_percentage(
     visit: Visit, monkeypatch: pytest.MonkeyPatch, free: threading.Event
 ) -> None:
     """Nobody knows how long it takes to look at a table, so the bar moves without a number."""
-    hang_first(monkeypatch, free, sessions, "inspect")
+    hang_first(monkeypatch, free, session, "inspect")
     tab = visit.tab
     tab.get_by_role("button", name="people.csv").click()
     expect(tab.locator("#work")).to_contain_text("Looking at the table")
@@ -131,14 +131,14 @@ def test_report_and_release_have_a_percentage(
     visit.open("people.csv")
     visit.search()
     with monkeypatch.context() as patched:
-        hang_first(patched, free, releasing, "report_from")
+        hang_first(patched, free, release, "report_from")
         tab.get_by_role("link", name="Release this point").click()
-        work = tab.locator("#work .work", has_text=releasing.REPORTING[1])
+        work = tab.locator("#work .work", has_text=release.REPORTING[1])
         expect(work).to_contain_text("step 2 of 3 · 33 %")
         expect(work.get_by_role("button", name="Stop")).to_be_visible()
         assert all_findings(tab, axe) == []
         tab.locator("#release-now").click()
-        work = tab.locator("#work .work", has_text=releasing.RELEASING[3])
+        work = tab.locator("#work .work", has_text=release.RELEASING[3])
         expect(work).to_contain_text("step 4 of 5 · 60 %")
         assert work.locator("progress").get_attribute("value") == "0.6"
         free.set()
@@ -174,7 +174,7 @@ def test_the_table_is_measured_on_the_page(visit: Visit, axe: str) -> None:
 
 def test_measuring_is_seen_and_stopped(visit: Visit, monkeypatch: pytest.MonkeyPatch, free: threading.Event) -> None:
     """Measuring a large table has words and a Stop, after which the button is there again."""
-    hang_first(monkeypatch, free, looking, "measure")
+    hang_first(monkeypatch, free, explore, "measure")
     tab = visit.tab
     visit.open("people.csv")
     tab.locator("#measure-now").click()
@@ -196,8 +196,8 @@ def test_other_models_say_that_they_compile(
         under_way = True
         seconds = 0.0
 
-    monkeypatch.setattr(comparing, "COMPILATIONS", Compiling)
-    hang_first(monkeypatch, free, comparing, "compare_models")
+    monkeypatch.setattr(search, "COMPILATIONS", Compiling)
+    hang_first(monkeypatch, free, search, "compare_models")
     tab = visit.tab
     visit.open("people.csv")
     visit.search()

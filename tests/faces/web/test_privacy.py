@@ -20,10 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kpareto.faces.web.attempts import FREE, Attempts, group_of
-from kpareto.faces.web.guard import Keys, Tickets
-from kpareto.faces.web.temporary import LOCK, sweep, temporary_folder
-from kpareto.faces.web.unpacking import unpacked_size
+from kpareto.faces.web.files import LOCK, sweep, temporary_folder, unpacked_size
+from kpareto.faces.web.guard import FREE, Attempts, Keys, Tickets, group_of
 from tests.twins.page import TOKEN, Page, running
 
 # -- the key -------------------------------------------------------------------------------------------------------
@@ -320,7 +318,7 @@ def test_waiting_for_a_turn_takes_no_thread(page: Page, session: str, monkeypatc
         free.wait(600)
         return {}
 
-    monkeypatch.setattr("kpareto.faces.web.sessions.Session.hierarchy_view", slow)
+    monkeypatch.setattr("kpareto.faces.web.session.Session.hierarchy_view", slow)
     with ThreadPoolExecutor(60) as many:
         asked = [many.submit(page.client.get, f"{session}/hierarchy?column=age") for _ in range(60)]
         wait(asked, return_when=FIRST_COMPLETED)  # one is told that too many wait: the line is full
@@ -339,7 +337,7 @@ def test_waiting_for_a_turn_takes_no_thread(page: Page, session: str, monkeypatc
 def test_guesses_are_slowed_and_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Guesses at once are refused unread, those after each other wait longer and longer, and the right one waits too."""
     (tmp_path / "t").mkdir()
-    monkeypatch.setattr("kpareto.faces.web.attempts.NEXT_WAIT", 200.0)  # a busy machine is no help to a guesser
+    monkeypatch.setattr("kpareto.faces.web.guard.NEXT_WAIT", 200.0)  # a busy machine is no help to a guesser
     with running(tmp_path, tmp_path / "t", Keys(None, "correct horse battery")) as page:
 
         def guess(word: str) -> int:

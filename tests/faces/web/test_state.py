@@ -12,9 +12,10 @@ import httpx
 import pytest
 
 from kpareto.errors import BadInput
-from kpareto.faces.web.kept_runs import KeptRuns, runs_folder
+from kpareto.faces.web.runs import KeptRuns, runs_folder
 from kpareto.fronts.json_file import brief_front, load_front
 from kpareto.fronts.problem import problem
+from kpareto.jobs.kept import read_kept
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.adult import adult_table
 from tests.twins.page import Page, serving_people
@@ -348,6 +349,30 @@ def test_a_search_that_was_cut_short_goes_on(tmp_path: Path) -> None:
         second.client.post(f"{session}/search", json={"resume": True})
         second.client.get(f"{session}/events")
         assert second.client.get(session).json()["search"]["phase"] == "done"
+
+
+def test_a_run_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    """Earlier versions wrote a front and its columns as one: it is listed, opened and released as before."""
+    with serving_people(tmp_path, "one") as first:
+        session = first.new_session()
+        opened(first, session)
+        run = search(first, session)["run"]["id"]
+        points = first.client.get(f"{session}/runs/{run}/points").json()
+        front = first.client.get(f"{session}/front").json()
+    file = tmp_path / "work" / ".kpareto" / "runs" / run / "front.json"
+    kept = read_kept(file)
+    assert kept is not None
+    assert kept["columns"] == ["age", "town", "sex", "illness"]
+    file.write_text(json.dumps({"columns": kept["columns"], **kept["front"]}), encoding="utf-8")
+    assert read_kept(file) is None
+    with serving_people(tmp_path, "two") as second:
+        assert second.client.get(session).json()["run"]["id"] == run
+        assert second.client.get(f"{session}/runs/{run}/points").json() == points
+        assert second.client.get(f"{session}/front").json()["values"] == front["values"]
+        assert release(second, session).status_code == 200
+        add_ward(second.folder / "people.csv")
+        assert second.client.post(f"{session}/runs/{run}/open", json={}).status_code == 200
+        assert second.client.get(f"{session}/front").json()["error"] == NEW
 
 
 def test_a_damaged_run_is_a_sentence(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Route, expect
 from playwright.sync_api import Page as Tab
 
-from kpareto.faces.web import comparing
+from kpareto.faces.web import search
 from tests.twins.page import Page, write_people, write_towns
 from tests.twins.window import PATIENCE, Visit, all_findings, focused, node, place_of
 
@@ -340,7 +340,7 @@ def test_other_models_are_a_run_with_stop(browser: Browser, page: Page, monkeypa
     window.search()
     free = threading.Event()
     with monkeypatch.context() as hanging:
-        hanging.setattr(comparing, "compare_models", lambda *_: free.wait(600))  # hears nobody, as while it compiles
+        hanging.setattr(search, "compare_models", lambda *_: free.wait(600))  # hears nobody, as while it compiles
         tab.locator("#models-seconds").select_option("600")
         tab.locator("#compare-models").click()
         tab.locator("#stop-models").click()

@@ -10,8 +10,8 @@ import pytest
 from kpareto.engines.read import read
 from kpareto.errors import KparetoError
 from kpareto.faces.web.wording import for_page
-from kpareto.jobs.job import parse_job
-from kpareto.jobs.trade_offs import front
+from kpareto.jobs.front import front
+from kpareto.jobs.parse import parse_job
 from kpareto.releases.release import release
 from kpareto.tables.schema import Schema
 

@@ -12,17 +12,19 @@ import pytest
 from numba import njit
 
 from kpareto.errors import Interrupted, Stopped
-from kpareto.faces.web import comparing, releasing, searching
-from kpareto.faces.web.kept_runs import KeptRuns, RunRecord
-from kpareto.faces.web.searching import Searching
+from kpareto.faces.web import release
+from kpareto.faces.web import search as searches
+from kpareto.faces.web.runs import KeptRuns, RunRecord
+from kpareto.faces.web.search import Searching
 from kpareto.faces.web.turns import Work
 from kpareto.fronts.compilations import COMPILATIONS
 from kpareto.fronts.front import Front
 from kpareto.fronts.hearing import Hearing, halted_too, hearing, pause
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem, problem
-from kpareto.jobs.job import load_job
-from kpareto.jobs.search_proposals import SearchTask
+from kpareto.jobs.job import Job
+from kpareto.jobs.parse import load_job
+from kpareto.jobs.proposals import SearchTask
 from kpareto.searches import models
 from kpareto.searches.lattice import exact
 from kpareto.searches.lattice.climbing import reach_good_nodes
@@ -49,11 +51,11 @@ def session(page: Page) -> str:
 
 
 LONG = [
-    ("kpareto.faces.web.sessions.inspect", "POST", "/open", {"name": "people.csv"}),
-    ("kpareto.faces.web.exploring.tree_view", "POST", "/points/0/tree", {}),
-    ("kpareto.faces.web.releasing.check", "POST", "/points/0/check", {}),
-    ("kpareto.faces.web.releasing.report_page", "POST", "/points/0/report", {}),
-    ("kpareto.faces.web.releasing.release_point", "POST", "/release", {"point": 0}),
+    ("kpareto.faces.web.session.inspect", "POST", "/open", {"name": "people.csv"}),
+    ("kpareto.faces.web.explore.tree_view", "POST", "/points/0/tree", {}),
+    ("kpareto.faces.web.release.check", "POST", "/points/0/check", {}),
+    ("kpareto.faces.web.release.report_page", "POST", "/points/0/report", {}),
+    ("kpareto.faces.web.release.release_point", "POST", "/release", {"point": 0}),
 ]
 
 
@@ -122,13 +124,13 @@ def test_the_trees_tell_how_far_they_are(page: Page, session: str, monkeypatch: 
 
 
 STEPS = [
-    ("/release", {"point": 0}, "release_job", releasing.RELEASING, 0),
-    ("/release", {"point": 0}, "gather", releasing.RELEASING, 2),
-    ("/release", {"point": 0}, "report_from", releasing.RELEASING, 3),
-    ("/points/0/report", {}, "gather", releasing.REPORTING, 0),
-    ("/points/0/report", {}, "report_from", releasing.REPORTING, 1),
-    ("/points/0/report", {}, "html", releasing.REPORTING, 2),
-    ("/points/0/check", {}, "check_release", releasing.TRYING, 0),
+    ("/release", {"point": 0}, "release_job", release.RELEASING, 0),
+    ("/release", {"point": 0}, "gather", release.RELEASING, 2),
+    ("/release", {"point": 0}, "report_from", release.RELEASING, 3),
+    ("/points/0/report", {}, "gather", release.REPORTING, 0),
+    ("/points/0/report", {}, "report_from", release.REPORTING, 1),
+    ("/points/0/report", {}, "html", release.REPORTING, 2),
+    ("/points/0/check", {}, "check_release", release.TRYING, 0),
 ]
 
 
@@ -144,14 +146,14 @@ def test_steps_are_counted(
     step: int,
 ) -> None:
     """Release, report and trial say which of their steps they are at, and the share is that of the steps done."""
-    begun, free, quick = threading.Event(), threading.Event(), getattr(releasing, what)
+    begun, free, quick = threading.Event(), threading.Event(), getattr(release, what)
 
     def late(*args: Any, **named: Any) -> Any:
         begun.set()
         free.wait(WHILE)
         return quick(*args, **named)
 
-    monkeypatch.setattr(releasing, what, late)
+    monkeypatch.setattr(release, what, late)
     with ThreadPoolExecutor(1) as other:
         asked = other.submit(page.client.post, f"{session}{path}", json=question, headers={"x-work": "out"})
         assert begun.wait(WHILE)
@@ -166,11 +168,11 @@ def test_rows_that_are_written_count_within_their_step() -> None:
     """Half of the rows are half of the first step; all of them begin the next one, and Stop is heard in between."""
     work = Work()
     assert work.view()["share"] is None  # nothing can be counted, and no number is made up
-    tell = releasing._telling(work, releasing.RELEASING)
+    tell = release._telling(work, release.RELEASING)
     tell(50, 100)
-    assert work.view()["share"] == 0.5 / len(releasing.RELEASING)
+    assert work.view()["share"] == 0.5 / len(release.RELEASING)
     tell(100, 100)
-    assert (work.step, work.view()["share"]) == (1, 1 / len(releasing.RELEASING))
+    assert (work.step, work.view()["share"]) == (1, 1 / len(release.RELEASING))
     work.stop()
     with pytest.raises(Stopped):
         tell(50, 100)
@@ -179,14 +181,14 @@ def test_rows_that_are_written_count_within_their_step() -> None:
 def test_a_stopped_release_leaves_the_one_before(page: Page, session: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files of the last release stay as they are when the next one is stopped, even if it is written to the end."""
     first = page.client.post(f"{session}/release", json={"point": 0, "target": "one.csv"}).json()
-    begun, free, quick = threading.Event(), threading.Event(), releasing.release_point
+    begun, free, quick = threading.Event(), threading.Event(), release.release_point
 
     def late(*args: Any) -> dict[str, Any]:
         begun.set()
         free.wait(WHILE)
         return quick(*args)
 
-    monkeypatch.setattr(releasing, "release_point", late)
+    monkeypatch.setattr(release, "release_point", late)
     with ThreadPoolExecutor(1) as other:
         asked = other.submit(
             page.client.post, f"{session}/release", json={"point": 0, "target": "two.csv"}, headers={"x-work": "out"}
@@ -263,7 +265,7 @@ def test_what_an_earlier_stretch_found_stays(tmp_path: Path, monkeypatch: pytest
         assert (search.phase, search.done, search.sentence) == ("stopped", first, sentence)
         assert search.status()["points"] == points
     fresh = Searching(load_job("adult"), tmp_path / "other.npz")
-    monkeypatch.setattr("kpareto.faces.web.searching.plan_of", lambda _: fresh.cancel())
+    monkeypatch.setattr("kpareto.faces.web.search.plan_of", lambda _: fresh.cancel())
     fresh.start()
     fresh.wait(WHILE)
     assert fresh.sentence == "Stopped before anything was counted. It can begin again."
@@ -297,11 +299,11 @@ def test_events_end_when_the_run_is_kept(page: Page, session: str, monkeypatch: 
     free, begun = threading.Event(), threading.Event()
     quick = KeptRuns.keep
 
-    def late(self: KeptRuns, run: RunRecord, edits: Path, front: Front | None) -> None:
+    def late(self: KeptRuns, run: RunRecord, edits: Path, job: Job, front: Front | None) -> None:
         if run.phase == "done":
             begun.set()
             free.wait(WHILE)
-        quick(self, run, edits, front)
+        quick(self, run, edits, job, front)
 
     monkeypatch.setattr(KeptRuns, "keep", late)
     page.client.post(f"{session}/open", json={"name": "people.csv"})
@@ -354,8 +356,8 @@ def test_the_forecast_leaves_out_start_and_compiling(tmp_path: Path, monkeypatch
     """A search that took a minute to begin and ten seconds to compile is forecast by what it does since."""
     clock = [100.0]
     compiled = type("Compiled", (), {"seconds": 5.0, "under_way": False})()
-    monkeypatch.setattr(searching, "COMPILATIONS", compiled)
-    monkeypatch.setattr("kpareto.faces.web.searching.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr(searches, "COMPILATIONS", compiled)
+    monkeypatch.setattr("kpareto.faces.web.search.time.monotonic", lambda: clock[0])
     search = Searching(load_job("adult"), tmp_path / "checkpoint.npz")
     search.phase, search.began, search._thread = "searching", 40.0, threading.current_thread()
     assert search.status()["remaining"] is None
@@ -463,14 +465,14 @@ def test_a_comparison_stops_though_a_step_goes_on(page: Page, session: str, monk
     def hear_nobody(*_: Any) -> None:
         ending.wait(WHILE)
 
-    monkeypatch.setattr(comparing, "compare_models", hear_nobody)
+    monkeypatch.setattr(searches, "compare_models", hear_nobody)
     assert page.client.post(f"{session}/models", json={"seconds": 600}).json()["run"]["phase"] == "running"
     page.client.delete(f"{session}/models")
     until(lambda: page.client.get(f"{session}/models").json()["run"]["phase"] == "stopped")
     assert not ending.is_set()
     ending.set()
     run = page.client.get(f"{session}/models").json()["run"]
-    assert (run["curves"], run["sentence"]) == (None, comparing.STOPPED)
+    assert (run["curves"], run["sentence"]) == (None, searches.STOPPED)
 
 
 def test_compiling_takes_no_time_from_the_models(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from kpareto.jobs.job import parse_job
+from kpareto.jobs.parse import parse_job
 from kpareto.jobs.release import release_job
 from kpareto.releases.release import Release
 from kpareto.releases.risk import disclosing_columns

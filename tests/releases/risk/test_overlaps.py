@@ -15,7 +15,9 @@ from kpareto.releases.risk.attacks import attack
 from kpareto.releases.risk.composition import composition
 from kpareto.releases.risk.overlaps import count_overlapping
 from kpareto.releases.warnings import Context, remarks
-from kpareto.searches.local import Effort, LocalWish, search, strict
+from kpareto.searches.local.problem import LocalWish
+from kpareto.searches.local.search import Effort, search
+from kpareto.searches.local.strict import strict
 from kpareto.searches.run import Plan, run_plan
 from kpareto.searches.sampling import sample_rows
 from kpareto.tables.adult import adult_table

@@ -5,11 +5,9 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kpareto.errors import BadJob
 from kpareto.kernels.cuts.genomes import cross_reduced
 from kpareto.kernels.hashing import seed_stream
 from kpareto.searches.cuts.variation import (
@@ -17,9 +15,7 @@ from kpareto.searches.cuts.variation import (
     first_genomes,
     immigrate,
     imply,
-    mend,
     mutate,
-    operator_of,
     safe_cuts,
     toss,
 )
@@ -191,25 +187,3 @@ def test_first_genomes_are_distinct_and_valid() -> None:
         assert not genomes[0].any()
     assert genomes.mean(axis=1).min() < 0.05 < 0.5 < genomes.mean(axis=1).max()
     assert len(first_genomes(bound(WORK), 50, rng)) == 9
-
-
-def test_a_wrong_repair_is_named() -> None:
-    """A repair that does not exist is a sentence with those that do."""
-    with pytest.raises(BadJob, match="There are: nearest, implied"):
-        mend(bound(WORK), np.zeros((1, 7), dtype=np.int64), np.random.default_rng(1), "neares")  # type: ignore[arg-type]
-
-
-def test_wrong_operators_are_named() -> None:
-    """Messages say what was given and what to do."""
-    space, rng = bound(WORK), np.random.default_rng(1)
-    genomes = space.sample(2, rng)
-    with pytest.raises(BadJob, match=r"No crossover 'neww'\. Did you mean 'new'\?"):
-        operator_of("neww")
-    with pytest.raises(BadJob, match=r"has 3 points\. Give 1 or 2"):
-        cross(space, genomes, genomes, rng, points=3)
-    with pytest.raises(BadJob, match="mutation rate is 2"):
-        mutate(space, genomes, rng, 2)
-    with pytest.raises(BadJob, match="crossed with a fresh one is -1"):
-        immigrate(space, genomes, rng, -1)
-    with pytest.raises(BadJob, match="No way to begin called 'random'"):
-        first_genomes(space, 2, rng, "random")  # type: ignore[arg-type]

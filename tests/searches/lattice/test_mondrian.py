@@ -38,7 +38,7 @@ def test_every_class_has_k_rows_and_holds_its_own(case: Case, k: int, loose: boo
     assert seen.tolist() == table.weights.tolist()
     shown = Counter[tuple[str, ...]]()
     for item, (row, weight) in enumerate(zip(local.item_row.tolist(), local.item_weight.tolist(), strict=True)):
-        shown[local.row_labels(item)] += weight
+        shown[local.labels(int(local.item_class[item]))] += weight
         for column, node in enumerate(local.nodes[local.item_class[item]].tolist()):
             tree = table.hierarchies[column].tree
             assert tree.first[node] <= table.codes[row, column] <= tree.last[node]

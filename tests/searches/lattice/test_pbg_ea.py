@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kpareto.errors import BadJob
 from kpareto.fronts.dominance import non_dominated
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem, problem
@@ -128,15 +127,6 @@ def test_fitness_is_what_the_paper_says(keys: list[tuple[int, int]]) -> None:
 
     slow = [sum(sum(beats(other, third) for third in keys) for other in keys if beats(other, key)) for key in keys]
     assert strengths(np.array(keys)).tolist() == slow
-
-
-def test_settings_that_make_no_sense() -> None:
-    """A population of one, no iteration or a rate above 1 is refused."""
-    grid = grid_for(problem(adult_table(), ["k", "glm"]))
-    with pytest.raises(BadJob, match="population of 1 and 100 iterations"):
-        PbgEa(grid, population=1)
-    with pytest.raises(BadJob, match=r"crossover rate of PBG-EA is 1\.5"):
-        PbgEa(grid, crossover_rate=1.5)
 
 
 def test_a_step_past_an_end_goes_inward_or_stays() -> None:

@@ -228,11 +228,7 @@ def test_the_recommended_depth() -> None:
 
 
 def test_what_poka_refuses() -> None:
-    """Wrong depths, repairs, objectives and rules are named."""
-    with pytest.raises(BadJob, match="depth of POkA is 0"):
-        literal(0)
-    with pytest.raises(BadJob, match="No repair 'luck'"):
-        Poka(1, frozenset({"luck"}))  # type: ignore[arg-type]
+    """Wrong objectives and rules are named."""
     with pytest.raises(BadJob, match="objectives are k, l, glm"):
         check_problem(problem(adult_table(), ["k", "l", "glm"]))
     with pytest.raises(BadJob, match="the rule is 'below-k'"):

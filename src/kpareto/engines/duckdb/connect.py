@@ -247,7 +247,7 @@ def escape_glob(path: Path) -> str:
 
 def in_order(columns: int) -> str:
     """Names of our own for the columns of what stands before it: ``AS t(c0, c1, …)``."""
-    return f"AS t({', '.join(f'c{place}' for place in range(columns))})"
+    return f"AS t({', '.join(f'c{index}' for index in range(columns))})"
 
 
 def grouping(ask: Ask, rows: str, columns: Sequence[str], wanted: Sequence[str]) -> str:
@@ -260,7 +260,7 @@ def grouping(ask: Ask, rows: str, columns: Sequence[str], wanted: Sequence[str])
         if NESTED.search(kinds[position]):
             raise refuse(name, kinds[position].lower())
         chosen.append(f"c{position}::VARCHAR" if _WRITTEN.search(kinds[position]) else f"c{position}")
-    listed = ", ".join(f"{column} AS v{place}" for place, column in enumerate(chosen))
+    listed = ", ".join(f"{column} AS v{index}" for index, column in enumerate(chosen))
     return f"SELECT {listed}, count(*) AS weight FROM {table} GROUP BY ALL"
 
 
@@ -274,17 +274,17 @@ def legible(table: pa.Table) -> pa.Table:
     import pyarrow as pa
     import pyarrow.types as is_
 
-    def column(place: int) -> pa.ChunkedArray:
-        values, kind = table.column(place), table.schema.types[place]
+    def column(index: int) -> pa.ChunkedArray:
+        values, kind = table.column(index), table.schema.types[index]
         if is_.is_float16(kind):
             return values.cast(pa.float32())
         if is_.is_decimal256(kind):  # as the door writes them: 1.50 is 1.5
-            coded = encode(values, table.column_names[place])
+            coded = encode(values, table.column_names[index])
             return pa.chunked_array([take_texts(coded.texts, coded.codes)])
         return values.cast(pa.string()) if is_.is_null(kind) else values
 
-    columns = [column(place) for place in range(table.num_columns)]
-    return pa.table(columns, names=[f"c{place}" for place in range(len(columns))])
+    columns = [column(index) for index in range(table.num_columns)]
+    return pa.table(columns, names=[f"c{index}" for index in range(len(columns))])
 
 
 def no_room(shown: str, error: Exception) -> BadTable:

@@ -160,18 +160,18 @@ def copy_sheet(path: Path, form: Form, shown: str, target: Path) -> tuple[str, .
         rows = rows[1:]
     while rows and all(map(_is_blank, rows[-1])):
         rows.pop()
-    width = max((place + 1 for row in rows for place, cell in enumerate(row) if not _is_blank(cell)), default=0)
+    width = max((index + 1 for row in rows for index, cell in enumerate(row) if not _is_blank(cell)), default=0)
     first, body = [cell_text(cell) for cell in rows[0][:width]], rows[1:] if form.has_header else rows
     names = name_columns(first, form, shown)
-    columns = [_sheet_column([row[place] for row in body], names[place]) for place in range(width)]
-    pq.write_table(pa.table(columns, names=[f"c{place}" for place in range(width)]), target)
+    columns = [_sheet_column([row[index] for row in body], names[index]) for index in range(width)]
+    pq.write_table(pa.table(columns, names=[f"c{index}" for index in range(width)]), target)
     return names
 
 
 def name_columns(first: Sequence[str], form: Form, shown: str) -> tuple[str, ...]:
     """The names of the columns: those given, those in the first line, or numbers where there are none."""
     if form.names is None:
-        return tuple(first) if form.has_header else tuple(f"column{place}" for place in range(1, len(first) + 1))
+        return tuple(first) if form.has_header else tuple(f"column{index}" for index in range(1, len(first) + 1))
     if len(form.names) != len(first):
         raise BadTable(
             f"{len(form.names)} column names are given for {shown!r}, and its first line has {len(first)} cells. "
@@ -316,7 +316,7 @@ def _statistics_table(
             arrays.append(pa.array(values, pa.timestamp("us") if moment else day))
         else:
             arrays.append(pa.array(values, pa.int64() if kind.startswith("int") else pa.float64()))
-    return pa.table(arrays, names=[f"c{place}" for place in range(len(arrays))])
+    return pa.table(arrays, names=[f"c{index}" for index in range(len(arrays))])
 
 
 def _label_codes(values: Sequence[Any], labels: Mapping[object, str], name: str) -> pa.Array:

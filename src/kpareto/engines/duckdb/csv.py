@@ -111,8 +111,8 @@ def _without_titles(text: str, skip: int) -> tuple[str | None, str, int]:
 
 def _refuse_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Raise where the first line has values of a row, going by the rows that were looked at."""
-    columns = [{row[place].strip(BLANKS) for row in rows if place < len(row)} for place in range(len(names))]
-    count = values_among(names, lambda place, name: name in columns[place], lambda place: bool(columns[place] - {""}))
+    columns = [{row[index].strip(BLANKS) for row in rows if index < len(row)} for index in range(len(names))]
+    count = values_among(names, lambda index, name: name in columns[index], lambda index: bool(columns[index] - {""}))
     if count:
         raise refuse_row(count, len(names))
 
@@ -283,7 +283,7 @@ def plain(cells: Cells, target: Path) -> Cells:
         writer = csv.writer(copy, quoting=csv.QUOTE_ALL, lineterminator="\n")
         records = (record[: len(cells.names)] for record in reader if record)
         if cells.header and next(records, None) is not None:  # names are known, and may have line breaks
-            writer.writerow([f"c{place}" for place in range(len(cells.names))])
+            writer.writerow([f"c{index}" for index in range(len(cells.names))])
         writer.writerows(records)
     return replace(cells, path=target, packed=False, separator=",", skip=0)
 
@@ -299,8 +299,8 @@ def values_among(names: Sequence[str], occurs: Callable[[int, str], bool], fille
         return 0  # 2019, 2020, 2021, or 0, 1, 2: numbered columns
     suspects = [
         name
-        for place, name in enumerate(plain)
-        if name and ((_VALUE.fullmatch(name) and filled(place)) or occurs(place, name))
+        for index, name in enumerate(plain)
+        if name and ((_VALUE.fullmatch(name) and filled(index)) or occurs(index, name))
     ]
     return len(suspects) if len(suspects) > 1 and 2 * len(suspects) >= len(plain) else 0
 

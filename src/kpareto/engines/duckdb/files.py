@@ -48,8 +48,8 @@ class Scan:
         if not self.rewritten:
             return rows
         new = dict(self.rewritten)
-        listed = [f"{new[place]} AS c{place}" if place in new else f"c{place}" for place in range(len(self.columns))]
-        listed += [f"c{place} AS r{place}" for place in new] if raw else []
+        listed = [f"{new[index]} AS c{index}" if index in new else f"c{index}" for index in range(len(self.columns))]
+        listed += [f"c{index} AS r{index}" for index in new] if raw else []
         return f"(SELECT {', '.join(listed)} FROM {rows} {in_order(len(self.columns))})"
 
 
@@ -118,10 +118,10 @@ def _tell(scanned: Scan, form: Form, engine: Engine) -> Scan:
     if scanned.cells is None:
         types = [str(kind) for kind in engine.connection.sql(f"SELECT * FROM {scanned.rows} LIMIT 0").types]
     spellings = []
-    for place, (name, kind) in enumerate(zip(scanned.columns, types, strict=True)):
+    for index, (name, kind) in enumerate(zip(scanned.columns, types, strict=True)):
         if kind == "VARCHAR":
-            text = iso_date(f"c{place}", form.dates[name]) if name in form.dates else point_number(f"c{place}", form)
-            spellings += [(place, text)] if text != f"c{place}" else []
+            text = iso_date(f"c{index}", form.dates[name]) if name in form.dates else point_number(f"c{index}", form)
+            spellings += [(index, text)] if text != f"c{index}" else []
     return replace(scanned, rewritten=tuple(spellings))
 
 

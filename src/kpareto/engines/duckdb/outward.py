@@ -75,8 +75,8 @@ def _plain_cell(name: str, source: Form) -> str:
 
 def _types(names: list[str], answer: tuple[object, ...]) -> Mapping[str, str]:
     types = {}
-    for place, name in enumerate(names):
-        whole, number, day, present = answer[4 * place : 4 * place + 4]
+    for index, name in enumerate(names):
+        whole, number, day, present = answer[4 * index : 4 * index + 4]
         fitting = [kind for kind, fits in (("BIGINT", whole), ("DOUBLE", number), ("DATE", day)) if fits]
         if present and fitting:
             types[name] = fitting[0]

@@ -122,11 +122,11 @@ class DuckSource:
         """The answer to a query."""
         return self.engine().connection.sql(query).to_arrow_table()
 
-    def spelled(self, place: int, known: Spelled | None) -> Spelled:
+    def spelled(self, index: int, known: Spelled | None) -> Spelled:
         """Those of the roll-up where the rows are in a file, else asked for."""
-        name, key = self.columns[place], self._layout.keys[place]
+        name, key = self.columns[index], self._layout.keys[index]
         # Arrow tells 0.0 from -0.0 and the engine does not: floats are asked for anew, lest a row match twice.
-        if known is not None and self.held.remembered and self._kinds[place] not in ("FLOAT", "DOUBLE"):
+        if known is not None and self.held.remembered and self._kinds[index] not in ("FLOAT", "DOUBLE"):
             return known.with_none()
         return spell(self.ask(f"SELECT DISTINCT {key} AS v FROM {self._table}").column(0), name).with_none()
 
@@ -179,7 +179,7 @@ class File:
     @property
     def raw(self) -> Collection[int]:
         """The columns whose numbers or dates are told otherwise than the file writes them."""
-        return {place for place, _ in self.scan.rewritten}
+        return {index for index, _ in self.scan.rewritten}
 
     def distinct(self, wanted: Sequence[str], start: Callable[[], Engine], report: Progress | None) -> Distinct:
         """Left in the engine, counted before they are fetched."""

@@ -37,29 +37,29 @@ def write_workbook(rows: Path, target: Path) -> None:
             book.set_properties({"created": NO_TIME})
             sheet = book.add_worksheet(SHEET)
             moment = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
-            for place, name in enumerate(names):
-                sheet.write_string(0, place, name)
+            for index, name in enumerate(names):
+                sheet.write_string(0, index, name)
             line = 0
             for batch in file.iter_batches():
                 for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                     line += 1
-                    for place, cell in enumerate(row):
-                        _write_cell(sheet, line, place, cell, moment)
+                    for index, cell in enumerate(row):
+                        _write_cell(sheet, line, index, cell, moment)
         finally:
             book.close()
 
 
-def _write_cell(sheet: Any, line: int, place: int, cell: object, moment: object) -> None:
+def _write_cell(sheet: Any, line: int, column: int, cell: object, moment: object) -> None:
     if cell is None:
         return
     if isinstance(cell, bool):
-        sheet.write_boolean(line, place, cell)
+        sheet.write_boolean(line, column, cell)
     elif isinstance(cell, int | float) and abs(cell) < EXACT:
-        sheet.write_number(line, place, cell)
+        sheet.write_number(line, column, cell)
     elif isinstance(cell, dt.datetime) and cell.year >= 1900 and cell.tzinfo is None:
-        sheet.write_datetime(line, place, cell, moment)
+        sheet.write_datetime(line, column, cell, moment)
     elif isinstance(cell, dt.date) and not isinstance(cell, dt.datetime) and cell.year >= 1900:
-        sheet.write_datetime(line, place, cell)
+        sheet.write_datetime(line, column, cell)
     else:
         text = str(cell)
         if len(text) > MOST_SIGNS:
@@ -67,4 +67,4 @@ def _write_cell(sheet: Any, line: int, place: int, cell: object, moment: object)
                 f"A cell of the release has {len(text):,} characters, and one of a sheet at most {MOST_SIGNS:,}. "
                 "Give a target that ends in .csv or .parquet."
             )
-        sheet.write_string(line, place, text)
+        sheet.write_string(line, column, text)

@@ -86,28 +86,28 @@ def lay_out(engine: Engine, table: str, kinds: Sequence[str], large: bool, raw: 
     """
     connection = engine.connection
 
-    def cell(place: int) -> str:
+    def cell(index: int) -> str:
         """A text of few different values is put in order as a number: of ten million rows that saves a second."""
-        if place in raw:
-            return f"t.r{place}"
-        if not large or kinds[place] != "VARCHAR":
-            return f"t.c{place}"
-        query = f"SELECT DISTINCT t.c{place} FROM {table} LIMIT {MOST_NAMED + 2}"
+        if index in raw:
+            return f"t.r{index}"
+        if not large or kinds[index] != "VARCHAR":
+            return f"t.c{index}"
+        query = f"SELECT DISTINCT t.c{index} FROM {table} LIMIT {MOST_NAMED + 2}"
         words = sorted(word for (word,) in connection.sql(query).fetchall() if word is not None)
         if not 0 < len(words) <= MOST_NAMED:
-            return f"t.c{place}"
-        _name(engine, f"p{place}_w", words)
-        return f"t.c{place}::p{place}_w"
+            return f"t.c{index}"
+        _name(engine, f"p{index}_w", words)
+        return f"t.c{index}::p{index}_w"
 
     return SourceLayout(
         sql=duck_sql(large),
         table=table,
         # Columns whose kind Arrow lacks are compared by their texts.
-        keys=tuple(f"t.c{place}::VARCHAR" if _odd(kind) else f"t.c{place}" for place, kind in enumerate(kinds)),
+        keys=tuple(f"t.c{index}::VARCHAR" if _odd(kind) else f"t.c{index}" for index, kind in enumerate(kinds)),
         textual=tuple(kind == "VARCHAR" or kind.startswith("ENUM") for kind in kinds),
         native=tuple(kind in NATIVE or kind == "DOUBLE" for kind in kinds),
         discrete=tuple(kind in NATIVE for kind in kinds),
-        nested=[place for place, kind in enumerate(kinds) if NESTED.search(kind)],
+        nested=[index for index, kind in enumerate(kinds) if NESTED.search(kind)],
         cell=cell,
     )
 

@@ -237,7 +237,7 @@ def fetch(link: psycopg.Connection[Any], query: sql.Composable, columns: int) ->
     """The answer to a query, every value as text; an empty text and no value differ."""
     import pyarrow as pa
 
-    nothing = pa.table({f"v{place}": pa.array([], pa.string()) for place in range(columns)})
+    nothing = pa.table({f"v{index}": pa.array([], pa.string()) for index in range(columns)})
     return pa.concat_tables([nothing, *pieces(link, query, columns)])
 
 
@@ -247,7 +247,7 @@ def pieces(link: psycopg.Connection[Any], query: sql.Composable, columns: int) -
     from psycopg import sql
     from pyarrow import csv
 
-    names = [f"v{place}" for place in range(columns)]
+    names = [f"v{index}" for index in range(columns)]
     convert = csv.ConvertOptions(
         column_types=dict.fromkeys(names, pa.string()),
         null_values=[""],

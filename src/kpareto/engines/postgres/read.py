@@ -180,8 +180,8 @@ class PostgresSource:
         import pyarrow as pa
 
         columns = []
-        for place, name in enumerate(wanted):
-            coded = encode(answer.column(place), name)
+        for index, name in enumerate(wanted):
+            coded = encode(answer.column(index), name)
             words = spell_texts(coded.texts, self._field(name))
             raw = None if coded.spelled is None else Spelled(coded.spelled.raw, words)
             columns.append(replace(coded, texts=words, spelled=raw))
@@ -219,8 +219,8 @@ class PostgresSource:
         query = sql.SQL("SELECT {}, 1 FROM {}").format(sql.SQL(", ").join(cells), self.table)
         answer = fetch(self.link, query, len(cells) + 1)
         arrays = []
-        for place, column in enumerate(self.fields):
-            values = answer.column(place).combine_chunks().cast(pa.large_string())
+        for index, column in enumerate(self.fields):
+            values = answer.column(index).combine_chunks().cast(pa.large_string())
             arrays.append(pa.nulls(len(values), pa.binary()) if column.kind is None else spell_texts(values, column))
         return arrow_view(pa.table(arrays, names=list(self.columns)), self.engine())
 
@@ -230,17 +230,17 @@ class PostgresSource:
         large = self.count() > LARGE
         if large:
             self.link.execute(_WIDEN, (ROOM, ROOM))
-        named = (f"{quote(name)} AS c{place}" for place, name in enumerate(self.columns))
+        named = (f"{quote(name)} AS c{index}" for index, name in enumerate(self.columns))
         nothing = literal(self.nothing)
         return SourceLayout(
             sql=postgres_sql(large),
             table=f"(SELECT {', '.join(named)} FROM {self.table.as_string(self.link)}) AS t",
             # Texts, with one of our own for no value: only then can the database join by hashing.
-            keys=tuple(f'coalesce(t.c{place}::text, {nothing}) COLLATE "C"' for place in range(len(self.columns))),
+            keys=tuple(f'coalesce(t.c{index}::text, {nothing}) COLLATE "C"' for index in range(len(self.columns))),
             textual=tuple(column.base in TEXTS for column in self.fields),
             native=tuple(column.base in NATIVE for column in self.fields),
             discrete=tuple(column.base in DISCRETE for column in self.fields),
-            nested=[place for place, column in enumerate(self.fields) if column.kind is None],
+            nested=[index for index, column in enumerate(self.fields) if column.kind is None],
             whole_rows=large,
         )
 
@@ -262,16 +262,16 @@ class PostgresSource:
         """Numbers, booleans and days as such, all else as text."""
         return ask(self.link, query)
 
-    def spelled(self, place: int, known: Spelled | None) -> Spelled:
+    def spelled(self, index: int, known: Spelled | None) -> Spelled:
         """As texts, those of the roll-up where they are known."""
         import pyarrow as pa
 
         if known is not None:
             raw, words = known.raw, known.texts
         else:
-            query = f'SELECT DISTINCT t.c{place}::text COLLATE "C" FROM {self._layout.table}'
+            query = f'SELECT DISTINCT t.c{index}::text COLLATE "C" FROM {self._layout.table}'
             raw = fetch(self.link, as_sql(query), 1).column(0).combine_chunks().drop_null()
-            words = spell_texts(raw.cast(pa.large_string()), self.fields[place])
+            words = spell_texts(raw.cast(pa.large_string()), self.fields[index])
         nothing = pa.array([self.nothing], raw.type)
         return Spelled(pa.concat_arrays([raw, nothing]), pa.concat_arrays([words, pa.nulls(1, words.type)]))
 

@@ -143,14 +143,14 @@ def register_table(link: psycopg.Connection[Any], name: str, table: pa.Table) ->
 
     temporary = sql.Identifier("pg_temp", name)
 
-    def kind(place: int) -> str:
-        if is_.is_boolean(table.schema.types[place]):
+    def kind(index: int) -> str:
+        if is_.is_boolean(table.schema.types[index]):
             return "boolean"
-        if is_.is_integer(table.schema.types[place]):
+        if is_.is_integer(table.schema.types[index]):
             return "bigint"
-        return 'text COLLATE "C"' if re.fullmatch(r"v\d*", table.column_names[place]) else "text"
+        return 'text COLLATE "C"' if re.fullmatch(r"v\d*", table.column_names[index]) else "text"
 
-    listed = ", ".join(f"{column} {kind(place)}" for place, column in enumerate(table.column_names))
+    listed = ", ".join(f"{column} {kind(index)}" for index, column in enumerate(table.column_names))
     link.execute(sql.SQL("CREATE TEMPORARY TABLE {} ({}) ON COMMIT DROP").format(temporary, as_sql(listed)))
     sent = io.BytesIO()
     csv.write_csv(table, sent, csv.WriteOptions(include_header=False, quoting_style="all_valid"))

@@ -158,10 +158,10 @@ def _start(master: str | None) -> SparkSession:
 
 def _dial(address: str) -> SparkSession:
     """A session of a server of Spark Connect."""
-    place = address.removeprefix(REMOTE).partition("/")[0]
-    host, _, port = place.partition(":")
+    server = address.removeprefix(REMOTE).partition("/")[0]
+    host, _, port = server.partition(":")
     if not host or (port and not port.isdecimal()):
-        raise BadJob(f"{REMOTE}{place} is no server of Spark Connect. Write sc://HOST:15002.")
+        raise BadJob(f"{REMOTE}{server} is no server of Spark Connect. Write sc://HOST:15002.")
     try:
         from pyspark.sql.connect.session import SparkSession as Remote
     except ImportError as error:  # PySparkImportError is one, too
@@ -170,9 +170,9 @@ def _dial(address: str) -> SparkSession:
         socket.create_connection((host, int(port or 15002)), timeout=10).close()
     except OSError as error:
         raise BadInput(
-            f"No server of Spark Connect answers at {place} ({reason(error)}). See that it is up."
+            f"No server of Spark Connect answers at {server} ({reason(error)}). See that it is up."
         ) from error
-    with explain_errors(f"The server of Spark Connect at {place} gives no session"):
+    with explain_errors(f"The server of Spark Connect at {server} gives no session"):
         started: SparkSession = Remote.builder.config("spark.remote", address).create()  # type: ignore[assignment]
         started.conf.set("spark.sql.session.timeZone", SETTINGS["spark.sql.session.timeZone"])
     return started

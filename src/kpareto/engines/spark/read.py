@@ -92,7 +92,7 @@ class SparkSource:
         """The distinct rows in pieces, told apart by a hash."""
         groups, count = self.kept[tuple(wanted)]
         pieces = -(-count // PIECE)
-        hashed = f"pmod(xxhash64({', '.join(f'v{place}' for place in range(len(wanted)))}), {pieces}L)"
+        hashed = f"pmod(xxhash64({', '.join(f'v{index}' for index in range(len(wanted)))}), {pieces}L)"
         for piece in range(pieces):
             with explain_errors("The rows cannot be rolled up by Spark"):
                 answer = attend(self.frame.sparkSession, groups.where(f"{hashed} = {piece}").toArrow)
@@ -113,7 +113,7 @@ class SparkSource:
     @cached_property
     def _out(self) -> Views:
         """The rows under names of our own, and the small tables beside them."""
-        renamed = self.frame.toDF(*(f"c{place}" for place in range(len(self.columns))))
+        renamed = self.frame.toDF(*(f"c{index}" for index in range(len(self.columns))))
         # Columns without any type cannot be written.
         typed = renamed.selectExpr(
             *(f"CAST({n} AS STRING) AS {n}" if kind == "void" else n for n, kind in renamed.dtypes)
@@ -140,13 +140,13 @@ class SparkSource:
         with explain_errors("Spark cannot answer"):
             return attend(self.frame.sparkSession, self._out.ask(query).toArrow)
 
-    def spelled(self, place: int, known: Spelled | None) -> Spelled:
+    def spelled(self, index: int, known: Spelled | None) -> Spelled:
         """Those of the roll-up where they are of the same kind, else asked for."""
-        name, kind = self.columns[place], self._out.kinds[place]
+        name, kind = self.columns[index], self._out.kinds[index]
         legible(name, kind, name)  # a column that cannot be generalized is a sentence
         if known is not None and alike(known.raw.type, kind):
             return known.with_none()
-        query = f"SELECT DISTINCT {self._layout.keys[place]} AS v FROM {self._layout.table}"
+        query = f"SELECT DISTINCT {self._layout.keys[index]} AS v FROM {self._layout.table}"
         return spell(self.ask(query).column(0), name).with_none()
 
     def register(self, name: str, table: pa.Table) -> None:
@@ -169,16 +169,16 @@ class SparkSource:
             views.close()
 
     def _groups(self, wanted: Sequence[str], cleaned: bool = False) -> DataFrame:
-        aliases = [f"c{place}" for place in range(len(self.columns))]
+        aliases = [f"c{index}" for index in range(len(self.columns))]
         kinds = [entry.dataType for entry in self.frame.schema.fields]
         chosen = []
-        for place, name in enumerate(wanted):
+        for index, name in enumerate(wanted):
             position = self.columns.index(name)
             shape = clean if cleaned else legible
-            chosen.append(f"{shape(f'c{position}', kinds[position], name)} AS v{place}")
+            chosen.append(f"{shape(f'c{position}', kinds[position], name)} AS v{index}")
         # By position, as names may repeat or hold dots; names of our own never need quotes.
         narrow = self.frame.toDF(*aliases).selectExpr(*chosen)
-        return narrow.groupBy(*(f"v{place}" for place in range(len(wanted)))).count()
+        return narrow.groupBy(*(f"v{index}" for index in range(len(wanted)))).count()
 
 
 def gather_parts(groups: DataFrame) -> DataFrame:

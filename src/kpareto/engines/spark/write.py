@@ -153,11 +153,11 @@ def lay_out(views: Views) -> SourceLayout:
         sql=SPARK,
         table=f"{views.prefix}_rows AS t",
         # Columns as they are, but for texts that would be compared by a collation; only plain ones have no key.
-        keys=tuple(_key(place, kind) for place, kind in enumerate(kinds)),
+        keys=tuple(_key(index, kind) for index, kind in enumerate(kinds)),
         textual=tuple(map(_textual, kinds)),
         native=tuple(kind.simpleString() in (*DISCRETE, "double") for kind in kinds),
         discrete=tuple(kind.simpleString() in DISCRETE for kind in kinds),
-        nested=[place for place, kind in enumerate(kinds) if not PLAIN.match(kind.simpleString())],
+        nested=[index for index, kind in enumerate(kinds) if not PLAIN.match(kind.simpleString())],
     )
 
 
@@ -165,8 +165,8 @@ def _textual(kind: DataType) -> bool:
     return kind.simpleString().startswith(("string", "char", "varchar"))
 
 
-def _key(place: int, kind: DataType) -> str:
-    return f"t.c{place} COLLATE UTF8_BINARY" if " collate " in kind.simpleString() else f"t.c{place}"
+def _key(index: int, kind: DataType) -> str:
+    return f"t.c{index} COLLATE UTF8_BINARY" if " collate " in kind.simpleString() else f"t.c{index}"
 
 
 def alike(known: pa.DataType, kind: DataType) -> bool:

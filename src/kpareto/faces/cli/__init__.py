@@ -71,7 +71,7 @@ def front(  # noqa: PLR0913 (the options of the command)
 ) -> None:
     """Show every trade-off that JOB allows (a job file, or the word adult)."""
     if models is not None:
-        from kpareto.faces.cli.models import show_models
+        from kpareto.faces.cli.fronts import show_models
 
         if resume or local or prefer or measures or tree_error or model is not None:
             raise BadJob(

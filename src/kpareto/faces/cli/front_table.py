@@ -24,11 +24,18 @@ def show_points(front: Front) -> int:
     marks = marks_of(front)
     names = [hierarchy.name for hierarchy in front.problem.table.hierarchies]
     points = [front[place] for place in places]
-    numbers = [_numbers(point) for point in points]
+    numbers = [_point_cells(point) for point in points]
     levels = [[_brief(point, column) for column in range(len(names))] for point in points]
     differing = [c for c in range(len(names)) if len({row[c] for row in levels}) > 1]
     ends = [", ".join(marks.get(place, ())) for place in places]
-    heads = ["id", *front.names, *_floor_heads(front), "kept", "suppressed", "classes"]
+    heads = [
+        "id",
+        *front.names,
+        *(f"least {front.names[column]}" for column in _floor_columns(front)),
+        "kept",
+        "suppressed",
+        "classes",
+    ]
     wide = [[*n, *(row[c] for c in differing), end] for n, row, end in zip(numbers, levels, ends, strict=True)]
     wide_heads = [*heads, *(names[c] for c in differing), ""]
     if fits_width(wide_heads, wide, screen_width()):
@@ -49,11 +56,7 @@ def _floor_columns(front: Front) -> list[int]:
     return [] if front.floors is None else np.flatnonzero(~np.isnan(front.floors).all(axis=0)).tolist()
 
 
-def _floor_heads(front: Front) -> list[str]:
-    return [f"least {front.names[column]}" for column in _floor_columns(front)]
-
-
-def _numbers(point: Point) -> list[object]:
+def _point_cells(point: Point) -> list[object]:
     """What the table says of a point before its columns."""
     front = point.front
     floors = [] if front.floors is None else front.floors[point.id, _floor_columns(front)].tolist()

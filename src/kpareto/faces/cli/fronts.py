@@ -1,4 +1,4 @@
-"""What the command front prints and writes; the search itself is in jobs/search.py."""
+"""What the command front prints and writes; the searches are in jobs/front.py and searches/models.py."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ from kpareto.faces.cli.front_table import pick_shown, show_points
 from kpareto.faces.console import remark, reporting, show_table, write_json
 from kpareto.fronts.choose import DEFAULT_K, answer_wishes, read_wish
 from kpareto.fronts.front import Front, Point
+from kpareto.fronts.models import ModelCurves, read_models
 from kpareto.fronts.picture import Curve, check_picture
 from kpareto.fronts.problem import Problem
 from kpareto.fronts.summary import front_sentence, kept_percent, mark_points
-from kpareto.jobs.job import Job, load_job
+from kpareto.jobs.front import checkpoint_of, plan_of, search_job
+from kpareto.jobs.job import Job
 from kpareto.jobs.kept import keep_front
-from kpareto.jobs.search import checkpoint_of, search_job
+from kpareto.jobs.parse import load_job
 from kpareto.measures.cells import tells_detail
 from kpareto.measures.measure import make
 from kpareto.releases.documents import refuse_overwriting
@@ -79,13 +81,13 @@ def tell_forecast(job: Job, problem: Problem, quiet: bool) -> None:
     seconds, asked = forecast_seconds(problem, job.options.get("threads")), job.options.get("seconds")
     if seconds <= WAIT:
         return
-    told = f"The exact search will take {spell_seconds(seconds)} here."
+    forecast = f"The exact search will take {spell_seconds(seconds)} here."
     if asked is None:
-        remark(f"{told} With --seconds 60 it ends after a minute, with a proven bound for every point.", quiet)
+        remark(f"{forecast} With --seconds 60 it ends after a minute, with a proven bound for every point.", quiet)
     elif seconds > asked:
-        remark(f"{told} It has {asked:g} s, so expect a front with a proven bound for every point.", quiet)
+        remark(f"{forecast} It has {asked:g} s, so expect a front with a proven bound for every point.", quiet)
     else:
-        remark(told, quiet)
+        remark(forecast, quiet)
 
 
 @dataclass(frozen=True)
@@ -166,8 +168,8 @@ def show_trees(front: Front, shown: bool) -> None:
     from kpareto.releases.risk.tree_error import tree_errors
 
     places, _ = pick_shown(front)
-    told = tree_errors([front[place].partition for place in places])
-    for place, error in zip(places if shown else (), told, strict=False):
+    errors = tree_errors([front[place].partition for place in places])
+    for place, error in zip(places if shown else (), errors, strict=False):
         click.echo(f"Point {place}: {error.sentence()}")
 
 
@@ -213,18 +215,18 @@ def tell_switch(front: Front, job: Job, path: str, changes: Sequence[str] = ()) 
     best = _best_shown(front, k, "k" in job.limits)
     start = best.recoding.levels if best is not None and shown == "lattice" else None
     others = other_models(front.problem.table, k, front.problem.suppression.limit, shown, start)
-    told = tell_models(k, others, aside=any(name != "k" for name in job.limits))
+    sentence = tell_models(k, others, aside=any(name != "k" for name in job.limits))
     fitting = [other for other in others if best is not None and _can_take(front.problem, other.name)]
     better = best_model(fitting, 0.0 if best is None else kept_percent(best))
-    return f"{told} See the best of these with: {model_command(path, better, changes)}" if better else told
+    return f"{sentence} See the best of these with: {model_command(path, better, changes)}" if better else sentence
 
 
 def _best_shown(front: Front, k: int, limited: bool) -> Point | None:
     """The point of a front that keeps most at a k, where its numbers tell that; limited: every point has that k."""
     if "k" in front.names:
         return front.choose(k=k) if len(front.meeting({"k": k})) > 0 else None
-    told = limited and any(map(tells_detail, front.problem.objectives))
-    return max(front, key=kept_percent, default=None) if told else None
+    comparable = limited and any(map(tells_detail, front.problem.objectives))
+    return max(front, key=kept_percent, default=None) if comparable else None
 
 
 def model_command(path: str, model: str, changes: Sequence[str] = ()) -> str:
@@ -236,12 +238,12 @@ def model_command(path: str, model: str, changes: Sequence[str] = ()) -> str:
 def _can_take(problem: Problem, model: str) -> bool:
     """Whether the search of a model knows a problem's objectives and limits."""
     from kpareto.searches.other_models import fits_local
-    from kpareto.searches.run import Plan, course_of
+    from kpareto.searches.run import Plan, make_driven
 
     if model != "local":
         return True
     try:
-        course_of(problem, Plan("local", "local"))
+        make_driven(problem, Plan("local", "local"))
     except BadJob:
         return False
     return fits_local(problem.table, {m.name: limit for m, limit in problem.limits if m.name != "k"})
@@ -269,3 +271,61 @@ def show_defects(exact: Mapping[str, Any]) -> None:
 def _causes(defect: Mapping[str, Any]) -> str:
     """The errors of the paper that caused a defect, where they are known."""
     return " or ".join(" and ".join(causes) for causes in defect.get("causes", ()))
+
+
+# -- models side by side -----------------------------------------------------------------------------------------------
+
+
+def show_models(
+    path: str,
+    models: str,
+    json_file: str | None = None,
+    picture: str | None = None,
+    changes: Sequence[str] = (),
+    quiet: bool = False,
+) -> ModelCurves:
+    """Compare models on a job's table: a table of what you would gain, JSON and one picture of all curves."""
+    from kpareto.searches.models import compare_models, usual_ks
+
+    names = read_models(models)
+    job = load_job(path, changes)
+    protect(job, path, json_file, picture)
+    check_files(json_file, picture)
+    check_picture(picture)
+    problem = read_problem(job, quiet)
+    plan = plan_of(job)
+    wished = read_wish(job.choose).models() if job.choose else {}
+    ks = usual_ks(problem, plan, [wished["k"]] if "k" in wished else [])
+    with reporting("Comparing models", quiet) as report:
+        curves = compare_models(problem, names, ks, job.options.get("seconds"), job.seed, report, plan)
+    if json_file != "-":
+        print_models(curves)
+    write_json(curves.to_dict() if json_file else None, json_file)
+    if picture is not None:
+        from kpareto.fronts.models_picture import save_models
+
+        remark(f"Picture: {save_models(curves, picture)}", quiet)
+    return curves
+
+
+def print_models(curves: ModelCurves) -> None:
+    """What you would gain per k, and what each curve proves."""
+    heads = ["k"]
+    for curve in curves.curves:
+        heads += [curve.name] if curve.proven else [curve.name, "at most"]
+    rows = []
+    for k in curves.ks:
+        row: list[object] = [k]
+        points = [curve.at(k) for curve in curves.curves]
+        for curve, point in zip(curves.curves, points, strict=True):
+            row.append("–" if point is None else f"{point.kept:.1f} %")
+            if not curve.proven:
+                row.append("?" if point is None or point.most is None else f"{point.most:.1f} %")
+        gain = next(line["gain"] for line in curves.gains() if line["k"] == k)
+        rows.append([*row, "" if gain is None else f"{gain:+.1f}"])
+    show_table([*heads, "gain"], rows, "Detail kept, in percent, and what you would gain by the best model")
+    for curve in curves.curves:
+        proof = "exact" if curve.proven else "a heuristic; “at most” is proven"
+        click.echo(f"{curve.words} ({proof}, {curve.seconds:.1f} s)")
+    if advice := curves.advice():
+        click.echo(advice)

@@ -12,7 +12,7 @@ from kpareto.faces.cli.fronts import check_files
 from kpareto.faces.cli.releases import where
 from kpareto.faces.console import remark, reporting, show_table, write_json
 from kpareto.faces.report.anonymity import anonymity_page, answer_tables
-from kpareto.jobs.forms import read_form_words
+from kpareto.jobs.parse import read_form_words
 from kpareto.releases.documents import refuse_overwriting
 from kpareto.releases.risk.anonymity import Anonymity, measure
 
@@ -37,7 +37,7 @@ def show_anonymity(  # noqa: PLR0913 (the options of the command)
         from kpareto.tables.adult import adult
 
         data = adult("train")
-    told = read_form_words(form, source)
+    keys = read_form_words(form, source)
     everybody = _read_population(population)
     inputs = [] if source == "adult" else [Path(source)]
     inputs += [everybody] if isinstance(everybody, Path) else []
@@ -54,7 +54,7 @@ def show_anonymity(  # noqa: PLR0913 (the options of the command)
             person=person,
             rows=rows,
             encoding=encoding,
-            form=told,
+            form=keys,
         )
     if json_file != "-":
         print_anonymity(answer)

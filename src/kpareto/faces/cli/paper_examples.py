@@ -14,7 +14,7 @@ from kpareto.faces.cli.walkthrough import FOLDER
 from kpareto.faces.console import write_json
 from kpareto.fronts.front import Point
 from kpareto.jobs.examples import example_text
-from kpareto.jobs.job import load_job
+from kpareto.jobs.parse import load_job
 
 
 def run_example(name: str, json_file: str | None = None, quiet: bool = False, folder: str = FOLDER) -> None:

@@ -12,7 +12,7 @@ from kpareto.errors import ReleaseWarning
 from kpareto.faces.cli.releases import print_warnings, size_of
 from kpareto.faces.console import remark, write_json
 from kpareto.jobs.inspect import PROPOSED
-from kpareto.jobs.job import load_job
+from kpareto.jobs.parse import load_job
 from kpareto.jobs.private import PrivateWish, Privatized, privatize
 
 LEARNED = (
@@ -55,7 +55,7 @@ def print_private(done: Privatized) -> None:
         f"Each row was drawn with chance {float(plan.beta):.4g}; {float(plan.epsilon_search):g} of epsilon went into "
         f"the choice of the recoding, {float(plan.epsilon_anon):g} into the rows."
     )
-    levels = ", ".join(f"{name} {told['level']} of {told['of']}" for name, told in done.statement["levels"].items())
+    levels = ", ".join(f"{name} {level['level']} of {level['of']}" for name, level in done.statement["levels"].items())
     click.echo(f"Recoding (level per column): {levels}.")
     for name, file in done.files.items():
         click.echo(f"  {name}: {file}")

@@ -23,11 +23,11 @@ from kpareto.faces.cli.fronts import check_files, find_front, model_command, pro
 from kpareto.faces.console import remark, reporting, show_table, visible, write_json
 from kpareto.fronts.choose import check_wish
 from kpareto.fronts.front import Front
-from kpareto.jobs.chosen import check_choice, is_searched_for, search_for_choice
-from kpareto.jobs.forms import read_form_words
+from kpareto.jobs.front import check_choice, is_searched_for, search_for_choice
 from kpareto.jobs.inspect import Profile, inspect, job_text
-from kpareto.jobs.job import Job, load_job, parse_job
+from kpareto.jobs.job import Job
 from kpareto.jobs.kept import keep_front, kept_columns, recall_front, refuse_new_columns
+from kpareto.jobs.parse import load_job, parse_job, read_form_words
 from kpareto.jobs.release import file_name, files_of, place_of, release_job
 from kpareto.measures.cells import lm
 from kpareto.measures.measure import make
@@ -246,13 +246,13 @@ def verified_numbers(verified: Verified, certificate: object) -> list[str]:
     persons = {each["measure"]: each["value"] for each in claims if each.get("with", {}).get("counts") == "persons"}
     lines = []
     for name, value in verified.numbers.items():
-        told = f"{value:g}"
+        shown = f"{value:g}"
         if name in persons:
             counted = any("counts=persons" in other for other in verified.numbers)
             people = f"{persons[name]:g} persons" if name == "k" else f"{persons[name]:g}"
-            told = f"{people} ({value:g} rows)" if counted else f"{value:g} rows (of {people}, it says)"
+            shown = f"{people} ({value:g} rows)" if counted else f"{value:g} rows (of {people}, it says)"
         if "counts=persons" not in name:
-            lines.append(f"{name} = {told}")
+            lines.append(f"{name} = {shown}")
     return lines
 
 

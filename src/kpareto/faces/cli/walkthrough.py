@@ -15,7 +15,7 @@ from kpareto.faces.console import remark, write_json
 from kpareto.faces.report import write_report
 from kpareto.fronts.front import Point
 from kpareto.fronts.picture import save_picture
-from kpareto.jobs.job import load_job
+from kpareto.jobs.parse import load_job
 
 FOLDER = "kpareto-demo"
 JOB = """\

@@ -26,11 +26,11 @@ from kpareto.faces.report.report import Report
 from kpareto.fronts.choose import RECOMMENDED, choose_point, read_wish
 from kpareto.fronts.front import Front, Point
 from kpareto.fronts.json_file import front_data, load_front
-from kpareto.jobs.chosen import is_searched_for, search_for_choice
-from kpareto.jobs.job import Job, load_job
+from kpareto.jobs.front import is_searched_for, search_for_choice, search_job
+from kpareto.jobs.job import Job
 from kpareto.jobs.kept import recall_front
+from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import handling_of, release_limits
-from kpareto.jobs.search import search_job
 from kpareto.releases.certificate import Certificate
 from kpareto.releases.documents import document_files
 from kpareto.releases.release import Release

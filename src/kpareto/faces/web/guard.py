@@ -1,25 +1,26 @@
-"""Who may speak to the page: token or password, Host, Origin, size of what is sent, paths, and what browsers may do."""
+"""Who may speak to the page: token or password, Host, Origin, tickets, and what browsers may do with an answer."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
+import html
 import ipaddress
+import json
 import math
 import re
 import secrets
 import socket
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, unquote
 
-from kpareto.errors import BadInput, BadJob
-from kpareto.faces.web.attempts import FIRST_WAIT, Attempts
-from kpareto.faces.web.door import POLICY as DOOR_POLICY
-from kpareto.faces.web.door import door_page
+from kpareto.errors import BadJob
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -45,6 +46,107 @@ HEADERS = {
     "permissions-policy": "camera=(), microphone=(), geolocation=(), payment=()",
     "cache-control": "no-store",
 }
+
+
+# What stands before the page, for somebody who has not been let in yet: one sentence, and a field for the password.
+# The page's own style sheet is not handed to strangers, so the little that is needed stands in the page itself.
+DOOR_STYLE = """
+:root { color-scheme: light dark; --paper: #f4f6f8; --card: #fff; --ink: #17222d; --line: #d9e0e7; --accent: #0b6b85;
+  --on: #fff; }
+@media (prefers-color-scheme: dark) {
+  :root { --paper: #10161c; --card: #182029; --ink: #e7edf3; --line: #2d3946; --accent: #57c3dd; --on: #07222b; } }
+* { box-sizing: border-box; }
+body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 1rem; background: var(--paper);
+  color: var(--ink); font: 16px/1.5 system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+main { width: min(28rem, 100%); background: var(--card); border: 1px solid var(--line); border-radius: 14px;
+  padding: 1.6rem 1.8rem; overflow-wrap: anywhere; }
+h1 { font-size: 1.3rem; margin: 0 0 .4rem; }
+p { margin: .4rem 0; }
+form { display: flex; flex-wrap: wrap; gap: .7rem; align-items: end; margin-top: 1rem; }
+label { flex: 1 1 12rem; font-weight: 600; }
+input, button { font: inherit; border-radius: 8px; padding: .45rem .8rem; }
+input { display: block; width: 100%; color: inherit; background: var(--paper); border: 1px solid var(--line); }
+button { font-weight: 600; border: 1px solid var(--accent); background: var(--accent); color: var(--on); }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+"""
+_DIGEST = base64.b64encode(hashlib.sha256(DOOR_STYLE.encode()).digest()).decode()
+DOOR_POLICY = (
+    f"default-src 'none'; style-src 'sha256-{_DIGEST}'; img-src data:; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+_FORM = (
+    '<form method="post" action="/login"><label>Password <input type="password" name="password" autofocus '
+    'autocomplete="current-password"></label> <button>Open</button></form>'
+)
+
+
+def door_page(sentence: str, moves_on: str = "", *, form: bool = False) -> str:
+    """A page of one sentence; it asks for the password, or moves on by itself."""
+    refresh = f'<meta http-equiv="refresh" content="0;url={moves_on}">' if moves_on else ""
+    head = (
+        f'<meta charset="utf-8">{refresh}<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<link rel="icon" href="data:,"><title>kpareto</title><style>{DOOR_STYLE}</style>'
+    )
+    body = f"<main><h1>kpareto</h1><p>{html.escape(sentence)}</p>{_FORM if form else ''}</main>"
+    return f'<!DOCTYPE html><html lang="en"><head>{head}</head><body>{body}</body></html>'
+
+
+# Password attempts are slowed: who was wrong waits, longer each time, and nobody may try many at once.
+FIRST_WAIT = 0.5  # seconds before a wrong password is answered
+FREE = 3  # wrong passwords of an address that cost no more than that: people mistype
+NEXT_WAIT = 2.0  # seconds that the next one costs; each further one doubles it
+LONGEST_WAIT = 300.0
+WINDOW = 60.0  # seconds
+MOST_IN_WINDOW = 30  # wrong passwords of all addresses together
+FORGOTTEN = 3600.0  # seconds after which an address has a fresh start
+
+
+def group_of(address: str) -> str:
+    """Whom an attempt is counted for: an IPv4 address, or the network of an IPv6 one, which has addresses to waste."""
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    return str(known) if known.version == 4 else str(ipaddress.ip_network(f"{known}/64", strict=False))
+
+
+@dataclass(eq=False)
+class Attempts:
+    """The wrong passwords of the last while."""
+
+    _wrong: dict[str, tuple[int, float]] = field(default_factory=dict)  # group -> how many, and when it may try again
+    _recent: deque[float] = field(default_factory=deque)  # when any wrong one came
+    _trying: set[str] = field(default_factory=set)  # groups whose attempt is being answered
+
+    def wait_for(self, address: str) -> float:
+        """Seconds until this address may try; 0 where it may try now."""
+        now = time.monotonic()
+        while self._recent and self._recent[0] < now - WINDOW:
+            self._recent.popleft()
+        group = group_of(address)
+        _, until = self._wrong.get(group, (0, 0.0))
+        everybody = self._recent[0] + WINDOW - now if len(self._recent) >= MOST_IN_WINDOW else 0.0
+        return max(until - now, everybody, FIRST_WAIT if group in self._trying else 0.0, 0.0)
+
+    def begin(self, address: str) -> None:
+        """An attempt is being answered: a second one at the same time is refused."""
+        self._trying.add(group_of(address))
+
+    def end(self, address: str, *, right: bool) -> float:
+        """The attempt is over; how long this address waits from now on."""
+        group, now = group_of(address), time.monotonic()
+        self._trying.discard(group)
+        if right:
+            self._wrong.pop(group, None)
+            return 0.0
+        count = self._wrong.get(group, (0, 0.0))[0] + 1
+        wait = 0.0 if count < FREE else min(NEXT_WAIT * 2.0 ** min(count - FREE, 30), LONGEST_WAIT)
+        self._wrong[group] = (count, now + wait)
+        self._recent.append(now)
+        for other, (_, until) in list(self._wrong.items()):
+            if until < now - FORGOTTEN:
+                del self._wrong[other]
+        return wait
 
 
 def is_loopback(host: str) -> bool:
@@ -285,8 +387,6 @@ async def _page(
 
 
 async def _json(send: Send, status: int, sentence: str) -> None:
-    import json
-
     await _send(send, status, "application/json", json.dumps({"error": sentence}), None)
 
 
@@ -296,21 +396,3 @@ async def _send(send: Send, status: int, kind: str, text: str, cookie: str | Non
         headers.append((b"set-cookie", cookie.encode()))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": text.encode()})
-
-
-def inside(folder: Path, name: str) -> Path:
-    """The path of a name in a folder; one that leads outside, by dots, links or a leading slash, is refused."""
-    if not name or "\0" in name or name.startswith("~"):
-        raise BadInput(f"{name!r} is no name of a file in the working folder. Choose one from the list.")
-    root = folder.resolve()
-    place = (root / name).resolve()
-    if Path(name).is_absolute() or not place.is_relative_to(root):
-        raise BadInput(f"{name!r} is not in the working folder. Only files in it can be used; move it there first.")
-    return place
-
-
-def plain_name(name: str, otherwise: str) -> str:
-    """A file name without folders and without signs that mean something to a shell or a browser."""
-    last = re.split(r"[/\\]", name)[-1]
-    kept = re.sub(r"[^\w.() -]", "_", last).strip(" .")
-    return kept[-120:] or otherwise

@@ -18,8 +18,8 @@ from types import FrameType
 import click
 
 from kpareto.errors import EAR, BadInput, MissingExtra
-from kpareto.faces.web.guard import Guard, Keys, inside, is_loopback, make_keys
-from kpareto.faces.web.temporary import temporary_folder
+from kpareto.faces.web.files import inside, temporary_folder
+from kpareto.faces.web.guard import Guard, Keys, is_loopback, make_keys
 from kpareto.releases.signing import load_key
 
 try:
@@ -55,8 +55,8 @@ def make_app(
     settings: ServerSettings, keys: Keys, temporary: Path, is_ending: Callable[[], bool] = lambda: False
 ) -> Guard:
     """The page and its answers, behind the guard; streams end by themselves when the server is about to."""
-    from kpareto.faces.web.api import FAILURES, ROUTES
-    from kpareto.faces.web.sessions import Sessions
+    from kpareto.faces.web.routes import FAILURES, ROUTES
+    from kpareto.faces.web.session import Sessions
 
     sessions = Sessions(settings.folder, temporary)
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from kpareto.errors import BadJob
 from kpareto.kernels.cuts.genitor import Breeding, GenomePopulation, MemoRoom, genitor_steps, memo_rebuild
-from kpareto.searches import Moves
+from kpareto.searches import MOST_GENOMES, Moves, count, one_of, setting, share
 from kpareto.searches.cuts.variation import (
+    OPERATORS,
     REPAIRS,
     STARTS,
     Crossover,
@@ -25,9 +26,9 @@ from kpareto.searches.cuts.variation import (
     first_genomes,
     immigrate,
     mutate,
-    operator_of,
     stream,
 )
+from kpareto.strict import number, truth
 from kpareto.tables.cuts import Cuts
 from kpareto.tables.lattice import Space
 
@@ -41,31 +42,16 @@ CHUNK = 500  # children per call of the compiled loop; states are saved between 
 class Settings:
     """How GENITOR breeds. ``iyengar`` and ``lunacek`` below are the papers' settings."""
 
-    population: int = 1000
-    crossover: Crossover = "hybrid"
-    points: int = 2
-    bias: float = 1.5  # rank bias: the best is so many times as likely a parent as the median
-    mutation: float = 0.002  # chance of each gene to flip, then repair (IY-9)
-    immigrants: float = 0.0  # chance of a child to be crossed with a fresh random genome (LU-5)
-    duplicates: bool = False  # may the population hold a genome twice?
-    start: Start = "spread"
-    repair: Repair = "nearest"
-    count_refused: bool = False  # has a child that is refused as a duplicate used up an evaluation?
-
-    def __post_init__(self) -> None:
-        if self.population < 2:
-            raise BadJob(f"GENITOR has a population of {self.population}. Give at least 2.")
-        if not 1 <= self.bias <= 2:
-            raise BadJob(f"GENITOR has a rank bias of {self.bias!r}. Give a number from 1 to 2.")
-        if self.points not in (1, 2):
-            raise BadJob(f"A crossover has {self.points} points. Give 1 or 2.")
-        for word, share in (("mutation rate", self.mutation), ("share of immigrants", self.immigrants)):
-            if not 0 <= share < 1:
-                raise BadJob(f"GENITOR has a {word} of {share!r}. Give a share from 0 to below 1.")
-        operator_of(self.crossover)
-        for word, value, known in (("start", self.start, STARTS), ("repair", self.repair, REPAIRS)):
-            if value not in known:
-                raise BadJob(f"GENITOR has the {word} {value!r}. Give one of: {', '.join(known)}.")
+    population: int = setting(1000, count(2, MOST_GENOMES), "recodings in the population")
+    crossover: Crossover = setting("hybrid", one_of(*OPERATORS), "how two parents make a child")
+    points: int = setting(2, count(1, 2), "places where parents are cut, of new and hybrid")
+    bias: float = setting(1.5, number(1, 2), "the best is so many times as likely a parent as the median")
+    mutation: float = setting(0.002, share(below_one=True), "chance of each border to flip")  # then repair (IY-9)
+    immigrants: float = setting(0.0, share(below_one=True), "chance of a child to be crossed with a fresh one")  # LU-5
+    duplicates: bool = setting(False, truth, "whether the population may hold a recoding twice")
+    start: Start = setting("spread", one_of(*STARTS), "how the first recodings are drawn")
+    repair: Repair = setting("nearest", one_of(*REPAIRS), "how a broken child becomes a recoding")
+    count_refused: bool = setting(False, truth, "whether a refused duplicate uses up an evaluation")
 
 
 def iyengar() -> Settings:
@@ -129,7 +115,7 @@ def genitor(  # noqa: PLR0913 (keywords, each a choice of its own)
     state = _begin(score, chosen, seed, seeds) if resume is None else {k: v.copy() for k, v in resume.items()}
     space = score.space
     breeding = Breeding(
-        operator_of(chosen.crossover), chosen.points, float(chosen.bias), float(chosen.immigrants),
+        OPERATORS[chosen.crossover], chosen.points, float(chosen.bias), float(chosen.immigrants),
         float(chosen.mutation), chosen.duplicates, REPAIRS[chosen.repair], STARTS[chosen.start], chosen.count_refused,
     )  # fmt: skip
     trace = [] if len(state["trace"]) == 0 else [state["trace"]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,8 +18,9 @@ from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.preference import achievement
 from kpareto.kernels.cuts.genomes import one_point_pairs
 from kpareto.kernels.dominance import crowding_distances, dominance_ranks, tournament_winners
-from kpareto.searches import Moves
-from kpareto.searches.cuts.variation import Crossover, Start, cross, first_genomes, mutate, operator_of, stream
+from kpareto.searches import MOST_EVALUATIONS, MOST_GENOMES, Moves, count, one_of, setting, share
+from kpareto.searches.cuts.variation import OPERATORS, STARTS, Crossover, Start, cross, first_genomes, mutate, stream
+from kpareto.strict import Value, describe, map_of, number
 from kpareto.tables.cuts import Cuts
 from kpareto.tables.lattice import Space
 
@@ -41,6 +42,15 @@ class Preference:
             raise BadJob(f"The preference has {len(self.point)} values for {len(self.losses)} losses. Give as many.")
         if not self.k >= 1:
             raise BadJob(f"The k wished for is {self.k!r}. Give at least 1.")
+
+
+def _are_wishes(value: Any) -> bool:
+    """Whether a value is a table of wishes, a k and at least one loss, each by the name of an objective."""
+    wishes = describe("wishes", map_of(number(0)))
+    return wishes.fits(value) and len(value) > 1 and number(1).fits(value.get("k"))
+
+
+WISHES = Value("a table of wishes, k and at least one loss, such as {k = 5, nwp = 0.2, necd = 1.0}", _are_wishes)
 
 
 def preference_for(problem: Problem, wished: Mapping[str, float]) -> Preference:
@@ -112,23 +122,21 @@ class Nsga2:
     to begin with, such as the embedded lattice front: random bits alone give k = 1 almost surely.
     """
 
-    population: int = 100
-    crossover_rate: float = 0.8
-    mutation: float = 0.001  # per gene
-    crossover: Crossover = "one-point"
-    preference: Preference | None = None
-    start: Start = "uniform"
+    population: int = setting(100, count(4, MOST_GENOMES, even=True), "recodings in the population")
+    crossover_rate: float = setting(0.8, share(), "chance of a pair to be crossed")
+    mutation: float = setting(0.001, share(), "chance of each border to flip")
+    crossover: Crossover = setting("one-point", one_of(*OPERATORS), "how two parents make two children")
+    preference: Preference | None = setting(
+        None,
+        WISHES,
+        "wished values of k and of losses: one answer is looked for",
+        "every trade-off of the objectives",
+    )
+    start: Start = setting("uniform", one_of(*STARTS), "how the first recodings are drawn")
     seeds: np.ndarray | None = None
-    generations: int | None = 500  # the paper's; None: until the budget is spent, which a small space may never do
+    # The paper's; None: until the budget is spent, which a small space may never do.
+    generations: int | None = setting(500, count(1, MOST_EVALUATIONS), "populations of children")
     name: str = "nsga2"
-
-    def __post_init__(self) -> None:
-        if self.population < 4 or self.population % 2:
-            raise BadJob(f"NSGA-II has a population of {self.population}. Give an even number of at least 4.")
-        for word, share in (("crossover rate", self.crossover_rate), ("mutation rate", self.mutation)):
-            if not 0 <= share <= 1:
-                raise BadJob(f"NSGA-II has a {word} of {share!r}. Give a share from 0 to 1.")
-        operator_of(self.crossover)
 
     def moves(self, space: Space, rng: np.random.Generator) -> Moves:
         """Propose the first population, then one generation of children after the other."""
@@ -209,5 +217,5 @@ def tournament(ranked: Ranked, count: int, rng: np.random.Generator, rounds: int
     drawn = [(rng.integers(len(ranked.rank), size=2 * count), rng.random(count)) for _ in range(rounds)]
     pairs = np.concatenate([pairs.reshape(2, count) for pairs, _ in drawn], axis=1)
     chance = np.concatenate([chance for _, chance in drawn])
-    told = ranked.members
-    return tournament_winners(pairs, chance, ranked.rank, ranked.crowding, told.excess, told.first)
+    members = ranked.members
+    return tournament_winners(pairs, chance, ranked.rank, ranked.crowding, members.excess, members.first)

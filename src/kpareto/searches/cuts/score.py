@@ -240,14 +240,14 @@ class Score:
         if counts is None or not any(term.kind == "cost" for term in self.targets):
             return np.zeros((1, 1))
         costs = self.costs or {}
-        for value in {*costs, *(told for row in costs.values() for told in row)}:
+        for value in {*costs, *(other for row in costs.values() for other in row)}:
             if value not in counts.values:
                 raise BadTable(
                     f"cost-cm has a cost for {value!r}, which the column {counts.name!r} never takes. Drop it."
                 )
         return np.array(
             [
-                [float(costs.get(true, {}).get(told, float(true != told))) for told in counts.values]
+                [float(costs.get(true, {}).get(other, float(true != other))) for other in counts.values]
                 for true in counts.values
             ]
         )

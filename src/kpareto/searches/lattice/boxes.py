@@ -143,8 +143,8 @@ class SteadyArchive(BoxArchive):
     """
 
     def _displaces(self, genome: np.ndarray, key: np.ndarray, place: int) -> bool:
-        own = (*key.tolist(), *genome.tolist())
-        return own < (*self.keys[place].tolist(), *self.genomes[place].tolist())
+        mine = (*key.tolist(), *genome.tolist())
+        return mine < (*self.keys[place].tolist(), *self.genomes[place].tolist())
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from kpareto.tables.lattice import Lattice
 
 if TYPE_CHECKING:
     from kpareto.fronts.problem import Problem
-    from kpareto.searches.time_limit import TimeLimit
+    from kpareto.searches.driver import TimeLimit
 
 FEW = 16  # nodes drawn by chance, where there is a limit
 
@@ -54,7 +54,7 @@ def reach_good_nodes(
     for _ in range(rounds):
         few = limit is not None or is_heard()
         step = max(1, 2**22 // max(problem.table.distinct, 1)) if few else len(fresh)
-        told = []
+        parts = []
         starts = range(0, len(fresh), step)
         # Somebody who looks on sees points soonest among the coarse nodes, which have the largest numbers.
         for start in reversed(starts) if is_heard() else starts:
@@ -64,12 +64,12 @@ def reach_good_nodes(
             except Stopped:
                 break
             show(numbers)
-            told.append(replace(numbers, which=some_nodes[numbers.which]))
+            parts.append(replace(numbers, which=some_nodes[numbers.which]))
             if limit is not None and limit.is_up:
                 break
-        every += told[::-1] if is_heard() else told
+        every += parts[::-1] if is_heard() else parts
         seen = np.union1d(seen, fresh)
-        met = [numbers.take(np.flatnonzero(numbers.feasible)) for numbers in told]
+        met = [numbers.take(np.flatnonzero(numbers.feasible)) for numbers in parts]
         best = front_of_all([best, *met], len(problem.objectives))
         fresh = np.setdiff1d(neighbours(lattice, lattice.levels(best.which)), seen)
         if most is not None:

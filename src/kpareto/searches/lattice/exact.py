@@ -36,7 +36,7 @@ from kpareto.tables.table import Table
 
 if TYPE_CHECKING:
     from kpareto.fronts.problem import Problem
-    from kpareto.searches.time_limit import TimeLimit
+    from kpareto.searches.driver import TimeLimit
 
 WHOLE = 2_000_000  # lattices up to this size are counted whole
 AT_ONCE = 8  # prefixes judged by one front, whatever the number of threads
@@ -184,15 +184,15 @@ def _rolled_up(
     halt = halt_of(limit)
     done, tasks = state.done, walk.parts(len(fixed), state.done)
     while chunk := list(itertools.islice(tasks, AT_ONCE)):
-        told = walk.settle(chunk, front_of_all([guides, state.best], len(problem.objectives)), threads, halt)
-        if told is None:
+        step = walk.settle(chunk, front_of_all([guides, state.best], len(problem.objectives)), threads, halt)
+        if step is None:
             return
-        for part in told[0]:
+        for part in step[0]:
             if len(part.which):
                 state = _merge(state, part, 0, ties, share)
         done += len(chunk)
         settled = lattice.size * done // parts
-        state = replace(state, done=done, counted=state.counted + told[1], settled=settled)
+        state = replace(state, done=done, counted=state.counted + step[1], settled=settled)
         yield state
 
 

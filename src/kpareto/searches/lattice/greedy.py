@@ -15,14 +15,27 @@ import numpy as np
 from kpareto.errors import BadJob, Unsafe
 from kpareto.fronts.numbers import Numbers
 from kpareto.searches import Moves
-from kpareto.searches.answer import Answer
 from kpareto.tables.lattice import Lattice, Space
+from kpareto.tables.partition import Partition
+from kpareto.tables.recoding import Recoding
 from kpareto.tables.table import Table
 
 if TYPE_CHECKING:
     from kpareto.fronts.problem import Problem
 
 BATCH = 4096  # nodes of one height evaluated at once
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """One recoding that meets the limits, and what its search does not promise."""
+
+    method: str
+    recoding: Recoding
+    partition: Partition
+    values: dict[str, float]  # the objectives of the problem
+    evaluated: int  # recodings counted
+    promise: str
 
 
 # -- Datafly ----------------------------------------------------------------------------------------------------------

@@ -87,10 +87,6 @@ class MondrianRecoding:
         trees = [hierarchy.tree for hierarchy in self.table.hierarchies]
         return tuple(tree.labels[node] for tree, node in zip(trees, self.nodes[number].tolist(), strict=True))
 
-    def row_labels(self, item: int) -> tuple[str, ...]:
-        """What the rows of an item show."""
-        return self.labels(int(self.item_class[item]))
-
     def as_data(self) -> dict[str, object]:
         """The numbers for a report or a second curve beside a front."""
         numbers: dict[str, object] = {"method": self.method, "asked": self.asked, "k": self.k, "lm": self.lm}

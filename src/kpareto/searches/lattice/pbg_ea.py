@@ -8,14 +8,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from typing import Literal
 
 import numpy as np
 
-from kpareto.errors import BadJob, Stopped
+from kpareto.errors import Stopped
 from kpareto.fronts.numbers import Numbers
-from kpareto.searches import OwnSet, ReportingMoves
+from kpareto.searches import (
+    MOST_EVALUATIONS,
+    MOST_GENOMES,
+    OwnSet,
+    ReportingMoves,
+    above_zero,
+    count,
+    one_of,
+    setting,
+    several,
+    share,
+)
 from kpareto.searches.lattice.boxes import BoxArchive, Grid, SteadyArchive
 from kpareto.tables.lattice import Space
 
@@ -24,24 +35,21 @@ from kpareto.tables.lattice import Space
 class PbgEa:
     """PBG-EA with the paper's settings; ``mutation`` None means one gene in expectation."""
 
-    grid: Grid
-    population: int = 25
-    iterations: int = 100
-    crossover_rate: float = 0.8
-    mutation: float | None = None
-    ends: Literal["inward", "stay"] = "inward"  # what a step past the top or the bottom level becomes
+    grid: Grid = setting(
+        MISSING,
+        several(above_zero(), "a list of numbers above 0, one per objective"),
+        "width of the archive's boxes",
+        "1, or 1 / rows for losses that never pass 1",
+    )
+    population: int = setting(25, count(2, MOST_GENOMES), "recodings in a population")
+    iterations: int = setting(100, count(1, MOST_EVALUATIONS), "populations in all")
+    crossover_rate: float = setting(0.8, share(), "chance of a pair to be crossed")
+    mutation: float | None = setting(None, share(), "chance of each level to go up or down by one", "1 / columns")
+    ends: Literal["inward", "stay"] = setting(
+        "inward", one_of("inward", "stay"), "what a step past the top or the bottom level becomes"
+    )
     steady: bool = False  # an archive that does not depend on the order of arrival
     name: str = "pbg-ea"
-
-    def __post_init__(self) -> None:
-        if self.population < 2 or self.iterations < 1:
-            raise BadJob(
-                f"PBG-EA has a population of {self.population} and {self.iterations} iterations. "
-                "Give at least 2 and at least 1."
-            )
-        for word, rate in (("crossover", self.crossover_rate), ("mutation", self.mutation or 0.0)):
-            if not 0 <= rate <= 1:
-                raise BadJob(f"The {word} rate of PBG-EA is {rate!r}. Give a number from 0 to 1.")
 
     def moves(self, space: Space, rng: np.random.Generator) -> ReportingMoves:
         """Yield one population after the other, without what was evaluated before; return the archive's members."""
@@ -86,7 +94,7 @@ class PbgEa:
         twice, or in the archive too, is drawn more often (readings.md#pb-readings).
         """
         union = np.concatenate((genomes, archive.genomes)) if len(archive) else genomes
-        _, first, same = np.unique(_numbers(union, highest), axis=0, return_index=True, return_inverse=True)
+        _, first, same = np.unique(_number_genomes(union, highest), axis=0, return_index=True, return_inverse=True)
         fitness = strengths(np.array([known[genome.tobytes()] for genome in union[first]]))[same]
         pairs = rng.integers(0, len(union), size=(self.population, 2))
         second = fitness[pairs[:, 1]] < fitness[pairs[:, 0]]
@@ -133,7 +141,7 @@ def _unknown(genomes: np.ndarray, known: dict[bytes, np.ndarray]) -> np.ndarray:
     return genomes[::-1][sorted(fresh.values(), reverse=True)]
 
 
-def _numbers(genomes: np.ndarray, highest: np.ndarray) -> np.ndarray:
+def _number_genomes(genomes: np.ndarray, highest: np.ndarray) -> np.ndarray:
     """A number for each genome (n, genes) that tells them apart; the genomes themselves where 64 bits are too few."""
     if math.prod((highest + 1).tolist()) >= 2**63:
         return genomes

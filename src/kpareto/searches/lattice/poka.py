@@ -19,7 +19,7 @@ import numpy as np
 
 from kpareto.errors import BadJob, Stopped
 from kpareto.fronts.numbers import Numbers
-from kpareto.searches import OwnSet, ReportingMoves
+from kpareto.searches import OwnSet, ReportingMoves, count, setting
 from kpareto.tables.lattice import Lattice, Space
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ REPAIRS: dict[Repair, str] = {
     "check": "ask whether the top, and every reported node, is optimal (PO-e7)",
 }
 MOST = np.iinfo(np.int64).max
+MOST_DEPTH = 10_000
 MOST_NODES = 200_000_000  # the numbers of every node are kept, 17 bytes each
 
 
@@ -62,17 +63,12 @@ class Poka:
     the order of node numbers (first column slowest) is taken as the next base: the lowest level in the first column.
     """
 
-    depth: int | None
+    depth: int | None = setting(
+        None, count(1, MOST_DEPTH), "levels below the base from which it climbs", "from the bottom"
+    )
     repairs: frozenset[Repair] = frozenset()
     name: str = "poka"
     start: tuple[int, ...] | None = None  # levels of the first base; the top unless told (PO-r11)
-
-    def __post_init__(self) -> None:
-        if self.depth is not None and (isinstance(self.depth, bool) or self.depth < 1):
-            raise BadJob(f"The depth of POkA is {self.depth!r}. Give a whole number of at least 1.")
-        unknown = sorted(set(self.repairs) - set(REPAIRS))
-        if unknown:
-            raise BadJob(f"No repair {unknown[0]!r} of POkA. There are: {', '.join(REPAIRS)}.")
 
     def moves(self, space: Space, rng: np.random.Generator) -> ReportingMoves:  # noqa: ARG002  (no chance in it)
         """Yield the nodes to evaluate, wave by wave; return the bases."""

@@ -1,6 +1,7 @@
 """Local recoding: labels that differ from class to class, with a proven gap to what any such recoding could reach.
 
 =============  =======================================================================================================
+course         the front of a job: every k that is asked for, searched from the largest down
 problem        a LocalWish (k, limits, loss, intervals, suppression) and a table made ready for the loops
 recoding       Classes as the search sees them, LocalRecoding as everybody else does
 search         ``search``: peel, then turns of recut, rebuild and shave, then drop where suppression is allowed
@@ -16,31 +17,38 @@ merge until limits hold), improve (recut, rebuild, shave), suppress (drop, bring
 bound).
 """
 
-from kpareto.searches.local.bound import LocalBound, lower_bound
-from kpareto.searches.local.problem import LocalProblem, LocalWish, make_problem
-from kpareto.searches.local.recoding import LocalClasses, LocalRecoding, read_classes
-from kpareto.searches.local.search import Effort, search, search_classes
-from kpareto.searches.local.strict import StrictRecoding, strict
-from kpareto.searches.local.sweep import PRESETS, CurvePoint, preset_ks, sweep
-from kpareto.tables.boxes import Question
+from __future__ import annotations
 
-__all__ = [
-    "LocalWish",
-    "LocalProblem",
-    "make_problem",
-    "Effort",
-    "search",
-    "search_classes",
-    "LocalClasses",
-    "LocalRecoding",
-    "read_classes",
-    "sweep",
-    "CurvePoint",
-    "PRESETS",
-    "preset_ks",
-    "lower_bound",
-    "LocalBound",
-    "strict",
-    "StrictRecoding",
-    "Question",
-]
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kpareto.searches import MOST_EVALUATIONS, MOST_THREADS, above_zero, count, setting, several
+from kpareto.strict import truth
+
+KS = several(count(1, MOST_EVALUATIONS), "a list of whole numbers of at least 1, such as [2, 5, 10]")
+LEVELS = several(above_zero(), "a list of numbers above 0, such as [2, 3]")
+
+
+@dataclass(frozen=True)
+class LocalSettings:
+    """What a job may say of a local search."""
+
+    ks: Sequence[int] | None = setting(
+        None, KS, "the class sizes to search for", "those in common use that the table is large enough for"
+    )
+    levels: Sequence[float] | None = setting(
+        None,
+        LEVELS,
+        "values of the second privacy objective to search for",
+        "2, 3, 4 and 5 where higher is better, else 0.1 to 0.5",
+    )
+    turns: int | None = setting(
+        None, count(1, 1_000_000), "turns of improvement for each k", "by the size of the table"
+    )
+    walks: int = setting(3, count(0, 1_000), "walks over all boxes for the proven bound of each k; 0: no bound")
+    seconds: float | None = setting(
+        None, above_zero(), "how long it may take, all k together", "until the turns are done"
+    )
+    threads: int = setting(1, count(1, MOST_THREADS), "how many threads improve at once; the answer is the same")
+    intervals: bool = setting(False, truth, "whether an ordered column may show any interval of its values")
+    strict: bool = setting(False, truth, "whether no two labels may overlap, so that it can be applied again")

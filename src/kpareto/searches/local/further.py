@@ -18,9 +18,10 @@ import numpy as np
 from kpareto.errors import Interrupted, Progress
 from kpareto.fronts.front import Front, make_front
 from kpareto.measures.measure import make
-from kpareto.searches.local.course import LocalCourse, tell_proof
+from kpareto.searches.driver import drive
+from kpareto.searches.local import LocalSettings
+from kpareto.searches.local.driven import LocalDriven, tell_proof
 from kpareto.searches.names import read_options
-from kpareto.searches.run import drive
 from kpareto.tables.local_space import LocalSpace, join_spaces
 
 
@@ -33,7 +34,7 @@ def search_further(
     of other searches are given back as they are: the exact one has every k, and other searches are not for one k.
     """
     asked = {**(limits or {}), **named}
-    course = further_course(front, asked)
+    course = further_search(front, asked)
     if course is None or not isinstance(front.space, LocalSpace):
         return front
     other = drive(course, report)
@@ -44,36 +45,36 @@ def search_further(
 
 def is_searched(front: Front, limits: Mapping[str, float]) -> bool:
     """Whether a front has been searched for what limits ask for, so that its best point for them is the search's."""
-    return further_course(front, limits) is None
+    return further_search(front, limits) is None
 
 
-def further_course(front: Front, limits: Mapping[str, float]) -> LocalCourse | None:
+def further_search(front: Front, limits: Mapping[str, float]) -> LocalDriven | None:
     """The search for what a local front has not been searched for yet; None where there is nothing to search."""
     details = front.provenance.details
     if front.space.kind != "local" or "k" not in front.names:
         return None
-    settings = read_options("local", details.get("settings", {}))
+    settings = LocalSettings(**read_options("local", details.get("settings", {})))
     seed = 1 if front.provenance.seed is None else front.provenance.seed
-    own = LocalCourse(front.problem, settings, seed)
+    whole = LocalDriven(front.problem, settings, seed)
     asked = {make(name).name: float(limit) for name, limit in limits.items()}
-    level = asked.get(own.second.name) if own.second is not None else None
+    level = asked.get(whole.second.name) if whole.second is not None else None
     if level is not None and level <= 0:
         level = None  # met by every recoding, or by none
-    known = [each.level for each in own.steps]
-    ks = own.ks
+    known = [each.level for each in whole.steps]
+    ks = whole.ks
     if asked.get("k", 0.0) >= 1:
-        ks = LocalCourse(front.problem, {**settings, "ks": [math.ceil(asked["k"] - 1e-9)]}, seed).ks
+        ks = LocalDriven(front.problem, replace(settings, ks=[math.ceil(asked["k"] - 1e-9)]), seed).ks
     elif level is None:
         return None
     searched = [_key(each) for each in details.get("searched", ())]
     wanted = [{"k": float(k)} for k in ks]
-    if level is not None and own.second is not None:
-        wanted += [{"k": float(k), own.second.name: level} for k in ks]
+    if level is not None and whole.second is not None:
+        wanted += [{"k": float(k), whole.second.name: level} for k in ks]
     missing = {each["k"] for each in wanted if _key(each) not in searched}
     if not missing:
         return None
-    levels = settings["levels"] if level is None or level in known else [level]
-    return LocalCourse(front.problem, {**settings, "ks": sorted(map(int, missing)), "levels": levels}, seed)
+    levels = settings.levels if level is None or level in known else [level]
+    return LocalDriven(front.problem, replace(settings, ks=sorted(map(int, missing)), levels=levels), seed)
 
 
 def _key(asked: Mapping[str, float]) -> tuple[tuple[str, float], ...]:

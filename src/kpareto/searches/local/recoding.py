@@ -158,7 +158,7 @@ def to_boxes(
     items = Division(row, value, np.diff(borders, prepend=0))
     table = items.table(recodings[0].problem.table)
     together = zip(members, recodings, roots or [None] * len(recodings), strict=True)
-    return items, [make_boxes(table, own, r.first, r.last, root) for own, r, root in together]
+    return items, [make_boxes(table, item, r.first, r.last, root) for item, r, root in together]
 
 
 def _line_up(recoding: LocalRecoding) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -66,7 +66,7 @@ def strict_recoding(
             break
         other = _Grown(problem, np.exp(VARY * rng.standard_normal(columns)), float(rng.random()))
         best = other if other.loss < best.loss else best
-    return _number(problem, best)
+    return _number_classes(problem, best)
 
 
 class _Grown:
@@ -154,7 +154,7 @@ class _Grown:
         return bool(run_holds(order, 0, len(order), problem.pieces, problem.limits, self.room))
 
 
-def _number(problem: LocalProblem, grown: _Grown) -> StrictRecoding:
+def _number_classes(problem: LocalProblem, grown: _Grown) -> StrictRecoding:
     """The recoding of a tree's classes, and the tree with the numbers classes have in it."""
     order = np.concatenate([np.repeat(pieces, problem.copies[pieces]) for pieces in grown.classes]).astype(np.int32)
     ends = np.cumsum([int(problem.copies[pieces].sum()) for pieces in grown.classes])

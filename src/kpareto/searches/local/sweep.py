@@ -77,6 +77,6 @@ def sweep(
 
 def search_k(problem: LocalProblem, effort: Effort, starts: Sequence[LocalClasses], progress: Progress) -> LocalClasses:
     """The classes for one k: the search from the best of its own quick start and what others give it."""
-    own = first_classes(problem, effort, Workers(effort.threads, effort.seconds, progress))
-    start = min((own, *starts), key=lambda classes: classes.loss(problem))
+    quick = first_classes(problem, effort, Workers(effort.threads, effort.seconds, progress))
+    start = min((quick, *starts), key=lambda classes: classes.loss(problem))
     return min((search_classes(problem, effort, start, progress), start), key=lambda classes: classes.loss(problem))

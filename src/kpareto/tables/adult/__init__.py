@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from kpareto.errors import BadHierarchy, BadJob, did_you_mean
-from kpareto.tables.adult.pack import CODED, COLUMNS, NUMERIC
 from kpareto.tables.hierarchies import read_json, read_lines
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.schema import Schema
@@ -31,6 +30,25 @@ Part = Literal["train", "test", "all"]
 PARTS: tuple[Part, ...] = ("train", "test", "all")
 FOLDER = Path(__file__).parent / "data"
 MISSING = "?"
+COLUMNS = (
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education",
+    "education-num",
+    "marital-status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "capital-gain",
+    "capital-loss",
+    "hours-per-week",
+    "native-country",
+    "salary-class",
+)
+NUMERIC = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
+CODED = tuple(name for name in COLUMNS if name not in ("fnlwgt", "education-num"))
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,7 @@ def alphabet(name: str, values: Values | None, parts: Sequence[int]) -> Hierarch
     texts = sorted(texts_of(name, values), key=lambda text: (_initial(text), text))
     rows = np.array([values[text] for text in texts]) if isinstance(values, Mapping) else np.ones(len(texts))
     letters = [_initial(text) for text in texts]
-    begin = np.array([place for place, letter in enumerate(letters) if not place or letters[place - 1] != letter])
+    begin = np.array([index for index, letter in enumerate(letters) if not index or letters[index - 1] != letter])
     counts = np.add.reduceat(np.maximum(rows, 0).astype(np.float64), begin)
     middle = (np.cumsum(counts) - counts / 2) / max(counts.sum(), 1.0)
     part = np.minimum((middle * parts[0]).astype(np.int64), parts[0] - 1)  # (letters,) rising

@@ -130,8 +130,8 @@ def place_by_rule(hierarchy: Hierarchy, cut: np.ndarray, level: int | None, valu
         return {}
     leaves = {}
     for value in values:
-        place = wide.index.get(value)
-        leaf = None if place is None else _leaf_of(hierarchy, cut, level, wide, place)
+        known = wide.index.get(value)
+        leaf = None if known is None else _leaf_of(hierarchy, cut, level, wide, known)
         if leaf is not None:
             leaves[value] = leaf
     return leaves
@@ -164,11 +164,11 @@ def widen_by_rule(hierarchy: Hierarchy, values: Sequence[str]) -> Hierarchy | No
     return wide
 
 
-def _leaf_of(hierarchy: Hierarchy, cut: np.ndarray, level: int | None, wide: Hierarchy, place: int) -> int | None:
+def _leaf_of(hierarchy: Hierarchy, cut: np.ndarray, level: int | None, wide: Hierarchy, index: int) -> int | None:
     for at in range(1, hierarchy.height + 1) if level is None else [level]:
         group = 0
         if at < hierarchy.height:
-            label = wide.labels[at][wide.groups[at][place]]
+            label = wide.labels[at][wide.groups[at][index]]
             if at == 0 or label not in hierarchy.labels[at]:
                 continue
             group = hierarchy.labels[at].index(label)
@@ -180,8 +180,8 @@ def _leaf_of(hierarchy: Hierarchy, cut: np.ndarray, level: int | None, wide: Hie
     if level is not None or not hierarchy.ordered:
         return None
     old = [hierarchy.index.get(leaf) for leaf in wide.leaves]
-    before = next((leaf for leaf in reversed(old[:place]) if leaf is not None), None)
-    after = next((leaf for leaf in old[place + 1 :] if leaf is not None), None)
+    before = next((leaf for leaf in reversed(old[:index]) if leaf is not None), None)
+    after = next((leaf for leaf in old[index + 1 :] if leaf is not None), None)
     return before if before is not None and after is not None and cut[before] == cut[after] else None
 
 

@@ -1,6 +1,6 @@
 // The server's answers; an error is its one sentence. Work that takes long is listed while it is under way, and can be stopped.
 
-import { sameTable } from "/static/merge.js";
+import { sameTable } from "/static/changes.js";
 
 const KEY = "kpareto-key"; // belongs to this origin alone, unlike a cookie, which every port of this machine is sent
 
@@ -58,10 +58,10 @@ export function takeKey() {
 
 const keyed = (headers = {}) => ({ ...headers, "x-kpareto-key": localStorage.getItem(KEY) || "" });
 
-function failed(status, told) {
-  const error = new Error((told && told.error) || `The server answered ${status}.`);
+function failed(status, content) {
+  const error = new Error((content && content.error) || `The server answered ${status}.`);
   error.status = status;
-  error.late = Boolean(told && told.late);
+  error.late = Boolean(content && content.late);
   return error;
 }
 
@@ -117,12 +117,12 @@ async function ask(method, path, body, headers = {}, answered = () => {}, hear =
       if (method === "GET" || /\/(check|report)$/.test(path)) missed.asked = true;
       throw lost();
     }
-    let told = null;
-    try { told = await answer.json(); } catch { /* an answer without JSON is told by its status */ }
-    if (!answer.ok) throw failed(answer.status, told);
+    let content = null;
+    try { content = await answer.json(); } catch { /* an answer without JSON is told by its status */ }
+    if (!answer.ok) throw failed(answer.status, content);
     answered();
-    if (hear && told && told.draft !== undefined) heard.state(told);
-    return told;
+    if (hear && content && content.draft !== undefined) heard.state(content);
+    return content;
   } finally {
     waiting -= changes ? 1 : 0;
     end(work);
@@ -142,11 +142,11 @@ function send(path, file, headers) {
     request.onerror = () => reject(lost());
     request.onabort = () => reject(stopped());
     request.onload = () => {
-      let told = null;
-      try { told = JSON.parse(request.responseText); } catch { /* told by its status */ }
-      if (request.status >= 400 || !told) { reject(failed(request.status, told)); return; }
-      if (told.draft !== undefined) heard.state(told);
-      resolve(told);
+      let content = null;
+      try { content = JSON.parse(request.responseText); } catch { /* told by its status */ }
+      if (request.status >= 400 || !content) { reject(failed(request.status, content)); return; }
+      if (content.draft !== undefined) heard.state(content);
+      resolve(content);
     };
     work.controller.signal.addEventListener("abort", () => request.abort());
     request.send(file);
@@ -229,9 +229,9 @@ export async function pulse() {
     throw lost();
   }
   if (!answer.ok) throw failed(answer.status, await answer.json().catch(() => null));
-  const told = await answer.json();
-  for (const [id, far] of Object.entries(told.works)) if (works.has(id)) follow(works.get(id), far);
-  return told;
+  const content = await answer.json();
+  for (const [id, far] of Object.entries(content.works)) if (works.has(id)) follow(works.get(id), far);
+  return content;
 }
 
 // The search as it goes; onend is told whether the connection broke before the search was over.

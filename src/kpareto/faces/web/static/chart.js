@@ -23,20 +23,20 @@ function ticks(low, high) {
   const raw = (high - low) / 5;
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= raw);
-  const found = [];
-  for (let at = Math.ceil(low / step) * step; at <= high + step * 1e-9; at += step) found.push(Number(at.toPrecision(12)));
-  return found;
+  const marks = [];
+  for (let at = Math.ceil(low / step) * step; at <= high + step * 1e-9; at += step) marks.push(Number(at.toPrecision(12)));
+  return marks;
 }
 
 function logTicks(low, high) {
-  const found = [];
+  const marks = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
     for (const step of high / low > 1000 ? [1] : high / low > 50 ? [1, 3] : [1, 2, 5]) {
       const at = step * 10 ** power;
-      if (at >= low * 0.999 && at <= high * 1.001) found.push(at);
+      if (at >= low * 0.999 && at <= high * 1.001) marks.push(at);
     }
   }
-  return found.length > 1 ? found : ticks(low, high).filter((at) => at > 0);
+  return marks.length > 1 ? marks : ticks(low, high).filter((at) => at > 0);
 }
 
 export const short = (value) => {
@@ -404,11 +404,11 @@ export async function savePicture(plot, name) {
   const canvas = plot.querySelector("canvas"), svg = plot.querySelector("svg");
   const width = canvas.clientWidth, height = canvas.clientHeight, ratio = 2;
   const copy = svg.cloneNode(true);
-  const told = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font-size", "font-weight", "font-family", "paint-order"];
+  const properties = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font-size", "font-weight", "font-family", "paint-order"];
   const from = [...svg.querySelectorAll("*")], to = [...copy.querySelectorAll("*")];
   from.forEach((element, place) => {
     const style = getComputedStyle(element);
-    for (const word of told) to[place].setAttribute(word, style.getPropertyValue(word));
+    for (const word of properties) to[place].setAttribute(word, style.getPropertyValue(word));
   });
   copy.removeAttribute("style");
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");

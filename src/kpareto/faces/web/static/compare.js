@@ -20,16 +20,16 @@ export async function compare(page, front, place, redraw) {
   }
   const by = front.groups.includes(view.by) ? view.by : front.groups.includes("sex") ? "sex" : front.groups[0];
   const what = view.what || "class-size";
-  let found;
+  let comparison;
   try {
-    found = await api.get(`/compare?a=${a}&b=${b}&by=${encodeURIComponent(by)}&what=${what}`);
+    comparison = await api.get(`/compare?a=${a}&b=${b}&by=${encodeURIComponent(by)}&what=${what}`);
     await handsOff();
     if (place.dataset.asked !== mine) return;
   } catch (error) {
     if (place.dataset.asked === mine) replace(place, h("h2", { id: "compare-title" }, "Compare two points"), h("p", { class: "bad" }, error.message));
     return;
   }
-  const [one, two] = found.points;
+  const [one, two] = comparison.points;
   const cells = (name, x, y) => h("tr", { class: x !== y ? "differs" : "" }, h("th", { scope: "row" }, name), h("td", { class: "num" }, x), h("td", { class: "num" }, y));
   const line = (name, x, y) => cells(name, number(x), number(y));
   const level = (value) => (typeof value === "number" ? `level ${value}` : value);
@@ -48,10 +48,10 @@ export async function compare(page, front, place, redraw) {
           Object.keys(one.recoding).map((name) => text(name, one.recoding[name], two.recoding[name]))))),
       h("div", {},
         h("div", { class: "row" }, select("By the groups of", front.groups, by, (value) => { page.remember({ by: value }); redraw(); }, { id: "compare-by" }), select("By", WHAT, what, (value) => { page.remember({ what: value }); redraw(); }, { id: "compare-what" })),
-        h("p", {}, "With B instead of A ", h("strong", { class: "gains" }, `${percent(found.gain / found.rows)} gain`), ", ", h("strong", { class: "loses" }, `${percent(found.lose / found.rows)} lose`), ", ", `${percent(1 - (found.gain + found.lose) / found.rows)} stay the same.`),
-        h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Who gains and who loses" }, h("table", { class: "gains-table" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, found.level ? `${by}, level ${found.level}` : by), h("th", { scope: "col", class: "num" }, "rows"), ["gain", "lose"].map((each) => h("th", { scope: "col" }, each)))),
-          h("tbody", {}, found.groups.map((each) => h("tr", {}, h("th", { scope: "row" }, each.group), h("td", { class: "num" }, number(each.rows)),
+        h("p", {}, "With B instead of A ", h("strong", { class: "gains" }, `${percent(comparison.gain / comparison.rows)} gain`), ", ", h("strong", { class: "loses" }, `${percent(comparison.lose / comparison.rows)} lose`), ", ", `${percent(1 - (comparison.gain + comparison.lose) / comparison.rows)} stay the same.`),
+        h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Who gains and who loses" }, h("table", { class: "gains-table" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, comparison.level ? `${by}, level ${comparison.level}` : by), h("th", { scope: "col", class: "num" }, "rows"), ["gain", "lose"].map((each) => h("th", { scope: "col" }, each)))),
+          h("tbody", {}, comparison.groups.map((each) => h("tr", {}, h("th", { scope: "row" }, each.group), h("td", { class: "num" }, number(each.rows)),
             h("td", {}, bar(each.gain / each.rows, "gain", `${percent(each.gain / each.rows)} gain`), h("span", { class: "why" }, percent(each.gain / each.rows))),
             h("td", {}, bar(each.lose / each.rows, "lose", `${percent(each.lose / each.rows)} lose`), h("span", { class: "why" }, percent(each.lose / each.rows)))))))),
-        found.left ? h("p", { class: "quiet" }, `${found.left} smaller groups are not shown.`) : null)));
+        comparison.left ? h("p", { class: "quiet" }, `${comparison.left} smaller groups are not shown.`) : null)));
 }

@@ -71,9 +71,9 @@ function opening(page, first) {
   h("p", { class: "quiet" }, `It stays on this machine. At most ${number(page.about.upload_limit / 2 ** 20)} MB.`));
   const files = page.about.files;
   const list = (kind, empty) => {
-    const found = files.filter((file) => file.kind === kind);
-    if (!found.length) return h("p", { class: "quiet" }, empty);
-    return h("ul", { class: "files" }, found.map((file) =>
+    const listed = files.filter((file) => file.kind === kind);
+    if (!listed.length) return h("p", { class: "quiet" }, empty);
+    return h("ul", { class: "files" }, listed.map((file) =>
       h("li", {}, h("button", { type: "button", class: "file", onclick: () => open(file.name) },
         h("span", {}, file.name), h("span", { class: "quiet" }, size(file.bytes))))));
   };
@@ -104,15 +104,15 @@ function table(page) {
   const rows = profile.columns.map((column) => row(page, column, panel));
   const name = h("input", { type: "text", value: "job.toml", id: "job-name", spellcheck: "false" });
   const save = async (overwrite) => {
-    replace(said);
+    replace(status);
     const done = await page.attempt(() => api.post("/job/save", { name: name.value, overwrite }));
-    const place = document.getElementById("job-said") || said; // a change that was on its way has drawn the page anew
+    const place = document.getElementById("job-said") || status; // a change that was on its way has drawn the page anew
     if (done && done.exists) {
       replace(place, h("span", { class: "bad" }, done.sentence), " ", h("button", { type: "button", class: "small second", id: "overwrite", onclick: () => save(true) }, "Overwrite"));
       document.getElementById("overwrite").focus();
     } else if (done) { say(done.sentence); replace(place, done.sentence); }
   };
-  const said = h("p", { class: "good", role: "status", id: "job-said" });
+  const status = h("p", { class: "good", role: "status", id: "job-said" });
   const quasi = Object.values(draft.columns).filter((column) => column.role === "quasi-identifier").length;
   const view = h("div", {},
     h("div", { class: "title" },
@@ -136,7 +136,7 @@ function table(page) {
         h("button", { type: "button", onclick: () => save(false) }, "Save job"),
         h("a", { class: "button second", href: api.link("/job/file"), download: "" }, "Download job"),
         h("button", { type: "button", class: "second", onclick: () => { replace(document.getElementById("main"), opening(page, false)); document.getElementById("back-to-table").focus(); window.scrollTo(0, 0); } }, "Open another table")),
-      said),
+      status),
     populationCard(page),
     h("p", { class: "foot" }, h("a", { class: "button", href: "#search" }, "Go on to the search")));
   const shown = page.view.column && draft.columns[page.view.column] ? page.view.column

@@ -54,12 +54,12 @@ function column(about) {
     h("p", { class: "quiet clip" }, shown, about.codes.length > 6 ? " …" : ""));
 }
 
-function sizes(found) {
-  const most = Math.max(1, ...found.map((each) => each.rows));
+function sizes(bars) {
+  const most = Math.max(1, ...bars.map((each) => each.rows));
   const width = 460, height = 130, bottom = 26;
-  const step = width / Math.max(1, found.length);
-  const svg = s("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Histogram of class sizes: " + found.map((each) => `${each.low} to ${each.high}: ${each.classes} classes, ${each.rows} rows${each.suppressed ? ", suppressed" : ""}`).join("; ") });
-  found.forEach((each, place) => {
+  const step = width / Math.max(1, bars.length);
+  const svg = s("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Histogram of class sizes: " + bars.map((each) => `${each.low} to ${each.high}: ${each.classes} classes, ${each.rows} rows${each.suppressed ? ", suppressed" : ""}`).join("; ") });
+  bars.forEach((each, place) => {
     const high = (each.rows / most) * (height - bottom - 18);
     const x = place * step;
     const span = each.low === each.high ? `${each.low}` : each.low >= 1000 ? `${number(Math.round(each.low / 100) / 10)}k+` : `${each.low}–${each.high}`;
@@ -67,17 +67,17 @@ function sizes(found) {
       s("text", { x: x + step / 2, y: height - bottom - high - 4, "text-anchor": "middle" }, step > 30 ? number(each.rows) : ""),
       s("text", { x: x + step / 2, y: height - 10, "text-anchor": "middle" }, step > 34 || place % 2 === 0 ? span : ""));
   });
-  const gone = found.some((each) => each.suppressed);
+  const gone = bars.some((each) => each.suppressed);
   return [svg, gone ? h("p", { class: "quiet" }, h("span", { class: "key gone", "aria-hidden": "true" }), " suppressed ", h("span", { class: "key", "aria-hidden": "true" }), " released; numbers are rows") : null];
 }
 
-function risks(found) {
-  const rows = found.filter((each) => each.after.mean !== null || each.after.highest !== null);
+function risks(attacks) {
+  const rows = attacks.filter((each) => each.after.mean !== null || each.after.highest !== null);
   return h("table", { class: "risks" }, h("thead", {}, h("tr", {}, h("td", {}), ["before", "after"].map((each) => h("th", { scope: "col", class: "num" }, each)))),
     h("tbody", {}, rows.flatMap((each) => [
       each.after.highest === null ? null : h("tr", {}, h("th", { scope: "row" }, `highest, ${each.attacker}`), h("td", { class: "num" }, percent(each.before.highest)), h("td", { class: "num" }, percent(each.after.highest))),
       h("tr", {}, h("th", { scope: "row" }, `mean, ${each.attacker}`), h("td", { class: "num" }, percent(each.before.mean, 2)), h("td", { class: "num" }, percent(each.after.mean, 2))),
-      ...each.after.above.map(([border, count, share], place) => h("tr", {}, h("th", { scope: "row" }, `rows above 1/${Math.round(1 / border)}`),
+      ...each.after.above.map(([border, , share], place) => h("tr", {}, h("th", { scope: "row" }, `rows above 1/${Math.round(1 / border)}`),
         h("td", { class: "num" }, percent(each.before.above[place] ? each.before.above[place][2] : null)), h("td", { class: "num" }, percent(share)))),
     ])));
 }
@@ -87,13 +87,13 @@ function losses(columns) {
     h("tr", {}, h("th", { scope: "row" }, each.name), h("td", {}, meter(1 - (each.loss ?? each.kept_loss), `${percent(1 - (each.loss ?? each.kept_loss))} kept`)), h("td", { class: "num" }, percent(1 - (each.loss ?? each.kept_loss)))))));
 }
 
-function sample(found) {
-  const body = found.rows.map((row) => [
+function sample(example) {
+  const body = example.rows.map((row) => [
     row.before ? h("tr", { class: "before" }, h("th", { scope: "row" }, "before"), row.before.map((cell) => h("td", {}, cell))) : null,
     h("tr", { class: row.suppressed ? "after gone" : "after" }, h("th", { scope: "row" }, row.suppressed ? "suppressed" : "after"), row.after.map((cell, place) => h("td", { class: row.before && cell !== row.before[place] ? "changed" : "" }, row.suppressed ? "" : cell))),
   ]);
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Rows before and after" },
-    h("table", { class: "sample" }, h("thead", {}, h("tr", {}, h("td", {}), found.columns.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, body)));
+    h("table", { class: "sample" }, h("thead", {}, h("tr", {}, h("td", {}), example.columns.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, body)));
 }
 
 function tree(about) {
@@ -102,8 +102,8 @@ function tree(about) {
     button.disabled = true;
     replace(place, "Growing trees …");
     try {
-      const found = await api.post(`/points/${about.id}/tree`);
-      replace(place, found.sentence);
+      const answer = await api.post(`/points/${about.id}/tree`);
+      replace(place, answer.sentence);
     } catch (error) {
       replace(place, h("span", { class: "bad" }, error.message));
     }

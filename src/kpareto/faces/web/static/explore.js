@@ -43,7 +43,7 @@ export async function exploreView(page) {
     if (view.mode === "parallel" && names.length > 2) {
       if (scatter) scatter.close();
       scatter = null;
-      parallel(chartPlace, front, view, { hidden, pins: pinned(), onpick: choose, onbrush: (name, ends) => { page.remember({ filter: { ...(view.filter || {}), [name]: ends } }); drawFilter(); } });
+      parallel(chartPlace, front, view, { hidden, pins: pinned(), onpick: choose, onbrush: (name, ends) => { page.remember({ filter: { ...view.filter, [name]: ends } }); drawFilter(); } });
       return;
     }
     if (view.mode === "table") {
@@ -131,8 +131,8 @@ export async function exploreView(page) {
 
   // Sliders move in the unit that is shown; the server is asked in the unit that is counted.
   function drawSliders() {
-    const wishes = { ...(view.wishes || {}) };
-    const made = front.objectives.map((each) => {
+    const wishes = { ...view.wishes };
+    const sliderRows = front.objectives.map((each) => {
       const column = names.indexOf(each.name);
       const ends = [drawn(each, each.low), drawn(each, each.high)].sort((a, b) => a - b);
       const log = each.log && mayLog(each) && ends[0] > 0;
@@ -152,7 +152,7 @@ export async function exploreView(page) {
       input.value = to(drawn(each, value));
       return h("label", { class: "slider" }, h("span", {}, each.label, isKept(each) ? ", about" : "", " ", h("span", { class: "formula" }, each.name)), input, shown);
     });
-    replace(sliders, h("h3", {}, "What would you like?"), h("p", { class: "quiet" }, "The nearest point of the finished front is chosen while you move; nothing is searched anew."), made,
+    replace(sliders, h("h3", {}, "What would you like?"), h("p", { class: "quiet" }, "The nearest point of the finished front is chosen while you move; nothing is searched anew."), sliderRows,
       h("ul", { class: "advice", id: "advice" }, front.advice.map((mark) => h("li", {},
         h("button", { type: "button", class: "small second", onclick: () => choose(mark.id) }, mark.label), h("span", { class: "quiet" }, mark.words)))),
       h("p", { class: "quiet", id: "wish-note", role: "status" }));
@@ -212,7 +212,7 @@ export async function exploreView(page) {
 
   // The next step of k, in the words of what is shown.
   function prices() {
-    const found = [];
+    const sentences = [];
     for (const [loss, rows] of Object.entries(front.prices)) {
       const here = rows.find((row) => row.id === view.chosen);
       const about = objective(loss);
@@ -220,9 +220,9 @@ export async function exploreView(page) {
       const next = here[loss] + here.cost;
       const points = Math.abs(drawn(about, next) - drawn(about, here[loss]));
       const cost = unit(about) ? `${number(points, 2)} percentage points` : number(here.cost);
-      found.push(h("p", { class: "price" }, h("strong", {}, "One more k"), ` leads to k = ${number(here.k + here.step)} and costs ${cost} of ${about.label}: ${spell(about, here[loss])} becomes ${spell(about, next)}.`));
+      sentences.push(h("p", { class: "price" }, h("strong", {}, "One more k"), ` leads to k = ${number(here.k + here.step)} and costs ${cost} of ${about.label}: ${spell(about, here[loss])} becomes ${spell(about, next)}.`));
     }
-    return found;
+    return sentences;
   }
 
   async function loadDetail() {

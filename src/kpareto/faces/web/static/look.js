@@ -12,15 +12,15 @@ export function rowsCard(page, encodings) {
   const show = async (start) => {
     const mine = ++asked;
     try {
-      const found = await api.get(`/table/rows?start=${start}&count=${ROWS}`);
+      const slice = await api.get(`/table/rows?start=${start}&count=${ROWS}`);
       if (mine !== asked) return;
-      const last = Math.min(found.total, found.start + found.rows.length);
-      const turn = (to, text) => h("button", { type: "button", class: "small second", "data-key": `rows-${text}`, disabled: to < 0 || to >= found.total, onclick: () => show(to) }, text);
+      const last = Math.min(slice.total, slice.start + slice.rows.length);
+      const turn = (to, text) => h("button", { type: "button", class: "small second", "data-key": `rows-${text}`, disabled: to < 0 || to >= slice.total, onclick: () => show(to) }, text);
       replace(place,
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Rows of the table" }, h("table", { class: "sample first-rows" },
-          h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "num" }, "row"), found.columns.map((name) => h("th", { scope: "col" }, name)))),
-          h("tbody", {}, found.rows.map((row, at) => h("tr", {}, h("th", { scope: "row", class: "num" }, number(found.start + at + 1)), row.map((cell) => (cell === null ? h("td", { class: "quiet" }, "–") : h("td", {}, cell)))))))),
-        h("div", { class: "row" }, h("span", { class: "quiet" }, `Rows ${number(found.start + 1)} to ${number(last)} of ${number(found.total)}`), turn(start - ROWS < 0 && start > 0 ? 0 : start - ROWS, "Before"), turn(start + ROWS, "Next")));
+          h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "num" }, "row"), slice.columns.map((name) => h("th", { scope: "col" }, name)))),
+          h("tbody", {}, slice.rows.map((row, at) => h("tr", {}, h("th", { scope: "row", class: "num" }, number(slice.start + at + 1)), row.map((cell) => (cell === null ? h("td", { class: "quiet" }, "–") : h("td", {}, cell)))))))),
+        h("div", { class: "row" }, h("span", { class: "quiet" }, `Rows ${number(slice.start + 1)} to ${number(last)} of ${number(slice.total)}`), turn(start - ROWS < 0 && start > 0 ? 0 : start - ROWS, "Before"), turn(start + ROWS, "Next")));
     } catch (error) {
       if (mine === asked) replace(place, h("p", { class: "bad" }, error.message));
     }
@@ -62,24 +62,24 @@ export function measureCard(page) {
   const place = h("div", { id: "measured", role: "status" });
   const button = h("button", { type: "button", class: "second", id: "measure-now", onclick: async () => {
     button.disabled = true;
-    const found = await page.attempt(() => api.post("/table/measure", {}), "Measuring …");
+    const measurement = await page.attempt(() => api.post("/table/measure", {}), "Measuring …");
     button.disabled = false;
     if (document.activeElement === document.body) button.focus({ preventScroll: true }); // else somebody has gone on
-    if (found) replace(place, measured(found));
+    if (measurement) replace(place, measured(measurement));
   } }, "Measure");
   return h("section", { class: "card", "aria-labelledby": "measure-title" }, h("h2", { id: "measure-title" }, "How anonymous is the table as it is?"),
     h("p", { class: "quiet" }, "By the roles above, before anything is recoded: who could be singled out, and by which columns."), button, place);
 }
 
-function measured(found) {
+function measured(measurement) {
   const size = ({ from, to }) => (to === null ? `${number(from)} or more` : from === to ? number(from) : `${number(from)} to ${number(to)}`);
   const head = (...titles) => h("thead", {}, h("tr", {}, titles.map((title, at) => h("th", { scope: "col", class: at ? "num" : "" }, title))));
   const body = (rows) => h("tbody", {}, rows.map(([name, ...cells]) => h("tr", {}, h("th", { scope: "row" }, name), cells.map((cell) => h("td", { class: "num" }, cell)))));
   const scroll = (label, ...inside) => h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": label }, h("table", {}, inside));
-  return [h("ul", {}, found.sentences.map((each) => h("li", {}, each))),
+  return [h("ul", {}, measurement.sentences.map((each) => h("li", {}, each))),
     h("div", { class: "cards" },
-      scroll("Rows by the size of their class", h("caption", {}, "Rows that look alike"), head("In a class of", "rows", "share"), body(found.classes.map((band) => [size(band), number(band.rows), percent(band.rows / found.rows)]))),
-      scroll("Rows that a column singles out", h("caption", {}, "What each column gives away"), head("Column", "alone by it", "alone without it"), body(found.columns.map((each) => [each.columns.join(", "), number(each.unique), number(each.without)]))))];
+      scroll("Rows by the size of their class", h("caption", {}, "Rows that look alike"), head("In a class of", "rows", "share"), body(measurement.classes.map((band) => [size(band), number(band.rows), percent(band.rows / measurement.rows)]))),
+      scroll("Rows that a column singles out", h("caption", {}, "What each column gives away"), head("Column", "alone by it", "alone without it"), body(measurement.columns.map((each) => [each.columns.join(", "), number(each.unique), number(each.without)]))))];
 }
 
 // The sentences above everything: they follow the roles.
@@ -87,13 +87,13 @@ export function factsLine(page) {
   const { profile } = page;
   const line = h("p", { class: "lead", id: "facts", role: "status" }, h("strong", {}, number(profile.rows)), " rows, ", h("strong", {}, profile.columns.length), " columns.");
   page.facts = api.get("/table/facts");
-  page.facts.then((found) => {
+  page.facts.then((facts) => {
     if (!line.isConnected && document.getElementById("facts")) return;
-    const fate = { drop: "and will be left out", category: "which counts as a value of its own", error: "so the search will be refused" }[found.policy];
-    replace(line, h("strong", {}, number(found.rows)), " rows, ", h("strong", {}, profile.columns.length), " columns. ",
-      found.unique === null ? "No column is a quasi-identifier yet. " : [h("strong", {}, percent(found.unique / found.rows)), ` of the rows are unique on the ${number(found.columns.length)} quasi-identifiers. `],
-      found.lacking ? [h("strong", { class: found.policy === "category" ? "" : "bad" }, `${number(found.lacking)} rows (${percent(found.lacking / found.rows)})`), ` lack a value in a column that counts, ${fate}${found.named ? "" : ` (kpareto's choice: left out where they are at most 5 %, else kept)`}.`] : "No row lacks a value in a column that counts.",
-      found.remarks.map((each) => [" ", each]));
+    const fate = { drop: "and will be left out", category: "which counts as a value of its own", error: "so the search will be refused" }[facts.policy];
+    replace(line, h("strong", {}, number(facts.rows)), " rows, ", h("strong", {}, profile.columns.length), " columns. ",
+      facts.unique === null ? "No column is a quasi-identifier yet. " : [h("strong", {}, percent(facts.unique / facts.rows)), ` of the rows are unique on the ${number(facts.columns.length)} quasi-identifiers. `],
+      facts.lacking ? [h("strong", { class: facts.policy === "category" ? "" : "bad" }, `${number(facts.lacking)} rows (${percent(facts.lacking / facts.rows)})`), ` lack a value in a column that counts, ${fate}${facts.named ? "" : ` (kpareto's choice: left out where they are at most 5 %, else kept)`}.`] : "No row lacks a value in a column that counts.",
+      facts.remarks.map((each) => [" ", each]));
   }).catch((error) => { line.append(" ", h("span", { class: "bad" }, error.message)); });
   return line;
 }
@@ -101,30 +101,30 @@ export function factsLine(page) {
 // Bars of a column: numbers in rising order, or its commonest values.
 export function columnPicture(name) {
   const place = h("div", { class: "column-look" }, h("p", { class: "quiet" }, "Loading …"));
-  api.get(`/table/column?column=${encodeURIComponent(name)}`).then((found) => {
-    const words = [`${number(found.distinct)} values`, found.missing ? `${number(found.missing)} rows without one` : "", found.others ? `${number(found.others)} rows with further values` : ""].filter(Boolean).join(", ");
-    replace(place, found.bars.length ? (found.ordered && found.bars.length > 12 ? columns(found) : rows(found)) : null, h("p", { class: "quiet" }, words, "."));
+  api.get(`/table/column?column=${encodeURIComponent(name)}`).then((column) => {
+    const words = [`${number(column.distinct)} values`, column.missing ? `${number(column.missing)} rows without one` : "", column.others ? `${number(column.others)} rows with further values` : ""].filter(Boolean).join(", ");
+    replace(place, column.bars.length ? (column.ordered && column.bars.length > 12 ? columns(column) : rows(column)) : null, h("p", { class: "quiet" }, words, "."));
   }).catch((error) => replace(place, h("p", { class: "bad" }, error.message)));
   return place;
 }
 
-function columns(found) {
+function columns(column) {
   const width = 460, height = 120, bottom = 22;
-  const most = Math.max(1, ...found.bars.map(([, rows]) => rows));
-  const step = width / found.bars.length;
-  const svg = s("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${found.name}: ${found.bars.map(([label, rows]) => `${label}: ${rows}`).join("; ")}` });
-  found.bars.forEach(([label, rows], place) => {
+  const most = Math.max(1, ...column.bars.map(([, rows]) => rows));
+  const step = width / column.bars.length;
+  const svg = s("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${column.name}: ${column.bars.map(([label, rows]) => `${label}: ${rows}`).join("; ")}` });
+  column.bars.forEach(([label, rows], place) => {
     const high = (rows / most) * (height - bottom - 6);
     svg.append(s("rect", { class: "bar", x: place * step + 0.5, y: height - bottom - high, width: Math.max(1, step - 1), height: high }, s("title", {}, `${label}: ${number(rows)} rows`)));
   });
-  const ends = [[0, "start", 2], [found.bars.length - 1, "end", width - 2]];
-  ends.forEach(([at, anchor, x]) => svg.append(s("text", { x, y: height - 7, "text-anchor": anchor }, found.bars[at][0])));
+  const ends = [[0, "start", 2], [column.bars.length - 1, "end", width - 2]];
+  ends.forEach(([at, anchor, x]) => svg.append(s("text", { x, y: height - 7, "text-anchor": anchor }, column.bars[at][0])));
   return svg;
 }
 
-function rows(found) {
-  const most = Math.max(1, ...found.bars.map(([, count]) => count));
-  return h("div", { class: "scroll bars-scroll", tabindex: "0", role: "region", "aria-label": `Values of ${found.name}` }, h("table", { class: "value-bars" }, h("tbody", {}, found.bars.map(([label, count]) => {
+function rows(column) {
+  const most = Math.max(1, ...column.bars.map(([, count]) => count));
+  return h("div", { class: "scroll bars-scroll", tabindex: "0", role: "region", "aria-label": `Values of ${column.name}` }, h("table", { class: "value-bars" }, h("tbody", {}, column.bars.map(([label, count]) => {
     const inner = h("span", {});
     inner.style.width = `${(100 * count) / most}%`;
     return h("tr", {}, h("th", { scope: "row" }, label === "" ? "(empty)" : label), h("td", {}, h("span", { class: "meter wide-meter", "aria-hidden": "true" }, inner)), h("td", { class: "num" }, number(count)));

@@ -7,7 +7,7 @@ import { searchView } from "/static/search.js";
 import { exploreView } from "/static/explore.js";
 import { releaseView } from "/static/release.js";
 import { runsCard } from "/static/runs.js";
-import { changesOf, putOnTop, sameTable, takeInto } from "/static/merge.js";
+import { changesOf, putOnTop, sameTable, takeInto } from "/static/changes.js";
 
 const VIEWS = [
   ["data", "Data", dataView],
@@ -70,13 +70,10 @@ export const page = {
 
   take(state) {
     const { draft, profile, uploaded, search, released, stale, run } = state;
-    const held = this.job;
+    const before = this.job;
     this.job = null;
-    const late = document.getElementById("late");
-    if (late.contains(document.activeElement)) document.getElementById("main").focus({ preventScroll: true });
-    late.replaceChildren();
     Object.assign(this, { draft, profile, uploaded, search, run, released, stale, view: state.view || {}, id: state.id });
-    if (sameTable(held, this.job)) { takeInto(held, this.job); this.job = held; } // the view that is shown has it
+    if (sameTable(before, this.job)) { takeInto(before, this.job); this.job = before; } // the view that is shown has it
     this.frontMoved();
   },
 
@@ -136,7 +133,7 @@ export const page = {
       return answer;
     } catch (error) {
       if (error.stopped) say("Stopped.");
-      else if (error.late) late(error.message).catch((reason) => wrong(reason.message));
+      else if (error.late) late(true).catch((reason) => wrong(reason.message));
       else if (error.lost) connection(error.message);
       else wrong(current() === began ? error.message : `${VIEWS.find(([each]) => each === began)[1]}: ${error.message}`);
       return undefined;
@@ -225,30 +222,18 @@ function note(words) {
   replace(place, h("p", {}, words), h("button", { type: "button", class: "plain", onclick: () => place.replaceChildren() }, "Close"));
 }
 
-// The job was changed elsewhere, and here too: load what is there, or put what was changed here on top of it. Where the
-// server has it already, because only its answer was lost, nobody is asked.
-async function late(words) {
-  const place = document.getElementById("late");
-  if (!page.unsent().length) { await page.refresh("The job was changed elsewhere meanwhile, so this was not done. This is how it stands now."); return; }
+// The job was changed elsewhere: load what is there now and say so, also that a change made here was not taken. Where the
+// server has that change, because only its answer was lost, there is nothing to say.
+async function late(refused) {
+  const mine = page.unsent().length > 0;
   const state = await api.oldSession(page.id);
-  if (sameTable(state.draft, page.job) && !changesOf(state.draft, page.job).length) { page.take({ ...state, view: page.view }); await show(); return; }
-  const reload = h("button", { type: "button", class: "second small", id: "late-reload", onclick: () => page.attempt(() => page.refresh("This is the job as it stands now.")) }, "Load what is there now");
-  const merge = h("button", { type: "button", class: "small", id: "late-merge", onclick: () => page.attempt(putMine) }, "Put my change on top");
-  replace(place, h("p", {}, words), reload, merge);
-}
-
-async function putMine() {
-  const [base, mine] = [api.knownJob(), page.unsent()];
-  const state = await api.oldSession(page.id);
-  page.take(state);
-  if (!sameTable(base, state.draft)) {
+  if (mine && sameTable(state.draft, page.job) && !changesOf(state.draft, page.job).length) {
+    page.take({ ...state, view: page.view });
     await show();
-    throw new Error(state.draft ? "Another table was opened meanwhile, which the change does not fit. This is the job as it stands now." : "The server was started anew and no longer has this table. Open it again.");
+    return;
   }
-  takeInto(page.job, putOnTop(api.knownJob(), mine));
-  const done = await page.change();
-  await show();
-  if (done) note("Your change is on top of what was changed elsewhere.");
+  const lost = refused || mine ? "What was changed here meanwhile was not taken. " : "";
+  await page.refresh(`The job was changed elsewhere, in another tab or by somebody with the same link. ${lost}This is how it stands now.`);
 }
 
 // Whether the job in a state is older than what the server has told since it was asked.
@@ -285,9 +270,7 @@ async function beat() {
     if (!quiet || !api.idle() || !page.id || isTyping() || before !== (page.job ? page.job.revision : 0)) return;
     const [asked, dropped] = api.takeMissed();
     if (pulse.revision !== before) {
-      const words = "The job was changed elsewhere, in another tab or by somebody with the same link.";
-      if (page.unsent().length) { if (!document.getElementById("late-merge")) await late(`${words} What was changed here is not there yet.`); }
-      else await page.refresh(`${words} This is how it stands now.`);
+      await late(false);
     } else if (dropped && page.unsent().length) {
       if (await page.change()) note("The server answers again, and has what was changed here meanwhile.");
       await show();
@@ -309,7 +292,7 @@ async function revive() {
     const base = api.knownJob();
     await page.refresh("The server was started anew. This is what you were working on.", { keepMine: true });
     if (!page.unsent().length) return;
-    if (changesOf(base, api.knownJob()).length) await late("The server was started anew, and the job was changed elsewhere. What was changed here is not there yet.");
+    if (changesOf(base, api.knownJob()).length) await late(false);
     else await page.change();
     await show();
   } catch {
@@ -326,7 +309,7 @@ function drawWork() {
   const place = document.getElementById("work");
   const shown = api.underWay().filter((work) => performance.now() - work.began > SOON);
   if (!shown.length) { if (place.children.length) place.replaceChildren(); return; }
-  for (const row of [...place.children]) if (!shown.some((work) => work.id === row.dataset.work)) row.remove();
+  for (const row of Array.from(place.children)) if (!shown.some((work) => work.id === row.dataset.work)) row.remove();
   for (const work of shown) {
     let row = [...place.children].find((each) => each.dataset.work === work.id);
     if (!row) {

@@ -1,7 +1,7 @@
 // The front as a table: every point, sorted by any column, filtered by any objective, saved as CSV or JSON.
 
 import * as api from "/static/api.js";
-import { h, number, replace, say } from "/static/dom.js";
+import { h, number, say } from "/static/dom.js";
 import { better, drawn, saveFile, spell, unit } from "/static/plain.js";
 
 const PAGE = 100; // rows that are drawn at once
@@ -28,7 +28,7 @@ export function filterPanel(page, front, onchange) {
   const change = (name, place, text) => {
     const own = [...((page.view.filter || {})[name] || [null, null])];
     own[place] = text === "" ? null : Number(text);
-    const next = { ...(page.view.filter || {}), [name]: own };
+    const next = { ...page.view.filter, [name]: own };
     if (own[0] === null && own[1] === null) delete next[name];
     page.remember({ filter: next });
     onchange();
@@ -89,8 +89,8 @@ async function save(front, ids, kind) {
   const names = [...columns, ...kept.map((each) => `detail kept in percent (${each.name})`)];
   const rows = chosen.map((row) => [...row, ...kept.map((each, place) => Number((100 * (1 - row[places[place]] / each.most)).toPrecision(12)))]);
   if (kind === "json") {
-    const told = front.objectives.map(({ name, label, better: way, unit: counted }) => ({ name, label, better: way, unit: counted }));
-    saveFile("front.json", JSON.stringify({ objectives: told, complete: front.complete, points: rows.map((row) => Object.fromEntries(row.map((value, place) => [names[place], value]))) }, null, 1), "application/json");
+    const objectives = front.objectives.map(({ name, label, better: way, unit: counted }) => ({ name, label, better: way, unit: counted }));
+    saveFile("front.json", JSON.stringify({ objectives, complete: front.complete, points: rows.map((row) => Object.fromEntries(row.map((value, place) => [names[place], value]))) }, null, 1), "application/json");
   } else {
     const cell = (value) => (/[",\n\r]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? ""));
     saveFile("front.csv", [names, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n", "text/csv");

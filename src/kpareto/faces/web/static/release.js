@@ -24,19 +24,19 @@ export async function releaseView(page) {
   const done = h("div", { id: "released", role: "status" });
   const button = h("button", { type: "button", id: "release-now", onclick: async () => {
     button.disabled = true;
-    const found = await page.attempt(() => api.post("/release", { point: id, target: target.value, formulas: formulas.querySelector("select").value }), "Writing the release …");
+    const released = await page.attempt(() => api.post("/release", { point: id, target: target.value, formulas: formulas.querySelector("select").value }), "Writing the release …");
     button.disabled = false;
-    if (found) { page.released = found; show(found); }
+    if (released) { page.released = released; show(released); }
   } }, "Release");
   // A choice for the file that leaves, kept in the job; the search does not go by it.
   const formulas = select("Cells that begin like a formula (= + - @)", FORMULAS, page.draft.release.formulas || "report", async (value) => {
     await page.change({ ...page.draft, release: { ...page.draft.release, formulas: value } });
   }, { id: "formulas" });
-  const show = (found) => {
+  const show = (released) => {
     replace(done,
-      h("p", { class: "good" }, `Released ${number(found.rows)} rows; the written file was read again and verified: ${Object.entries(found.verified).map(([name, value]) => `${name.replace(/\(column=(.+)\)$/, " of $1")} = ${number(value)}`).join(", ")}. ${number(found.suppressed)} rows were suppressed.`),
-      found.remarks.map((each) => h("p", { class: "quiet" }, each)),
-      h("ul", { class: "downloads" }, Object.entries(found.files).map(([kind, name]) => h("li", {},
+      h("p", { class: "good" }, `Released ${number(released.rows)} rows; the written file was read again and verified: ${Object.entries(released.verified).map(([name, value]) => `${name.replace(/\(column=(.+)\)$/, " of $1")} = ${number(value)}`).join(", ")}. ${number(released.suppressed)} rows were suppressed.`),
+      released.remarks.map((each) => h("p", { class: "quiet" }, each)),
+      h("ul", { class: "downloads" }, Object.entries(released.files).map(([kind, name]) => h("li", {},
         h("a", { class: kind === "release" ? "button" : "button second", href: api.link(`/files/${encodeURIComponent(name)}`), download: name, "data-file": kind }, (FILES[kind] || [kind])[0]),
         h("span", { class: "quiet" }, ` ${name}, ${(FILES[kind] || ["", ""])[1]}`)))));
     say("Released and verified.");
@@ -78,13 +78,13 @@ export async function releaseView(page) {
 
 async function runChecks(id, place, button) {
   try {
-    const found = await api.post(`/points/${id}/check`);
+    const trial = await api.post(`/points/${id}/check`);
     const order = { danger: 0, caution: 1, note: 2 };
-    const warned = [...found.warnings].sort((a, b) => order[a.severity] - order[b.severity]);
+    const warned = [...trial.warnings].sort((a, b) => order[a.severity] - order[b.severity]);
     const count = (kind) => warned.filter((each) => each.severity === kind).length;
     replace(place, h("h2", { id: "checks" }, "Limits and warnings"),
       h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Limit"), ["asked", "has"].map((each) => h("th", { scope: "col", class: "num" }, each)), h("td", {}))),
-        h("tbody", {}, found.limits.map((each) => h("tr", {}, h("th", { scope: "row" }, each.name.replace(/\(column=(.+)\)$/, " of $1")), h("td", { class: "num" }, `${each.better === "higher" ? "≥" : "≤"} ${number(each.limit)}`), h("td", { class: "num" }, number(each.value)),
+        h("tbody", {}, trial.limits.map((each) => h("tr", {}, h("th", { scope: "row" }, each.name.replace(/\(column=(.+)\)$/, " of $1")), h("td", { class: "num" }, `${each.better === "higher" ? "≥" : "≤"} ${number(each.limit)}`), h("td", { class: "num" }, number(each.value)),
           h("td", {}, each.met ? h("span", { class: "tag good-tag" }, "met") : h("span", { class: "tag bad-tag" }, "missed")))))),
       h("p", { class: "quiet", id: "warn-count" }, `${warned.length} warnings: ${count("danger")} serious, ${count("caution")} to look at, ${count("note")} to know.`),
       h("ul", { class: "warnings" }, warned.map((each) => h("li", { class: each.severity }, h("strong", {}, each.id), " ", h("span", { class: "unseen" }, each.severity), each.text, /\blimit such as\b/i.test(each.text) ? [" ", h("a", { href: "#search" }, "To the limits")] : null))));
@@ -102,12 +102,12 @@ function verifyCard(page) {
   const go = async () => {
     replace(answer, "");
     if (!chosen.release || !chosen.certificate) { replace(answer, h("p", { class: "bad" }, "Choose the release and its certificate first.")); return; }
-    const found = await page.attempt(async () => {
+    const verdict = await page.attempt(async () => {
       await api.upload("release", chosen.release);
       await api.upload("certificate", chosen.certificate);
       return api.post("/verify");
     }, "Verifying …");
-    if (found) replace(answer, h("p", { class: found.holds ? "good" : "bad" }, found.sentence));
+    if (verdict) replace(answer, h("p", { class: verdict.holds ? "good" : "bad" }, verdict.sentence));
   };
   return h("section", { class: "card", "aria-labelledby": "verify-title" }, h("h2", { id: "verify-title" }, "Verify a release"), h("div", { class: "row" }, field("release", "Released file"), field("certificate", "Certificate"), h("button", { type: "button", class: "second", id: "verify-now", onclick: go }, "Verify")), answer);
 }

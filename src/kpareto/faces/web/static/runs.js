@@ -15,9 +15,9 @@ export function runsCard(page) {
   let drawing = 0; // a picture that was asked for later is the one that stays
 
   async function load() {
-    let told;
-    try { told = await api.get("/runs"); } catch (error) { replace(place, heading(), h("p", { class: "bad" }, error.message)); return; }
-    draw(told.runs);
+    let answer;
+    try { answer = await api.get("/runs"); } catch (error) { replace(place, heading(), h("p", { class: "bad" }, error.message)); return; }
+    draw(answer.runs);
   }
 
   const heading = () => h("h2", { id: "runs-title" }, "Runs");

@@ -8,8 +8,8 @@ const asked = (id, path, words) => api.get(`/${path}?${new URLSearchParams({ poi
 async function fill(place, work) {
   const mine = (place.dataset.asked = String(Number(place.dataset.asked || 0) + 1));
   try {
-    const made = await work();
-    if (place.dataset.asked === mine) replace(place, made);
+    const content = await work();
+    if (place.dataset.asked === mine) replace(place, content);
   } catch (error) {
     if (place.dataset.asked === mine) replace(place, h("p", { class: "bad" }, error.message));
   }
@@ -24,21 +24,21 @@ export function distributionPart(page, about) {
   return [select("Column", names, chosen, show, { id: "spread-column" }), place];
 }
 
-function histogram(found) {
-  const width = 460, height = 150, bottom = 24, count = found.labels.length;
-  const most = Math.max(1, ...found.before, ...found.after);
+function histogram(spread) {
+  const width = 460, height = 150, bottom = 24, count = spread.labels.length;
+  const most = Math.max(1, ...spread.before, ...spread.after);
   const step = width / count;
   const up = (rows) => height - bottom - (rows / most) * (height - bottom - 8);
-  const svg = s("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${found.name} before and after: ${percent(found.moved)} of the rows would have to change to make the two alike` });
-  found.before.forEach((rows, place) => svg.append(s("rect", { class: "bar gone", x: place * step + 0.5, y: up(rows), width: Math.max(0.8, step - 1), height: Math.max(0, height - bottom - up(rows)) }, s("title", {}, `${found.labels[place]}: ${number(rows)} rows before, about ${number(Math.round(found.after[place]))} after`))));
-  const path = found.after.map((rows, place) => `${place ? "L" : "M"}${place * step} ${up(rows)}L${(place + 1) * step} ${up(rows)}`).join("");
+  const svg = s("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${spread.name} before and after: ${percent(spread.moved)} of the rows would have to change to make the two alike` });
+  spread.before.forEach((rows, place) => svg.append(s("rect", { class: "bar gone", x: place * step + 0.5, y: up(rows), width: Math.max(0.8, step - 1), height: Math.max(0, height - bottom - up(rows)) }, s("title", {}, `${spread.labels[place]}: ${number(rows)} rows before, about ${number(Math.round(spread.after[place]))} after`))));
+  const path = spread.after.map((rows, place) => `${place ? "L" : "M"}${place * step} ${up(rows)}L${(place + 1) * step} ${up(rows)}`).join("");
   svg.append(s("path", { class: "after-line", d: path }));
   const shown = [0, Math.floor((count - 1) / 2), count - 1].filter((at, place, all) => all.indexOf(at) === place);
-  shown.forEach((at) => svg.append(s("text", { x: at === 0 ? 2 : at === count - 1 ? width - 2 : at * step + step / 2, y: height - 8, "text-anchor": at === 0 ? "start" : at === count - 1 ? "end" : "middle" }, cut(found.labels[at], 22))));
+  shown.forEach((at) => svg.append(s("text", { x: at === 0 ? 2 : at === count - 1 ? width - 2 : at * step + step / 2, y: height - 8, "text-anchor": at === 0 ? "start" : at === count - 1 ? "end" : "middle" }, cut(spread.labels[at], 22))));
   return [svg,
     h("p", { class: "quiet" }, h("span", { class: "key gone", "aria-hidden": "true" }), " before ", h("span", { class: "line-key after-key", "aria-hidden": "true" }), " after, a group spread evenly over its values. ",
-      `${percent(found.moved)} of the rows would have to change to make the two alike.`),
-    h("p", { class: "quiet clip", title: found.groups.map((each) => each.label).join(", ") }, "Released: ", found.groups.map((each) => `${each.label} ${number(each.rows)}`).join(", "), found.left ? ` and ${number(found.left)} more` : "")];
+      `${percent(spread.moved)} of the rows would have to change to make the two alike.`),
+    h("p", { class: "quiet clip", title: spread.groups.map((each) => each.label).join(", ") }, "Released: ", spread.groups.map((each) => `${each.label} ${number(each.rows)}`).join(", "), spread.left ? ` and ${number(spread.left)} more` : "")];
 }
 
 const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
@@ -58,33 +58,33 @@ export function contingencyPart(page, front, about) {
   return [row, place];
 }
 
-function heat(found) {
+function heat(tables) {
   const side = (title, about) => {
     const most = Math.max(1, ...about.counts.flat());
     const cell = (rows) => {
-      const made = h("td", { class: "num heat" }, rows ? number(rows) : "");
-      made.style.setProperty("--share", String(Math.round(32 * Math.sqrt(rows / most))));
-      return made;
+      const entry = h("td", { class: "num heat" }, rows ? number(rows) : "");
+      entry.style.setProperty("--share", String(Math.round(32 * Math.sqrt(rows / most))));
+      return entry;
     };
-    return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${found.columns.join(" and ")} ${title}` },
+    return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${tables.columns.join(" and ")} ${title}` },
       h("table", { class: "heat-table" }, h("caption", {}, `${title}: they go together ${about.cramer === null ? "in no way that can be told: one has a single value" : `by ${percent(about.cramer, 0)} (Cramér's V)`}`),
         h("thead", {}, h("tr", {}, h("td", {}), about.columns.map((name) => h("th", { scope: "col", class: "num", title: name }, cut(name, 14))))),
         h("tbody", {}, about.counts.map((row, place) => h("tr", {}, h("th", { scope: "row", title: about.rows[place] }, cut(about.rows[place], 18)), row.map(cell))))));
   };
-  return [side("before", found.before), side("after", found.after)];
+  return [side("before", tables.before), side("after", tables.after)];
 }
 
 export function riskPart(about) {
   const place = h("div", {}, h("p", { class: "quiet" }, "Loading …"));
   fill(place, async () => {
-    const found = await asked(about.id, "at-risk", {});
-    const columns = [...found.without].sort((a, b) => b.part - a.part);
+    const risk = await asked(about.id, "at-risk", {});
+    const columns = [...risk.without].sort((a, b) => b.part - a.part);
     return [
-      h("p", {}, `The smallest classes have ${number(found.least)} rows: ${number(found.classes_at_least)} ${found.classes_at_least === 1 ? "class" : "classes"} with ${number(found.rows_at_least)} rows together.`),
+      h("p", {}, `The smallest classes have ${number(risk.least)} rows: ${number(risk.classes_at_least)} ${risk.classes_at_least === 1 ? "class" : "classes"} with ${number(risk.rows_at_least)} rows together.`),
       h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The smallest classes" }, h("table", { class: "sample" },
-        h("thead", {}, h("tr", {}, found.columns.map((name) => h("th", { scope: "col" }, name)), ["rows", "risk"].map((word) => h("th", { scope: "col", class: "num" }, word)))),
-        h("tbody", {}, found.classes.map((each) => h("tr", {}, each.labels.map((label) => h("td", {}, label)), h("td", { class: "num" }, number(each.size)), h("td", { class: "num" }, percent(each.risk))))))),
-      found.left ? h("p", { class: "quiet" }, `${number(found.left)} larger classes are not shown.`) : null,
+        h("thead", {}, h("tr", {}, risk.columns.map((name) => h("th", { scope: "col" }, name)), ["rows", "risk"].map((word) => h("th", { scope: "col", class: "num" }, word)))),
+        h("tbody", {}, risk.classes.map((each) => h("tr", {}, each.labels.map((label) => h("td", {}, label)), h("td", { class: "num" }, number(each.size)), h("td", { class: "num" }, percent(each.risk))))))),
+      risk.left ? h("p", { class: "quiet" }, `${number(risk.left)} larger classes are not shown.`) : null,
       h("p", { class: "quiet" }, "Which cells give rows away: the classes that somebody sees who does not know one of the columns."),
       h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Risk without one column" }, h("table", {},
         h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "without"), ["smallest class", "mean risk", "part of the risk"].map((word) => h("th", { scope: "col", class: "num" }, word)))),

@@ -29,7 +29,7 @@ function draw(page, view, place, state) {
   };
   const edit = async (action, more = {}) => {
     wrong("");
-    replace(said, "");
+    replace(status, "");
     try {
       const at = [selected.level, Math.min(...selected.groups)];
       const next = await api.post("/hierarchy", { column: view.name, action, level: selected.level, groups: [...selected.groups].sort((a, b) => a - b), ...more });
@@ -38,7 +38,7 @@ function draw(page, view, place, state) {
       say(`Done: ${action}.`);
       again(next, at);
     } catch (error) {
-      replace(said, error.message);
+      replace(status, error.message);
     }
   };
   const step = async (action) => {
@@ -50,10 +50,10 @@ function draw(page, view, place, state) {
     if (answer) { say(words); take(answer); }
   };
   const save = async () => {
-    const found = await page.attempt(() => api.get(`/hierarchy/file?column=${encodeURIComponent(view.name)}`));
-    if (found) saveFile(found.name, found.text, "text/csv");
+    const file = await page.attempt(() => api.get(`/hierarchy/file?column=${encodeURIComponent(view.name)}`));
+    if (file) saveFile(file.name, file.text, "text/csv");
   };
-  const said = h("p", { class: "bad", role: "alert" });
+  const status = h("p", { class: "bad", role: "alert" });
   const hint = h("p", { class: "quiet", role: "status" });
   const buttons = {};
   const button = (name, text, work, title) => {
@@ -121,7 +121,7 @@ function draw(page, view, place, state) {
       ? h("ul", { class: "lint", tabindex: "0", "aria-label": "Remarks on this hierarchy" }, view.lint.map((each) => h("li", {}, h("strong", {}, each.kind.replaceAll("-", " ")), " ", each.text)))
       : h("p", { class: "good" }, "Nothing odd about this hierarchy."),
     history, view.leaves > 20 ? find : null, region,
-    view.editable ? [hint, tools] : h("p", { class: "quiet" }, "Cells by number are changed by building them anew."), said, build);
+    view.editable ? [hint, tools] : h("p", { class: "quiet" }, "Cells by number are changed by building them anew."), status, build);
   region.scrollTop = top;
   const stop = rove(region, state.at);
   if (state.at && stop) stop.focus({ preventScroll: true });

@@ -13,26 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from kpareto.errors import BadTable
+from kpareto.tables.adult import CODED, COLUMNS, NUMERIC
 
-COLUMNS = (
-    "age",
-    "workclass",
-    "fnlwgt",
-    "education",
-    "education-num",
-    "marital-status",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "capital-gain",
-    "capital-loss",
-    "hours-per-week",
-    "native-country",
-    "salary-class",
-)
-NUMERIC = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
-CODED = tuple(name for name in COLUMNS if name not in ("fnlwgt", "education-num"))
 COMMENT = "|1x3 Cross validator"  # the first line of adult.test
 
 

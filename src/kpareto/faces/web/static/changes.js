@@ -1,4 +1,4 @@
-// Two changes of one job: what was changed here, put on top of what was changed elsewhere.
+// What was changed here and is on its way, put on top of the job that the server answers meanwhile.
 
 const isPlain = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 // A column may be called __proto__: what an object has of its own is asked for and set, never what it inherits.

@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,8 @@ from kpareto.measures.cells import CellLoss
 from kpareto.measures.measure import Measure, Model, is_privacy
 from kpareto.measures.reading import CLASS_SIZE
 from kpareto.searches.checkpoint import Arrays, Kept, job_print
-from kpareto.searches.course import Ending, Tell
+from kpareto.searches.driver import Ending, Tell
+from kpareto.searches.local import LocalSettings
 from kpareto.searches.local.bound import lower_bound
 from kpareto.searches.local.problem import LocalProblem, LocalWish, make_problem, with_k
 from kpareto.searches.local.recoding import LocalClasses, read_classes, to_boxes
@@ -62,11 +62,11 @@ class Searched:
 
 
 @dataclass(eq=False)
-class LocalCourse:
+class LocalDriven:
     """All local recodings of a job, driven step by step."""
 
     problem: Problem
-    settings: Mapping[str, Any]
+    settings: LocalSettings
     seed: int = 1
     began: float = field(default_factory=time.perf_counter)
     _problems: dict[tuple[tuple[str, float], ...], LocalProblem] = field(default_factory=dict, repr=False)
@@ -74,13 +74,13 @@ class LocalCourse:
 
     def __post_init__(self) -> None:
         self.loss, self.second = _objectives(self.problem)
-        self.ks = _class_sizes(self.problem, self.settings["ks"])
+        self.ks = _class_sizes(self.problem, self.settings.ks)
         levels: list[float | None] = [None]
         if self.second is not None:
             higher = self.second.better == "higher"
-            chosen = sorted(set(self.settings["levels"] or (HIGHER if higher else LOWER)), reverse=higher)
+            chosen = sorted(set(self.settings.levels or (HIGHER if higher else LOWER)), reverse=higher)
             levels = [*chosen, None]  # from the strictest on
-        elif self.settings["levels"] is not None:
+        elif self.settings.levels is not None:
             raise BadJob(
                 "search.levels are values of a second privacy objective, and there is none beside k. "
                 "Add one to the objectives, such as l or t, or take levels out."
@@ -94,7 +94,7 @@ class LocalCourse:
 
     def fingerprint(self) -> str:
         """The job, the settings that decide what is found, and the seed; threads change nothing."""
-        decisive = {name: value for name, value in self.settings.items() if name != "threads"}
+        decisive = {name: value for name, value in vars(self.settings).items() if name != "threads"}
         return job_print(self.problem, LocalSpace(self.problem.table.hierarchies), "local", decisive, self.seed)
 
     # -- searching ---------------------------------------------------------------------------------------------------
@@ -114,9 +114,9 @@ class LocalCourse:
                     raise
                 missed[step.level] = str(error)
                 continue
-            done.append(self._search(ready, step, done, _Listener(tell, place, lambda: self._numbers(done))))
+            done.append(self._search(ready, step, done, _Listener(tell, place, lambda: self._count_done(done))))
             kept.take(tuple(done))
-            tell(PARTS * (place + 1), lambda: self._numbers(done))
+            tell(PARTS * (place + 1), lambda: self._count_done(done))
         return self._front(done)
 
     def _ready(self, step: Step) -> LocalProblem:
@@ -127,9 +127,7 @@ class LocalCourse:
             name = self.second.name
             tighter = max if self.second.better == "higher" else min
             limits[name] = tighter(limits.get(name, step.level), step.level)
-        wish = LocalWish(
-            self.ks[0], limits, self.loss, bool(self.settings["intervals"]), min(allowed / table.rows, 1.0), True
-        )
+        wish = LocalWish(self.ks[0], limits, self.loss, self.settings.intervals, min(allowed / table.rows, 1.0), True)
         key = tuple(sorted(limits.items()))
         if key not in self._problems:
             self._problems[key] = make_problem(table, wish)
@@ -137,18 +135,18 @@ class LocalCourse:
 
     def _search(self, ready: LocalProblem, step: Step, done: list[Searched], listener: _Listener) -> Searched:
         left = None
-        if self.settings["seconds"] is not None:
-            remaining = self.settings["seconds"] - (time.perf_counter() - self.began)
+        if self.settings.seconds is not None:
+            remaining = self.settings.seconds - (time.perf_counter() - self.began)
             left = max(remaining, 0.0) / (len(self.steps) - len(done))
-        walks = int(self.settings["walks"])
+        walks = self.settings.walks
         effort = Effort(
             self.seed,
-            self.settings["turns"],
+            self.settings.turns,
             left if left is None or not walks else SEARCHED * left,
-            int(self.settings["threads"]),
+            self.settings.threads,
         )
         root: Question | int | None = None
-        if self.settings["strict"]:
+        if self.settings.strict:
             grown = strict_recoding(ready, self.seed, progress=listener)
             classes, root = grown.classes, grown.root
         else:
@@ -173,11 +171,11 @@ class LocalCourse:
         arrays = {"least": np.array([each.least for each in standing])}
         arrays["steps"] = np.array([self.steps.index(each.step) for each in standing], dtype=np.int64)
         for place, each in enumerate(standing):
-            own = {"order": each.classes.order, "cuts": each.classes.cuts, "dropped": each.classes.dropped}
+            parts = {"order": each.classes.order, "cuts": each.classes.cuts, "dropped": each.classes.dropped}
             if each.root is not None:
                 words = json.dumps(questions_data(each.root)).encode()
-                own["root"] = np.frombuffer(words, dtype=np.uint8)
-            arrays |= {f"{name}{place}": array for name, array in own.items()}
+                parts["root"] = np.frombuffer(words, dtype=np.uint8)
+            arrays |= {f"{name}{place}": array for name, array in parts.items()}
         return arrays
 
     def _unpack(self, arrays: Arrays) -> list[Searched]:
@@ -197,7 +195,7 @@ class LocalCourse:
         recodings = [read_classes(self._ready(each.step), each.classes) for each in done]
         return make_local_space(self.problem.table, *to_boxes(recodings, [each.root for each in done]))
 
-    def _numbers(self, done: list[Searched]) -> Numbers:
+    def _count_done(self, done: list[Searched]) -> Numbers:
         """The numbers of the steps that are done, for who watches; counted once per step."""
         if self._seen is None or self._seen[0] != len(done):
             self._seen = len(done), self._count(self._space(done))
@@ -212,7 +210,7 @@ class LocalCourse:
         details = {
             "bounds": [None if gap is None else gap.to_dict() for gap in gaps],
             "searched": [self._asked(each.step) for each in done],
-            "settings": dict(self.settings),
+            "settings": dict(vars(self.settings)),
         }
         seconds = time.perf_counter() - self.began
         provenance = Provenance("local", len(done), False, self.seed, seconds, "", details, stopped=stopped)
@@ -272,7 +270,7 @@ def _objectives(problem: Problem) -> tuple[CellLoss, Measure | None]:
     return losses[0], next(iter(swept), None)
 
 
-def _class_sizes(problem: Problem, wanted: list[int] | None) -> list[int]:
+def _class_sizes(problem: Problem, wanted: Sequence[int] | None) -> list[int]:
     """The k to search for, falling: those that were asked for, none below a limit on k."""
     limit = max((math.ceil(bound) for measure, bound in problem.limits if measure.name == "k"), default=0)
     least = max(limit, problem.suppression.k or 0)

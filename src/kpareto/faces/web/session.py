@@ -6,19 +6,19 @@ import secrets
 import shutil
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
 from kpareto.engines.admission import Admission
-from kpareto.engines.form import data_endings
+from kpareto.engines.form import FORM_KEYS, data_endings
 from kpareto.engines.read import read_drawn
 from kpareto.engines.wishes import Wish
 from kpareto.errors import BadInput, BadJob, Progress
-from kpareto.faces.web.comparing import ModelRun
 from kpareto.faces.web.drafts import (
     EDITED,
     Draft,
@@ -30,20 +30,31 @@ from kpareto.faces.web.drafts import (
     load_draft,
     propose_draft,
 )
-from kpareto.faces.web.edits import edit, hierarchy_view
-from kpareto.faces.web.guard import inside, plain_name
-from kpareto.faces.web.kept_runs import KeptRuns, RunRecord, keep_job, owner_of
-from kpareto.faces.web.searching import Searching
-from kpareto.faces.web.shelves import Shelf
+from kpareto.faces.web.files import files_in, inside, plain_name
+from kpareto.faces.web.hierarchies import Shelf, edit, hierarchy_view
+from kpareto.faces.web.runs import KeptRuns, RunRecord, keep_job, owner_of, take_edits
+from kpareto.faces.web.search import ModelRun, Searching
 from kpareto.faces.web.turns import Turns
+from kpareto.fronts.front import Front
 from kpareto.jobs.inspect import Profile, inspect
 from kpareto.jobs.job import Job
+from kpareto.jobs.parse import PARTS
 from kpareto.jobs.people import draw_table
 from kpareto.tables.hierarchies import to_text
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.table import Table
 
 MOST = 40  # sessions; the one that was idle longest goes
+SHOWN = (
+    "method",
+    "names",
+    "points",
+    "seconds",
+    "sentence",
+    "done",
+    "total",
+    "complete",
+)  # of a status, in the list
 DATA_ENDS = data_endings()
 
 
@@ -126,20 +137,31 @@ class Session:
         tell(report)
         self.start_with(place, draft, profile, self.data if uploaded else "")
 
+    def open_otherwise(self, form: Mapping[str, Any]) -> None:
+        """Read the same file in another form: other letters, another separator; roles are proposed anew."""
+        if self.draft is None or self.draft["data"]["source"] == "adult":
+            raise BadJob("There is no file yet that could be read otherwise. Open one first.")
+        source = str(self.draft["data"]["source"])
+        before = {key: value for key, value in self.draft["data"].items() if key in FORM_KEYS}
+        if {"separator", "header", "skip", "sheet"} & set(form):  # other columns may come of it
+            before = {key: value for key, value in before.items() if key not in ("names", "dates")}
+        data = {key: value for key, value in {**before, **form}.items() if value not in (None, "")}
+        bare: Draft = {part: {} for part in PARTS}
+        job = draft_job({**bare, "data": {"source": source, **data}}, self.data_folder, self.edits, self.folder)
+        profile = inspect(job.rows_source(), encoding=job.encoding)
+        self.start_with(self.data_folder, propose_draft(profile, source), profile, self.data)
+
     def start_with(self, place: Path, draft: Draft, profile: Profile, data: str = "") -> None:
         """Begin with a table; ``data`` is its digest where it was uploaded."""
         with self.lock:
-            self._begin(place, draft, profile, data)
-
-    def _begin(self, place: Path, draft: Draft, profile: Profile, data: str) -> None:
-        if self.attempt is not None:
-            self.attempt.cancel()
-        self.data_folder, self.uploaded, self.data = place, bool(data), data
-        self.draft, self.profile, self.attempt, self.explored, self.released = draft, profile, None, None, None
-        self.view = {}
-        self._tables = {}
-        self.shelf.clear()
-        self._changed()
+            if self.attempt is not None:
+                self.attempt.cancel()
+            self.data_folder, self.uploaded, self.data = place, bool(data), data
+            self.draft, self.profile, self.attempt, self.explored, self.released = draft, profile, None, None, None
+            self.view = {}
+            self._tables = {}
+            self.shelf.clear()
+            self._changed()
 
     def bytes_kept(self) -> int:
         """What the files of this session take on disk."""
@@ -180,7 +202,7 @@ class Session:
         if revision != self.revision:
             raise LateWrite(
                 "The job was changed elsewhere since this page read it (in another tab, or by somebody with the same "
-                "link), so this change was not taken. Load what is there now, or put this change on top of it."
+                "link), so this change was not taken. Load what is there now."
             )
 
     def _changed(self) -> None:
@@ -242,8 +264,6 @@ class Session:
         place = table.column(column)
         rows = dict(zip(table.hierarchies[place].leaves, table.leaf_rows[place].tolist(), strict=True))
         only = {column: job.columns[column]} if column in job.columns else {}
-        from dataclasses import replace
-
         hierarchy = replace(job, columns=only).hierarchies(table).get(column, table.hierarchies[place])
         return hierarchy, rows
 
@@ -289,6 +309,22 @@ class Session:
         """The search whose front is explored: the last one that has found something."""
         last = self.attempt
         return last if last is not None and last.has_points else self.explored
+
+    def searched(self) -> Searching:
+        """That search, or a sentence that there is none yet."""
+        if self.search is None:
+            raise BadJob("There is no front yet. Start a search first.")
+        return self.search
+
+    def front(self) -> Front:
+        """The front that is explored, read from its run where it is not in memory."""
+        front = None if self.search is None else self.search.load()
+        if front is None:
+            last = self.attempt
+            if last is not None and last.phase == "failed" and last.sentence:
+                raise BadJob(f"The search has found no point yet. {last.sentence}")
+            raise BadJob("There is no front yet. Start a search first.")
+        return front
 
     @property
     def stale(self) -> bool:
@@ -375,6 +411,131 @@ def _make(folder: Path) -> Path:
     return folder
 
 
+def begin_search(session: Session, *, resume: bool) -> Searching:
+    """Start the job's search, or let a stopped one go on; the front before stays until there is another."""
+    last = session.attempt
+    if last is not None and last.running:
+        raise BadJob("A search is running. Stop it first.")
+    if resume and last is not None and last.ran_out:
+        last = _without_end(session, last)
+    elif not resume or last is None or last.phase != "stopped":
+        job, run = session.job, secrets.token_hex(8)
+        session.explored = session.search
+        last = session.attempt = Searching(job, session.kept.checkpoint(run), run, session.content())
+        last.keep = partial(_keep_run, session, last, _new_record(session, last))
+        session.released = None
+    last.start()
+    return last
+
+
+def _without_end(session: Session, last: Searching) -> Searching:
+    """The run whose time was up, from what it knows, until nothing is missing; the job has no time from now on."""
+    if session.stale or session.draft is None:
+        raise BadJob("The job has changed since this search, so it cannot go on. Start the search anew.")
+    search = {key: value for key, value in session.draft["search"].items() if key != "seconds"}
+    session.take_step({**session.draft, "search": search})
+    longer = Searching(session.job, last.checkpoint, last.id, session.content())
+    longer.follow_on(last)
+    record = replace(session.run_record(last.id), content=longer.content, draft=session.draft)
+    longer.keep = partial(_keep_run, session, longer, record)
+    session.explored, session.attempt, session.released = last, longer, None
+    return longer
+
+
+def _new_record(session: Session, search: Searching) -> RunRecord:
+    """The record of a run that begins, with the job it is started with."""
+    draft = session.draft or {}
+    objectives, method = draft["search"].get("objectives", []), draft["search"].get("method", "exact")
+    return RunRecord(
+        id=search.id,
+        name=f"{', '.join(objectives)} by {method}",
+        began=round(time.time(), 3),
+        phase="running",
+        source=str(draft["data"]["source"]),
+        uploaded=session.uploaded,
+        data=session.data,
+        owner=owner_of(session.id),
+        content=search.content,
+        draft=draft,
+        status={},
+    )
+
+
+def _keep_run(session: Session, search: Searching, record: RunRecord) -> None:
+    """Write a run as it stands, when it begins and when it ends; one that failed is not kept."""
+    if search.phase == "failed":
+        session.kept.delete(search.id)
+        return
+    status = search.status()
+    record = replace(
+        record,
+        name=session.name_of(search.id, record.name),
+        phase=search.phase if search.phase in ("done", "stopped") else "running",
+        status={word: status[word] for word in SHOWN},
+    )
+    session.kept.keep(record, session.edits, search.job, search.front)
+    session.keep_desk()
+
+
+def open_run(session: Session, run: str) -> None:
+    """Take up an earlier run: its job, and its front over the table it was made of."""
+    record = session.run_record(run)
+    if record.uploaded and record.data != session.data:
+        raise BadJob(
+            f"This run was made of {record.source!r}, a file that was dropped on the page and is not kept. Drop it "
+            "again, then open the run."
+        )
+    draft = {part: dict(values) for part, values in record.draft.items()}
+    job = _job_of(session, record)
+    place = session.uploads if record.uploaded else session.folder
+    same = session.draft is not None and session.draft["data"] == draft["data"]
+    # A file that was changed since the search is looked at anew: it may have other columns.
+    same = same and record.content == draft_print(draft, place, session.edits, session.folder)
+    profile = session.profile if same else None
+    session.start_with(place, draft, profile or _look_at(job, draft), record.data)
+    _recall(session, record, job)
+
+
+def _take_up(session: Session, desk: Mapping[str, Any]) -> None:
+    """Go on with what a session of an earlier server was working on; rows that were uploaded are gone by then."""
+    draft = desk["draft"]
+    if desk.get("uploaded"):
+        return  # the runs come back with the file
+    take_edits(session.kept.desk(owner_of(session.id)), draft, session.edits)
+    job = draft_job(draft, session.folder, session.edits, session.folder)
+    revision = desk.get("revision")  # goes on, so that a tab that slept meanwhile does not take another job for its own
+    session.revision = revision if isinstance(revision, int) else 0
+    session.start_with(session.folder, draft, _look_at(job, draft))
+    run, view = desk.get("run"), desk.get("view")
+    if isinstance(run, str):
+        with suppress(BadInput, OSError):  # deleted, or damaged: the job is there all the same
+            record = session.run_record(run)
+            _recall(session, record, _job_of(session, record))
+    session.view = dict(view) if isinstance(view, dict) else {}
+    session.keep_desk()
+
+
+def _job_of(session: Session, record: RunRecord) -> Job:
+    """The job of a kept run, with its hierarchies as they were."""
+    take_edits(session.kept.folder(record.id), record.draft, session.edits)
+    place = session.uploads if record.uploaded else session.folder
+    return draft_job(record.draft, place, session.edits, session.folder)
+
+
+def _recall(session: Session, record: RunRecord, job: Job) -> None:
+    """Let the session stand where the run ended."""
+    search = Searching(job, session.kept.checkpoint(record.id), record.id, record.content)
+    search.recall(session.kept, record)
+    search.keep = partial(_keep_run, session, search, replace(record, owner=owner_of(session.id)))
+    session.attempt = search
+    session.keep_desk()
+
+
+def _look_at(job: Job, draft: Draft) -> Profile:
+    rows: object = job.rows_source()
+    return inspect(rows, encoding=draft["data"].get("encoding", "utf-8"))
+
+
 class Sessions:
     """All sessions of a server, each in a folder of its own under one temporary folder."""
 
@@ -397,7 +558,7 @@ class Sessions:
         self._all[name] = session
         return session
 
-    def revive(self, name: str, take_up: Callable[[Session, Mapping[str, Any]], None]) -> Session:
+    def revive(self, name: str) -> Session:
         """A session by its id; one of an earlier server goes on with what it was working on."""
         desk = None if name in self._all else self.kept.desk_record(owner_of(name))
         if desk is None:
@@ -407,7 +568,7 @@ class Sessions:
         with session.lock:
             if session.draft is None:
                 try:
-                    take_up(session, desk)
+                    _take_up(session, desk)
                 except BaseException:
                     self._drop(session)
                     raise
@@ -436,14 +597,10 @@ class Sessions:
                 self._drop(session)
 
     def files(self) -> list[dict[str, Any]]:
-        """Data and job files of the working folder, two folders deep, hidden ones left out."""
+        """Data and job files of the working folder."""
         files = []
-        for place in sorted([*self.folder.glob("*"), *self.folder.glob("*/*")]):
-            name = place.relative_to(self.folder).as_posix()
+        for name, place in files_in(self.folder):
             kind = "job" if name.endswith(".toml") else "data" if name.lower().endswith(DATA_ENDS) else ""
-            hidden = any(part.startswith(".") for part in Path(name).parts)
-            if kind and not hidden and place.is_file() and place.resolve().is_relative_to(self.folder):
+            if kind:
                 files.append({"name": name, "kind": kind, "bytes": place.stat().st_size})
-            if len(files) >= 500:
-                break
-        return files
+        return files[:500]

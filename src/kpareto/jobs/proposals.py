@@ -1,21 +1,37 @@
-"""Which search to propose for a table: the exact one, with a time where it may take long, by an estimate of its work.
+"""What ``inspect`` proposes beyond roles: built-in hierarchies, and a search by an estimate of its work.
 
-The constants were measured on made tables of 3,000 to 200,000 rows and 12 to 31 quasi-identifiers (docs/inspect.md).
-They need not be close: between the lattices that take seconds and those that take hours lie many powers of ten.
+The constants of the estimate were measured on made tables of 3,000 to 200,000 rows and 12 to 31 quasi-identifiers
+(docs/inspect.md). They need not be close: between the lattices that take seconds and those that take hours lie many
+powers of ten.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kpareto.engines.source import View
+from kpareto.engines.sql import literal
 from kpareto.measures.cells import LARGEST
-from kpareto.searches.exact_course import MOST_NODES
+from kpareto.searches.exact_front import MOST_NODES
 from kpareto.searches.lattice.exact import WHOLE
 from kpareto.searches.names import METHODS
+from kpareto.tables.hierarchies.known import find_known, fits
 from kpareto.tables.lattice import Kind
+from kpareto.tables.proposals import ColumnFacts, Proposal
+from kpareto.tables.vocabulary import Topic, topic_of
+
+# What a column may hold, going by its name; the first that has a place for every value is proposed.
+CANDIDATES: Mapping[Topic, tuple[str, ...]] = {
+    "country": ("countries",),
+    "birth": ("countries", "us-states"),  # a country of birth
+    "place": ("us-states", "nuts", "countries"),
+}
+MOST_VALUES = 2_000  # values that are looked at
+LEAST_VALUES = 4  # with fewer values there is little to group
+NEARLY = 0.8  # share of the values from which a list is worth a note
 
 PATIENCE = 30.0  # seconds of one core up to which the exact search is proposed without a time
 SECONDS = 60  # the time it is given beyond
@@ -27,6 +43,47 @@ BOUND_ROW = 5e-9  # the same for the nodes that branch and bound counts
 # Branch and bound counts about FIRST × distinct rows × size ** GROWTH nodes. More rows have more values of k to tell
 # apart. FIRST was between 0.003 (Census-Income) and 0.035 (columns that have nothing to do with each other).
 FIRST, GROWTH = 0.01, 0.3
+
+
+# -- hierarchies -------------------------------------------------------------------------------------------------------
+
+
+def propose_known(rows: View, facts: Sequence[ColumnFacts], proposals: Sequence[Proposal]) -> list[Proposal]:
+    """The proposals, with built-in hierarchies for the quasi-identifiers that have places in one."""
+    new_proposals = list(proposals)
+    for place, (column, proposal) in enumerate(zip(facts, proposals, strict=True)):
+        topic = topic_of(column.name)
+        candidates = () if topic is None else CANDIDATES.get(topic, ())
+        if (
+            proposal.role == "quasi-identifier"
+            and column.kind == "text"
+            and LEAST_VALUES <= column.distinct <= MOST_VALUES
+        ):
+            new_proposals[place] = _with_known(proposal, _distinct_values(rows, place, column.marks), candidates)
+    return new_proposals
+
+
+def _distinct_values(rows: View, place: int, marks: Sequence[str]) -> list[str]:
+    gone = f" AND v NOT IN ({', '.join(map(literal, marks))})" if marks else ""
+    return [str(v) for (v,) in rows.ask(f"SELECT v FROM ({rows.values(place)}) WHERE v IS NOT NULL{gone}").fetchall()]
+
+
+def _with_known(proposal: Proposal, values: Sequence[str], candidates: Sequence[str]) -> Proposal:
+    for word in candidates:
+        placed, total = fits(word, values)
+        if placed == total:
+            note = f"A built-in hierarchy has a place for every value: kpareto hierarchy show {word}."
+            return replace(proposal, hierarchy={"known": word}, levels=len(find_known(word).levels) + 2, note=note)
+        if placed >= NEARLY * total:
+            note = (
+                f"{placed} of {total} values have a place in the built-in hierarchy {word}; for the others: "
+                f"kpareto hierarchy new COLUMN DATA --known {word}."
+            )
+            return replace(proposal, note=note)
+    return proposal
+
+
+# -- searches ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

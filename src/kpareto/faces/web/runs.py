@@ -10,7 +10,6 @@ import json
 import os
 import re
 import shutil
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -23,19 +22,18 @@ import numpy as np
 from kpareto.atomic import whole, write_whole
 from kpareto.errors import BadInput
 from kpareto.faces.web.drafts import Draft, edited_files
-from kpareto.faces.web.guard import inside
+from kpareto.faces.web.files import inside
 from kpareto.fronts.front import Front
-from kpareto.fronts.json_file import FRONT, brief_front, front_data, load_front
+from kpareto.fronts.json_file import brief_front, front_data, load_front
 from kpareto.fronts.problem import Problem
 from kpareto.jobs.job import Job
-from kpareto.jobs.kept import refuse_new_columns
+from kpareto.jobs.kept import read_kept, refuse_new_columns, write_kept
 from kpareto.strict import FileKind, anything, check_shape, map_of, number, read_arrays, read_json, record, text, truth
-from kpareto.tables.spelling import spell_infinite
 
 HIDDEN = ".kpareto"
-RECORD = "run.json"
+RECORD, FRONT, CLOUD = "run.json", "front.json", "cloud.npz"
 RUN = FileKind("The kept run", "Delete it on the page, and search again.")
-CLOUD = FileKind("The picture of the kept run", "Delete the run on the page, and search again.")
+PICTURE = FileKind("The picture of the kept run", "Delete the run on the page, and search again.")
 LONGEST_NAME = 80
 _SHAPE = record(
     {
@@ -70,10 +68,6 @@ class RunRecord:
     draft: Draft
     status: Mapping[str, Any]  # method, objectives, points, seconds, sentence
 
-    def to_dict(self) -> dict[str, Any]:
-        """As its file has it."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
 
 def owner_of(session: str) -> str:
     """What stands for a session in a file; the session itself is a key, and is written nowhere."""
@@ -95,7 +89,11 @@ def keep_job(folder: Path, draft: Draft, edits: Path, record_file: str, data: Ma
         target = inside(folder, name)
         if not target.exists():
             write_whole(target, inside(edits, name).read_text(encoding="utf-8"), private=True)
-    write_whole(folder / record_file, json.dumps(data, ensure_ascii=False) + "\n", private=True)
+    _write(folder / record_file, data)
+
+
+def _write(file: Path, data: Mapping[str, Any]) -> None:
+    write_whole(file, json.dumps(data, ensure_ascii=False) + "\n", private=True)
 
 
 def take_edits(folder: Path, draft: Draft, edits: Path) -> None:
@@ -116,19 +114,17 @@ class KeptRuns:
             raise BadInput(f"There is no run {run!r}. Choose one from the list.")
         return self.root / "runs" / run
 
-    def keep(self, run: RunRecord, edits: Path, front: Front | None) -> None:
+    def keep(self, run: RunRecord, edits: Path, job: Job, front: Front | None) -> None:
         """Write a run; the front first, so that a run that says it has one has it."""
         folder = self.folder(run.id)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if front is not None and len(front):
-            data = {"columns": list(front.problem.table.columns), **brief_front(front)}
-            words = json.dumps(spell_infinite(data), ensure_ascii=False, allow_nan=False)
-            write_whole(folder / "front.json", words + "\n", private=True)
+            write_kept(folder / FRONT, job, front, brief_front(front))
             cloud = np.zeros((0, len(front.names))) if front.cloud is None else front.cloud
             floors = np.zeros((0, len(front.names))) if front.floors is None else front.floors
-            with whole(folder / "cloud.npz", private=True) as part, part.open("wb") as file:
+            with whole(folder / CLOUD, private=True) as part, part.open("wb") as file:
                 np.savez(file, allow_pickle=False, cloud=cloud, floors=floors)
-        keep_job(folder, run.draft, edits, RECORD, run.to_dict())
+        keep_job(folder, run.draft, edits, RECORD, vars(run))
 
     def get(self, run: str) -> RunRecord:
         """A run by its id."""
@@ -156,7 +152,7 @@ class KeptRuns:
         if not 0 < len(wanted) <= LONGEST_NAME:
             raise BadInput(f"A run needs a name of 1 to {LONGEST_NAME} letters, and {len(wanted)} were given.")
         renamed = replace(self.get(run), name=wanted)
-        write_whole(self.folder(run) / RECORD, json.dumps(renamed.to_dict(), ensure_ascii=False) + "\n", private=True)
+        _write(self.folder(run) / RECORD, vars(renamed))
         return renamed
 
     def delete(self, run: str) -> None:
@@ -169,13 +165,20 @@ class KeptRuns:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return folder / "checkpoint.npz"
 
+    def has_front(self, run: str) -> bool:
+        """Whether a run has found something."""
+        return (self.folder(run) / FRONT).is_file()
+
     def points(self, run: str) -> dict[str, Any]:
         """The numbers of a run's front, for a picture; its table is not needed."""
-        data = front_data(self.folder(run) / "front.json")
+        data = front_data(_read_front(self.folder(run) / FRONT)[0])
         names = [each["name"] for each in data["objectives"]]
         return {
             "objectives": [{"name": each["name"], "better": each["better"]} for each in data["objectives"]],
-            "values": [[_plain(point["values"][name]) for name in names] for point in data["points"]],
+            "values": [
+                [None if isinstance(value := point["values"][name], str) else float(value) for name in names]
+                for point in data["points"]
+            ],
             "complete": data["search"]["complete"],
         }
 
@@ -185,14 +188,14 @@ class KeptRuns:
         A column that the table has got since, and that would leave as it is, is refused as on the command line.
         """
         folder = self.folder(run)
-        if not (folder / "front.json").is_file():
+        if not self.has_front(run):
             return None
-        data = read_json(folder / "front.json", FRONT, anything)
+        data, columns = _read_front(folder / FRONT)
         front = load_front(data, problem)
-        refuse_new_columns(data.get("columns"), job, problem.table.columns)
-        if not (folder / "cloud.npz").is_file():
+        refuse_new_columns(columns, job, problem.table.columns)
+        if not (folder / CLOUD).is_file():
             return front
-        arrays = read_arrays(folder / "cloud.npz", CLOUD)
+        arrays = read_arrays(folder / CLOUD, PICTURE)
         cloud, floors = arrays.get("cloud"), arrays.get("floors")
         shape = front.numbers.values.shape
         if cloud is None or floors is None or cloud.ndim != 2 or cloud.shape[1] != shape[1]:
@@ -217,10 +220,10 @@ class KeptRuns:
         return data if isinstance(data, dict) and isinstance(data.get("draft"), dict) else None
 
 
-def _plain(value: Any) -> float | None:
-    return None if isinstance(value, str) else float(value)
-
-
-def now() -> float:
-    """The time, as runs have it."""
-    return round(time.time(), 3)
+def _read_front(file: Path) -> tuple[Mapping[str, Any], object]:
+    """A kept front, and the columns that its table had; earlier versions wrote both as one."""
+    kept = read_kept(file)
+    if kept is not None:
+        return kept["front"], kept.get("columns")
+    old = front_data(file)
+    return old, old.get("columns")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,7 @@ from kpareto.atomic import write_whole
 from kpareto.engines import open_source
 from kpareto.errors import BadJob, KparetoError, Progress
 from kpareto.faces.report import FrontFound, gather, html, report_from
-from kpareto.faces.web.drafts import EDITED, Draft, draft_text
-from kpareto.faces.web.guard import inside, plain_name
+from kpareto.faces.web.files import inside
 from kpareto.faces.web.turns import Work
 from kpareto.faces.web.wording import for_page, warnings_for_page
 from kpareto.fronts.front import Front
@@ -140,48 +138,3 @@ def is_verified(path: Path, certificate: Path) -> dict[str, Any]:
         "unchecked": list(verified.unchecked),
         "files": list(verified.files),
     }
-
-
-def write_job_files(draft: Draft, edits: Path, stem: str) -> dict[str, str]:
-    """The files of a job: itself, and a file for each hierarchy that was edited on the page."""
-    files: dict[str, str] = {}
-    columns = {}
-    for name, column in draft["columns"].items():
-        source = column.get("hierarchy")
-        if isinstance(source, str) and source.startswith(EDITED):
-            file = f"{stem}-{plain_name(name, 'column')}.csv"
-            files[file] = inside(edits, source.removeprefix(EDITED)).read_text(encoding="utf-8")
-            column = {**column, "hierarchy": file}
-        columns[name] = column
-    return {f"{stem}.toml": draft_text({**draft, "columns": columns}), **files}
-
-
-def job_files_there(draft: Draft, edits: Path, folder: Path, name: str) -> list[str]:
-    """The files that saving a job would write over."""
-    files = write_job_files(draft, edits, name.removesuffix(".toml"))
-    return [file for file in files if plain_name(file, "") == file and inside(folder, file).exists()]
-
-
-def save_job(draft: Draft, edits: Path, folder: Path, name: str) -> list[str]:
-    """Write a job into the working folder, with its hierarchies beside it; the names of the files."""
-    job_file = name if name.endswith(".toml") else f"{name}.toml"
-    if plain_name(job_file, "") != job_file:
-        raise BadJob(f"{name!r} is no plain file name. Use letters, digits, - and _, such as job.toml.")
-    files = write_job_files(draft, edits, job_file.removesuffix(".toml"))
-    for file, text in files.items():
-        write_whole(inside(folder, file), text)
-    return list(files)
-
-
-def job_archive(draft: Draft, edits: Path, stem: str, target: Path) -> Path:
-    """The job as one file to download: the job file, or an archive where hierarchies were edited."""
-    files = write_job_files(draft, edits, stem)
-    if len(files) == 1:
-        ((name, text),) = files.items()
-        write_whole(target / name, text)
-        return target / name
-    place = target / f"{stem}.zip"
-    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-    return place

@@ -1,0 +1,586 @@
+"""What the page shows of a table and of a finished front: rows, columns, points, and what a recoding does to them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from kpareto.engines.unique_rows import open_view
+from kpareto.engines.wishes import MOST_DROPPED
+from kpareto.errors import BadInput, BadJob, Progress, did_you_mean
+from kpareto.faces.report import make_report
+from kpareto.faces.web.wording import warnings_for_page
+from kpareto.fronts.choose import answer_wishes, marks_of
+from kpareto.fronts.dominance import non_dominated
+from kpareto.fronts.front import Front, Point
+from kpareto.fronts.notebook import spell_count
+from kpareto.fronts.picture import is_drawn_by_factors
+from kpareto.fronts.summary import mark_points
+from kpareto.jobs.job import Job
+from kpareto.measures.measure import Measure, aspect_of, is_privacy, make
+from kpareto.measures.plain import PLAIN, USUAL, USUAL_OF_POPULATION, most_lost, plain_of
+from kpareto.measures.properties import PROPERTIES, Comparison, subgroups
+from kpareto.releases.risk.anonymity import measure
+from kpareto.searches.local.further import is_searched, search_further
+from kpareto.tables.hierarchies import numbers_of
+from kpareto.tables.hierarchy import Hierarchy
+from kpareto.tables.partition import Partition
+from kpareto.tables.proposals import round_width
+from kpareto.tables.spelling import EXACT, without_point
+from kpareto.tables.table import Table, distinct_rows
+
+CLOUD = 20_000  # points
+GROUPS = 40  # groups of a column that are compared one by one
+BINS = 60  # bars of a distribution before and after
+CELLS = 12  # rows and columns of a table of two columns; the rest is taken together
+CLASSES = 12  # of the smallest classes
+OTHERS = "others"
+ROWS = 20  # of the table, shown at once
+BARS = 30  # of a column as it stands in the table
+MOST_LETTERS = 200  # of a cell that is shown
+
+
+# -- the front -----------------------------------------------------------------------------------------------------
+
+
+def front_view(front: Front) -> dict[str, Any]:
+    """Points, cloud and marks as plain numbers."""
+    if len(front) == 0:
+        raise BadJob("The search has found no point yet. Let it go on, relax the limits, or allow more suppression.")
+    values = front.numbers.values
+    provenance = front.provenance
+    cloud = np.zeros((0, values.shape[1])) if front.cloud is None else front.cloud
+    cloud = cloud[np.isfinite(cloud).all(axis=1)]
+    cloud = cloud[:: max(1, math.ceil(len(cloud) / CLOUD))]
+    return {
+        "objectives": [
+            {
+                "name": m.name,
+                "better": m.better,
+                "unit": m.unit,
+                "privacy": is_privacy(m),
+                "low": _number(float(values[:, c].min())),
+                "high": _number(float(values[:, c].max())),
+                "logs": bool((values[:, c] > 0).all()),
+                **_spoken(m, front.problem.table),
+                "log": is_drawn_by_factors(m, values[:, c]),
+            }
+            for c, m in enumerate(front.problem.objectives)
+        ],
+        "values": [[_number(each) for each in row] for row in values.tolist()],
+        "suppressed": front.numbers.suppressed.tolist(),
+        "rows": front.problem.table.rows,
+        "cloud": [[_round(each) for each in row] for row in cloud.tolist()],
+        "marks": [{"id": place, "label": ", ".join(words)} for place, words in marks_of(front).items()],
+        "recommended": front.recommendation.point.id,
+        "advice": [mark.to_dict() for mark in mark_points(front)],
+        "complete": provenance.complete,
+        "method": provenance.method,
+        "seconds": provenance.seconds,
+        "evaluated": provenance.evaluated,
+        "size": front.space.size if front.space.size < EXACT else float(front.space.size),
+        "sentence": _proof(front),
+        "answer": _answer(front),
+        "prices": _prices(front),
+        "groups": _group_columns(front),
+        "target": [counts.name for counts in front.problem.table.targets],
+    }
+
+
+def _answer(front: Front) -> dict[str, Any] | None:
+    """The answer to the wishes of a search, and how far each is met; None where nothing was wished for."""
+    wished = front.provenance.details.get("preference")
+    if not wished:
+        return None
+    answer = answer_wishes(front, wished["wished"])
+    return {"id": answer.id, "words": answer.words()}
+
+
+def _spoken(measure: Measure, table: Table) -> dict[str, Any]:
+    """A measure in plain words, and the loss that is 0 % of the detail kept."""
+    plain = plain_of(measure)
+    return {"label": plain.label, "words": plain.words, "reading": plain.reading, "most": most_lost(measure, table)}
+
+
+def measures_view() -> list[dict[str, Any]]:
+    """Every measure by its name in plain words, and what it needs besides the quasi-identifiers."""
+    order = [*USUAL, *USUAL_OF_POPULATION]
+    names = [*order, *(name for name in PLAIN if name not in order)]
+    return [{"name": name, **asdict(PLAIN[name]), **_needs(name), "usual": name in order} for name in names]
+
+
+def _needs(name: str) -> dict[str, Any]:
+    """The column and the knowledge that a measure asks for, and whether it is privacy."""
+    try:
+        aspect = aspect_of(make(name))
+    except BadJob:  # it has parameters that only a person can give
+        return {"column": None, "population": False, "privacy": False, "logarithmic": False, "asks": True}
+    return {
+        "column": aspect.column,
+        "population": aspect.population,
+        "privacy": aspect.side == "privacy",
+        "logarithmic": aspect.logarithmic,
+        "asks": False,
+    }
+
+
+def point_rows_view(front: Front) -> dict[str, Any]:
+    """Every point as a flat row: its numbers, the suppressed rows, the level or the number of groups of each column."""
+    rows = [{name: _cell(value) for name, value in row.items()} for row in front.rows()]
+    return {"columns": list(rows[0]) if rows else [], "points": [list(row.values()) for row in rows]}
+
+
+def _cell(value: Any) -> Any:
+    return _number(value) if isinstance(value, float) else value
+
+
+def _proof(front: Front) -> str:
+    """What the search proves about the front."""
+    provenance = front.provenance
+    text = (
+        f"{provenance.evaluated:,} recodings counted of {spell_count(front.space.size)} in {provenance.seconds:.1f} s."
+    )
+    sample = front.problem.table.sample
+    text += "" if sample is None else f" Found on {sample.words()}."
+    return f"{text} {front.proof[0].upper()}{front.proof[1:]}."
+
+
+def _number(value: float) -> float | None:
+    return without_point(value, EXACT) if math.isfinite(value) else None
+
+
+def _round(value: float) -> float:
+    return without_point(value if value.is_integer() else float(f"{value:.5g}"))
+
+
+def _prices(front: Front) -> dict[str, list[dict[str, float]]]:
+    """What one more k costs from each point on, by loss."""
+    if "k" not in front.names or len(front) < 2:
+        return {}
+    losses = [m.name for m in front.problem.objectives if m.name != "k" and not is_privacy(m)]
+    return {loss: front.prices("k", loss) for loss in losses}
+
+
+def _group_columns(front: Front) -> list[str]:
+    """The columns by whose groups two points can be compared, those with few groups first."""
+    table = front.problem.table
+    sizes = {h.name: int(table.observed[c].sum()) for c, h in enumerate(table.hierarchies)}
+    sizes |= {counts.name: len(counts.values) for counts in (*table.sensitive, *table.targets)}
+    return sorted(sizes, key=lambda name: (sizes[name] > GROUPS, list(sizes).index(name)))
+
+
+def pair_view(front: Front, x: str, y: str) -> dict[str, Any]:
+    """The points that no other beats in these two objectives alone, from left to right."""
+    columns = [front._column(x), front._column(y)]
+    places = non_dominated(front.numbers.keys[:, columns], "one")
+    order = np.argsort(front.numbers.values[places, columns[0]], kind="stable")
+    return {"x": x, "y": y, "ids": places[order].tolist()}
+
+
+def prefer(front: Front, wishes: Mapping[str, Any]) -> dict[str, Any]:
+    """The point nearest to the wishes, sizes such as k being limits; and whether what they ask for was searched."""
+    numbers = _read_wishes(wishes)
+    if any(front.problem.better[front._column(name)] < 0 for name in numbers):
+        point = front.prefer(**numbers)
+    else:
+        point = front.choose(numbers)
+    return {"id": point.id, "searched": is_searched(front, _sizes(front, numbers))}
+
+
+def search_wish(front: Front, wishes: Mapping[str, Any], report: Progress | None = None) -> Front:
+    """The front with the k of the wishes, which a local front may not have been searched for."""
+    return search_further(front, _sizes(front, _read_wishes(wishes)), report=report)
+
+
+def _read_wishes(wishes: Mapping[str, Any]) -> dict[str, float]:
+    """Wishes as numbers."""
+    numbers = {}
+    for name, value in wishes.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise BadJob(f"The wish for {name!r} is {value!r}. Give a number.")
+        numbers[name] = float(value)
+    return numbers
+
+
+def _sizes(front: Front, numbers: Mapping[str, float]) -> dict[str, float]:
+    """Those of the wishes that are limits: what is better higher."""
+    return {name: wish for name, wish in numbers.items() if front.problem.better[front._column(name)] > 0}
+
+
+def point_view(front: Front, place: int) -> dict[str, Any]:
+    """All about one point: the report's own numbers, with the rows as they were, for the person at this machine."""
+    point = front[place]
+    report = make_report(point, confidential=True)
+    shown = ("summary", "sample", "columns", "sizes", "risks", "profiles", "profile_note")
+    return {
+        "id": point.id,
+        "values": {name: _number(value) for name, value in point.values.items()},
+        "suppressed": point.partition.suppressed_rows,
+        "classes": point.partition.classes,
+        "levels": list(point.recoding.levels) if point.recoding.levels is not None else None,
+        "tree": bool(point.table.targets),
+        **{name: _plain(getattr(report, name)) for name in shown},
+        "warnings": warnings_for_page(_plain(report.warnings)),
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return [_plain(each) for each in value]
+    return asdict(value) if hasattr(value, "__dataclass_fields__") else value
+
+
+def compare_view(front: Front, first: int, second: int, by: str | None, what: str) -> dict[str, Any]:
+    """Who gains and who loses when the second point is taken instead of the first."""
+    if what not in PROPERTIES:
+        raise BadJob(f"No property {what!r} to compare by. There are: {', '.join(PROPERTIES)}.")
+    comparison = front.compare(first, second, what, by)  # type: ignore[arg-type]  # checked above
+    groups = _compared_groups(front.problem.table, by, comparison)
+    one, two = front[first], front[second]
+    return {
+        "by": by,
+        "what": what,
+        "rows": comparison.rows,
+        "gain": comparison.gain_rows,
+        "lose": comparison.lose_rows,
+        "groups": groups[:GROUPS],
+        "left": max(0, len(groups) - GROUPS),
+        "level": _compared_level(front.problem.table, by),
+        "points": [
+            {
+                "id": p.id,
+                "values": {name: _number(value) for name, value in p.values.items()},
+                "suppressed": p.partition.suppressed_rows,
+                "classes": p.partition.classes,
+                "recoding": {n: v if isinstance(v, int) else f"{len(v)} groups" for n, v in _describe(p).items()},
+            }
+            for p in (one, two)
+        ],
+    }
+
+
+def _compared_level(table: Table, by: str | None) -> int:
+    """The finest level of a column's hierarchy with few enough groups to compare; 0 for other columns."""
+    if by is None or by not in table.schema.quasi:
+        return 0
+    labels = table.hierarchies[table.column(by)].labels
+    fine = next(level for level, groups in enumerate(labels) if len(groups) <= GROUPS)
+    return fine if len(labels[fine]) > 1 else 0
+
+
+def _compared_groups(table: Table, by: str | None, comparison: Comparison) -> list[dict[str, Any]]:
+    """Who gains and who loses: values in their own order where they have one, else the largest groups first."""
+    level = _compared_level(table, by)
+    sums: dict[str, dict[str, Any]] = {}
+    hierarchy = table.hierarchies[table.column(by)] if by is not None and by in table.schema.quasi else None
+    for label, each in comparison.groups.items():
+        group = (
+            label
+            if hierarchy is None
+            else hierarchy.labels[level][int(hierarchy.groups[level][hierarchy.index[label]])]
+        )
+        own = sums.setdefault(group, {"group": group, "rows": 0, "gain": 0, "lose": 0})
+        for key, rows in (("rows", each.rows), ("gain", each.gain_rows), ("lose", each.lose_rows)):
+            own[key] += rows
+    ordered = hierarchy is not None and (hierarchy.ordered or hierarchy.spans is not None)
+    return list(sums.values()) if ordered else sorted(sums.values(), key=lambda each: -each["rows"])
+
+
+def _describe(point: Any) -> dict[str, Any]:
+    description: dict[str, Any] = point.recoding.describe()
+    return description
+
+
+def tree_view(front: Front, place: int, report: Progress | None = None) -> dict[str, Any]:
+    """How well a decision tree learns the target from the recoded rows."""
+    from kpareto.releases.risk.tree_error import tree_error
+
+    if not front.problem.table.targets:
+        raise BadJob("A decision tree needs a target column. Give a column the role target and search again.")
+    tree_errors = tree_error(front[place].partition, folds=5, report=report)
+    return {**asdict(tree_errors), "sentence": tree_errors.sentence()}
+
+
+# -- what a recoding does to the table -----------------------------------------------------------------------------
+
+
+def distribution_view(point: Point, name: str) -> dict[str, Any]:
+    """One quasi-identifier before and after; a group of values is spread evenly over the values that it stands for."""
+    partition = point.partition
+    table = partition.table
+    column = table.column(name)
+    leaves = table.hierarchies[column].leaves
+    before = np.bincount(table.codes[:, column], weights=table.weights, minlength=len(leaves))  # (leaves,) float64
+    rows = _group_rows(partition, column)  # (groups,) float64
+    first, last = partition.recoding.runs(column)
+    steps = np.zeros(len(leaves) + 1)
+    np.add.at(steps, first, rows / (last - first + 1))
+    np.add.at(steps, last + 1, -rows / (last - first + 1))
+    after = np.cumsum(steps)[:-1]
+    width = math.ceil(len(leaves) / BINS)
+    starts = np.arange(0, len(leaves), width)
+    shares = [side / max(side.sum(), 1.0) for side in (before, after)]
+    order = np.argsort(-rows, kind="stable")[:CELLS]
+    labels = partition.recoding.labels[column]
+    return {
+        "name": name,
+        "labels": [_span(leaves, int(at), min(int(at) + width, len(leaves)) - 1) for at in starts],
+        "before": np.add.reduceat(before, starts).tolist(),
+        "after": [round(float(value), 6) for value in np.add.reduceat(after, starts)],
+        "groups": [{"label": labels[g], "rows": int(rows[g])} for g in sorted(order.tolist())],
+        "left": max(0, len(rows) - CELLS),
+        "moved": float(np.abs(shares[0] - shares[1]).sum() / 2),
+        "suppressed": partition.suppressed_rows,
+    }
+
+
+def _group_rows(partition: Partition, column: int) -> np.ndarray:
+    kept = ~partition.suppressed
+    count = len(partition.recoding.runs(column)[0])
+    return np.bincount(partition.groups[kept, column], weights=partition.rows[kept], minlength=count)
+
+
+def _span(leaves: tuple[str, ...], first: int, last: int) -> str:
+    return leaves[first] if first == last else f"{leaves[first]} … {leaves[last]}"
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Two columns together: one entry per pair of categories that occurs."""
+
+    labels: tuple[tuple[str, ...], tuple[str, ...]]
+    codes: np.ndarray  # (entries, 2) int64
+    rows: np.ndarray  # (entries,) float64
+
+
+def contingency_view(point: Point, first: str, second: str) -> dict[str, Any]:
+    """Two columns together, before and after, and how strongly they go together (Cramér's V over all categories)."""
+    if first == second:
+        raise BadInput("Choose two different columns.")
+    sides = {}
+    for side in ("before", "after"):
+        pairs = _pairs(point.partition, (first, second), released=side == "after")
+        sides[side] = {**_lay_out(point.partition, pairs, (first, second), side == "after"), "cramer": _cramer(pairs)}
+    return {"columns": [first, second], **sides}
+
+
+def _pairs(partition: Partition, names: tuple[str, str], *, released: bool) -> _Pairs:
+    """The categories that rows have in two columns: as they were, or as they are released."""
+    table = partition.table
+    quasi = [name in table.schema.quasi for name in names]
+    if not any(quasi):
+        raise BadInput(
+            f"{names[0]!r} and {names[1]!r} are no quasi-identifiers, and the table does not keep how such columns go "
+            "together. Choose a quasi-identifier as one of them."
+        )
+    other = names[quasi.index(False)] if not all(quasi) else names[0]
+    labels, owner, rows, code = subgroups(table, other)  # one entry per distinct row, or per value in it
+    kept = ~partition.suppressed[partition.members[owner]] if released else np.ones(len(owner), dtype=np.bool_)
+    sides, shown = [], []
+    for name in names:
+        if name not in table.schema.quasi:
+            shown.append(tuple(labels))
+            sides.append(np.asarray(code)[kept])
+            continue
+        column = table.column(name)
+        members = partition.members[owner[kept]]
+        shown.append(partition.recoding.labels[column] if released else table.hierarchies[column].leaves)
+        sides.append(partition.groups[members, column] if released else table.codes[owner[kept], column])
+    codes = np.column_stack(sides).astype(np.int64)
+    order, start = distinct_rows(codes)
+    total = np.add.reduceat(np.asarray(rows, dtype=np.float64)[kept][order], start) if len(order) else np.zeros(0)
+    return _Pairs((shown[0], shown[1]), codes[order[start]] if len(order) else codes, total)
+
+
+def _cramer(pairs: _Pairs) -> float | None:
+    """From 0 (nothing to do with each other) to 1 (one tells the other); None where a column has one value only."""
+    sums = [np.bincount(pairs.codes[:, side], weights=pairs.rows) for side in (0, 1)]
+    sizes = [int((each > 0).sum()) for each in sums]
+    if min(sizes, default=0) < 2:
+        return None
+    expected = sums[0][pairs.codes[:, 0]] * sums[1][pairs.codes[:, 1]]
+    chi = float((pairs.rows**2 / expected).sum()) - 1.0
+    return math.sqrt(max(chi, 0.0) / (min(sizes) - 1))
+
+
+def _lay_out(partition: Partition, pairs: _Pairs, names: tuple[str, str], released: bool) -> dict[str, Any]:
+    """The pairs as a table of a size that can be looked at."""
+    labels, codes = [], []
+    for side, name in enumerate(names):
+        table = partition.table
+        hierarchy = None if released or name not in table.schema.quasi else table.hierarchies[table.column(name)]
+        shown, place = _few(pairs.labels[side], pairs.codes[:, side], pairs.rows, hierarchy)
+        labels.append(shown)
+        codes.append(place)
+    counts = np.zeros((len(labels[0]), len(labels[1])))
+    np.add.at(counts, (codes[0], codes[1]), pairs.rows)
+    return {"rows": labels[0], "columns": labels[1], "counts": counts.astype(int).tolist()}
+
+
+def _few(
+    labels: tuple[str, ...], codes: np.ndarray, rows: np.ndarray, hierarchy: Hierarchy | None
+) -> tuple[list[str], np.ndarray]:
+    """At most so many categories: those of a level that has few, or the largest ones and the others together."""
+    if hierarchy is not None and len(labels) > CELLS:
+        level = next(at for at in range(hierarchy.height + 1) if len(hierarchy.labels[at]) <= CELLS)
+        if len(hierarchy.labels[level]) > 1:
+            labels, codes = hierarchy.labels[level], hierarchy.groups[level][codes].astype(np.int64)
+    sums = np.bincount(codes, weights=rows, minlength=len(labels))
+    present = np.flatnonzero(sums > 0)
+    if len(present) > CELLS:
+        present = np.sort(present[np.argsort(-sums[present], kind="stable")[: CELLS - 1]])
+        place = np.full(len(labels), len(present))
+        place[present] = np.arange(len(present))
+        return [*(labels[each] for each in present), OTHERS], place[codes]
+    place = np.zeros(len(labels), dtype=np.int64)
+    place[present] = np.arange(len(present))
+    return [labels[each] for each in present], place[codes]
+
+
+def at_risk_view(point: Point) -> dict[str, Any]:
+    """The smallest released classes, and how much each column helps to recognise their rows."""
+    partition = point.partition
+    seen = np.flatnonzero(partition.visible & ~partition.suppressed)
+    order = seen[np.argsort(partition.sizes[seen], kind="stable")]
+    names = [hierarchy.name for hierarchy in partition.recoding.hierarchies]
+    labels = partition.recoding.labels
+    least = int(partition.sizes[order[0]]) if len(order) else 0
+    smallest = partition.sizes[seen] == least
+    return {
+        "columns": names,
+        "least": least,
+        "classes_at_least": int(smallest.sum()),
+        "rows_at_least": int(partition.rows[seen][smallest].sum()),
+        "classes": [
+            {
+                "labels": [labels[column][g] for column, g in enumerate(partition.groups[each].tolist())],
+                "size": int(partition.sizes[each]),
+                "risk": 1.0 / int(partition.sizes[each]),
+            }
+            for each in order[:CLASSES].tolist()
+        ],
+        "left": max(0, len(order) - CLASSES),
+        "without": [_without(partition, seen, column, name) for column, name in enumerate(names)],
+    }
+
+
+def _without(partition: Partition, seen: np.ndarray, column: int, name: str) -> dict[str, Any]:
+    """The classes that somebody sees who does not know one of the columns; rows are counted, not persons."""
+    others = np.delete(partition.groups[seen], column, axis=1)
+    rows = partition.rows[seen]
+    if others.shape[1] == 0:
+        sizes = np.array([rows.sum()])
+    else:
+        order, start = distinct_rows(np.ascontiguousarray(others))
+        sizes = np.add.reduceat(rows[order], start) if len(order) else np.zeros(0, dtype=np.int64)
+    total = int(sizes.sum())
+    now = len(seen) / max(total, 1)
+    mean = len(sizes) / max(total, 1)
+    return {
+        "name": name,
+        "k": int(sizes.min()) if len(sizes) else 0,
+        "mean": mean,
+        "part": 1 - mean / now if now else 0.0,
+    }
+
+
+# -- the table before anything is decided --------------------------------------------------------------------------
+
+
+def table_rows_view(job: Job, start: int, count: int = ROWS) -> dict[str, Any]:
+    """Some rows as they stand in the table, cell by cell."""
+    if start < 0 or not 1 <= count <= 200:
+        raise BadInput(f"Rows {start} to {start + count} cannot be shown. Ask for at most 200 from row 0 on.")
+    with open_view(job.rows_source(), job.encoding) as rows:
+        (total,) = rows.one(f"SELECT count(*) FROM {rows.table}")
+        cells = ", ".join(f"c{place}::VARCHAR" for place in range(len(rows.columns)))
+        answer = rows.ask(f"SELECT {cells} FROM {rows.table} LIMIT {count} OFFSET {start}").fetchall()
+        shown = [[None if cell is None else str(cell)[:MOST_LETTERS] for cell in row] for row in answer]
+        return {"columns": list(rows.columns), "kinds": list(rows.kinds), "start": start, "total": total, "rows": shown}
+
+
+def column_view(job: Job, name: str) -> dict[str, Any]:
+    """What a column holds: bars of numbers in rising order, or its commonest values."""
+    with open_view(job.rows_source(), job.encoding) as rows:
+        if name not in rows.columns:
+            raise BadInput(f"The table has no column {name!r}. {did_you_mean(name, rows.columns)}".rstrip())
+        column = rows.columns.index(name)
+        counts = dict(rows.ask(rows.values(column)).fetchall())
+    marks = {None, *job.missing_values}
+    missing = sum(n for value, n in counts.items() if value in marks)
+    present = {str(value): int(n) for value, n in counts.items() if value not in marks}
+    numbers = numbers_of(list(present)) if present else None
+    if numbers is not None and len(present) > BARS:
+        bars, ordered = _bins(numbers, np.array(list(present.values()))), True
+    elif numbers is not None or len(present) <= BARS:
+        order = np.argsort(numbers, kind="stable") if numbers is not None else np.argsort(list(present))
+        pairs = list(present.items())
+        bars, ordered = [[*pairs[place]] for place in order.tolist()], True
+    else:
+        ranked = sorted(present.items(), key=lambda pair: (-pair[1], pair[0]))
+        bars, ordered = [[*pair] for pair in ranked[:BARS]], False
+    shown = sum(int(rows_of) for _, rows_of in bars)
+    total = sum(present.values())
+    return {
+        "name": name,
+        "distinct": len(present),
+        "missing": int(missing),
+        "bars": bars,
+        "ordered": ordered,
+        "others": int(total - shown),
+        "rows": int(total + missing),
+    }
+
+
+def _bins(numbers: np.ndarray, counts: np.ndarray) -> list[list[Any]]:
+    """Bars of equal width with round borders."""
+    low, high = float(numbers.min()), float(numbers.max())
+    width = round_width((high - low) / BARS)
+    first = math.floor(low / width)
+    place = np.floor(numbers / width).astype(np.int64) - first
+    sums = np.bincount(place, weights=counts)
+    edges = [float(f"{(first + at) * width:.12g}") for at in range(len(sums) + 1)]
+    return [[f"{edges[at]:g} to below {edges[at + 1]:g}", int(rows)] for at, rows in enumerate(sums)]
+
+
+def role_facts(job: Job) -> dict[str, Any]:
+    """What the roles mean for the rows: how many are alone, how many lack a value and what becomes of those."""
+    schema = job.schema()
+    wanted = list(schema.counted)
+    with open_view(job.rows_source(), job.encoding) as rows:
+        known = [rows.columns.index(name) for name in wanted if name in rows.columns]
+        (total,) = rows.one(f"SELECT count(*) FROM {rows.table}")
+        present = " AND ".join(f"NOT ({rows.lacks(place, job.missing_values)})" for place in known) or "true"
+        (complete,) = rows.one(f"SELECT count(*) FROM {rows.table} WHERE {present}")
+        quasi = [name for name in schema.quasi if name in rows.columns]
+        unique = rows.unique(quasi) if quasi else None
+    lacking = int(total) - int(complete)
+    policy = job.missing or ("drop" if job.embedded or lacking <= MOST_DROPPED * total else "category")
+    return {
+        "rows": int(total),
+        "columns": quasi,
+        "unique": None if unique is None else unique.unique,
+        "groups": None if unique is None else unique.groups,
+        "lacking": lacking,
+        "named": job.missing,
+        "policy": policy,
+        "dropped": lacking if policy == "drop" else 0,
+    }
+
+
+def measure_view(job: Job) -> dict[str, Any]:
+    """How anonymous the table is as it stands, by the job's roles, in sentences and numbers; no value of any row."""
+    schema = job.schema()
+    if not schema.quasi:
+        raise BadJob("No column is a quasi-identifier, so nobody can be told apart by one. Give one column that role.")
+    source = job.rows_source()
+    measured = measure(source, schema.quasi, schema.sensitive, person=schema.person, rows=0, encoding=job.encoding)
+    told = measured.to_dict()
+    return {
+        "sentences": measured.sentences(),
+        **{name: told[name] for name in ("rows", "k", "unique", "classes", "columns")},
+    }

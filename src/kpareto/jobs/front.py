@@ -1,0 +1,206 @@
+"""From a table or a job to its front: the one way for Python, the command line, the page and reports.
+
+``front`` is every trade-off of a table in one call; ``search_job`` searches what a job says; ``search_for_choice``
+searches on where a choice asks for a k that a local front has not been searched for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kpareto.errors import BadInput, Interrupted, Progress, Unsafe
+from kpareto.fronts.choose import RECOMMENDED, choose_point, read_wish
+from kpareto.fronts.front import Front, Point
+from kpareto.fronts.problem import Problem
+from kpareto.fronts.problem import problem as make_problem
+from kpareto.jobs.job import Job
+from kpareto.measures.measure import Measure, Model, meets
+from kpareto.searches.driver import Watch
+from kpareto.searches.exact_front import exact_front
+from kpareto.searches.local.further import is_searched, search_further
+from kpareto.searches.names import METHODS
+from kpareto.searches.possible import check_possible
+from kpareto.searches.run import Plan, run_plan
+from kpareto.tables.hierarchy import Hierarchy
+from kpareto.tables.lattice import Lattice
+from kpareto.tables.partition import Suppression, classes
+from kpareto.tables.recoding import bottom, top
+from kpareto.tables.table import Table
+
+COUNTED = 500_000_000  # nodes times distinct rows that are counted whole for one sentence: about half a second
+RELAX = "Relax one of them, or allow more suppression."
+
+
+def front(  # noqa: PLR0913 (what a job says, as keywords)
+    table: Table | Job,
+    hierarchies: Mapping[str, Hierarchy] | Sequence[Hierarchy] | None = None,
+    objectives: Sequence[str | Measure] | str | Measure = ("k", "glm"),
+    suppression: Suppression | float = 0.0,
+    limits: Mapping[str, float] | None = None,
+    method: str = "exact",
+    seed: int = 1,
+    options: Mapping[str, Any] | None = None,
+) -> Front:
+    """Every trade-off the table allows: exact over the lattice by default, with proof that none is missing.
+
+    A column that nobody has given a hierarchy gets one by its values, and ``front.problem.table.remarks`` says which;
+    ``{"age": {"flat": True}}`` given to ``read`` keeps it as a whole. ``suppression`` is a rule, or a bare number: the
+    share (below 1) or number of rows that may be suppressed, at every threshold just those that it needs (the rule
+    as-needed). Other methods walk larger spaces without a proof, by settings (``options``) such as a job has
+    them; ``run`` lets them have a budget, progress and a checkpoint. Instead of a table, a Job says all of it, such as
+    ``inspect(frame).job``.
+    """
+    if isinstance(table, Job):
+        return search_job(table)
+    if not isinstance(table, Table):
+        raise BadInput(
+            f"front takes a Table or a Job, not {type(table).__name__}. Make one with kpareto.read(source, "
+            "kpareto.Schema(…)), or take kpareto.inspect(source).job."
+        )
+    from kpareto.jobs.default_hierarchies import complete_hierarchies  # which loads what looks at tables
+
+    bound = complete_hierarchies(table if hierarchies is None else table.bind(hierarchies))
+    problem = make_problem(bound, objectives, suppression, limits)
+    return search_problem(problem, Plan(method, METHODS.get(method, ("lattice",))[0], seed=seed, options=options or {}))
+
+
+def plan_of(job: Job) -> Plan:
+    """What the job says under [search], beside its objectives; a search that cannot walk its space is a sentence."""
+    plan = Plan(job.method, job.space, job.budget, job.seed, job.options)
+    plan.check()
+    return plan
+
+
+def search_job(
+    job: Job,
+    problem: Problem | None = None,
+    report: Progress | None = None,
+    checkpoint: Path | None = None,
+    watch: Watch | None = None,
+) -> Front:
+    """The front of a job; its table is read unless the problem is at hand.
+
+    The search is the one that the method names, compiled where it can be, with the same budget and the same bounds
+    whoever asks. Equal jobs give equal fronts, but for the seconds they took. ``report`` is told what is done and may
+    raise Stopped; ``watch`` is told the numbers of recodings as they are met. A search that is stopped (so or by
+    Ctrl-C) goes on from its checkpoint the next time (raised as Cancelled, with the front so far); without a checkpoint
+    nothing is handed out.
+    """
+    plan = plan_of(job)
+    front = search_problem(problem or job.problem(), plan, report, checkpoint, watch)
+    if front.provenance.stopped:
+        raise Interrupted("Stopped before the search was done, so nothing was written.")
+    return front
+
+
+def search_problem(
+    problem: Problem,
+    plan: Plan,
+    report: Progress | None = None,
+    checkpoint: Path | None = None,
+    watch: Watch | None = None,
+) -> Front:
+    """The front of a plan with at least one point, unless somebody stopped it.
+
+    A limit that no recoding can meet is told before the search; where none is found that meets all limits, those that
+    are in the way are told after it.
+    """
+    try:
+        front = run_plan(problem, plan, report, checkpoint, watch)
+    except Unsafe as error:
+        raise Unsafe(say_nearest(problem, complete=False)) from error
+    if len(front) == 0 and not front.provenance.stopped:
+        raise Unsafe(say_nearest(problem, front.provenance.complete))
+    return front
+
+
+def checkpoint_of(path: str) -> Path:
+    """Where a search that is stopped keeps what it knows: beside its job file."""
+    return Path(path).parent / f"{Path(path).stem}.checkpoint.npz"
+
+
+# -- why there is none -------------------------------------------------------------------------------------------------
+
+
+def say_nearest(problem: Problem, complete: bool = True) -> str:
+    """A sentence for a front without a point; complete: every recoding of the space was looked at.
+
+    For each limit the best that it comes to by whole levels, by itself or where the others are met.
+    """
+    names = ", ".join(f"{measure.name} = {limit:,.4g}" for measure, limit in problem.limits)
+    which = "No recoding" if complete else "No recoding that was looked at"
+    begin = f"{which} meets the limits {names}" if names else f"{which} leaves any row, with what may be suppressed"
+    missed = [sentence for place in range(len(problem.limits)) if (sentence := _say_alone(problem, place))]
+    quick = Lattice(problem.table.hierarchies).size * problem.table.distinct <= COUNTED
+    if not missed and quick and len(problem.limits) > 1:
+        missed = [sentence for place in range(len(problem.limits)) if (sentence := _say_beside(problem, place))]
+    return f"{begin}: {'; '.join(missed)}. {RELAX}" if missed else f"{begin}. {RELAX}"
+
+
+def _say_alone(problem: Problem, place: int) -> str:
+    """That a limit is missed by itself, where nothing is suppressed; nothing where it is met."""
+    measure, limit = problem.limits[place]
+    table, ends = problem.table, (top,) if isinstance(measure, Model) else (top, bottom)
+    best = _best_value(measure, [measure(classes(table, end(table.hierarchies))) for end in ends])
+    return "" if meets(measure.better, best, limit) else f"by itself {measure.name} comes to {best:,.4g}"
+
+
+def _say_beside(problem: Problem, place: int) -> str:
+    """What a limit comes to where the others are met, by the exact search over whole levels."""
+    measure, limit = problem.limits[place]
+    others = without_limit(problem, place)
+    if others is None:
+        return ""
+    front = exact_front(others, "one")
+    if len(front) == 0:
+        return ""
+    best = _best_value(measure, front.numbers.values[:, 0].tolist())
+    return (
+        "" if meets(measure.better, best, limit) else f"where the others are met, {measure.name} comes to {best:,.4g}"
+    )
+
+
+def _best_value(measure: Measure, values: Sequence[float]) -> float:
+    return max(values) if measure.better == "higher" else min(values)
+
+
+def without_limit(problem: Problem, place: int) -> Problem | None:
+    """The problem that optimizes one of its limits under the others; None where its rule cannot be had without it."""
+    rest = (*problem.limits[:place], *problem.limits[place + 1 :])
+    rule = problem.suppression
+    if rule.fails:
+        if len(rule.fails) != len(problem.limits):
+            return None  # a user's own class-wise rule
+        fails = (*rule.fails[:place], *rule.fails[place + 1 :])
+        rule = replace(rule, fails=fails) if fails else Suppression("none")
+    return replace(problem, objectives=(problem.limits[place][0],), suppression=rule, limits=rest)
+
+
+# -- the point that a choice means -------------------------------------------------------------------------------------
+
+
+def chosen_point(front: Front, words: str | None = None, report: Progress | None = None) -> Point:
+    """The point that words name, of the front searched for what they ask for (``search_for_choice``)."""
+    return choose_point(search_for_choice(front, words, report), words)
+
+
+def search_for_choice(front: Front, words: str | None = None, report: Progress | None = None) -> Front:
+    """The front with what a choice asks for: a local one is searched for a k that it has not been searched for."""
+    if len(front) == 0:
+        return front
+    choice = words or RECOMMENDED
+    check_choice(front.problem, choice)
+    return search_further(front, read_wish(choice).models(), report=report)
+
+
+def is_searched_for(front: Front, words: str | None = None) -> bool:
+    """Whether the front has been searched for what a choice asks for."""
+    return is_searched(front, read_wish(words or RECOMMENDED).models())
+
+
+def check_choice(problem: Problem, words: str) -> None:
+    """Raise where a choice asks for what no recoding of the table can have."""
+    check_possible(problem, read_wish(words).models())
