@@ -165,9 +165,9 @@ def choosing(job: Job, point: Point) -> Job:
 
 def handling_of(job: Job) -> Handling:
     """How the job wants rows written."""
-    said = dict(job.release)
-    known = {key: said[key] for key in ("identifiers", "order", "seed", "formulas") if key in said}
-    shown = said.get("representative", {})
+    settings = dict(job.release)
+    known = {key: settings[key] for key in ("identifiers", "order", "seed", "formulas") if key in settings}
+    shown = settings.get("representative", {})
     if not isinstance(shown, Mapping):
         raise BadJob(f'release.representative is {shown!r}. Write a table such as {{age = "midpoint"}}.')
     tied = {name: column.tie for name, column in job.columns.items() if column.tie is not None}
@@ -178,7 +178,7 @@ def handling_of(job: Job) -> Handling:
         left_out=job.undecided,
         tied=tied,
         declared=declared,
-        form=TextForm(**{key: said[key] for key in TEXT_KEYS if key in said}),
+        form=TextForm(**{key: settings[key] for key in TEXT_KEYS if key in settings}),
         **known,
     )
 

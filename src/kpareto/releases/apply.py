@@ -105,8 +105,8 @@ def apply(  # noqa: PLR0913 (keywords, each a choice of its own)
     # Counted before anything is written: an earlier release that cannot be read leaves nothing behind.
     written = _written_form(source, target, how)
     partition, _ = settle(choice)
-    union, told = _union(choice, partition, [in_form(each, written) for each in earlier], how)
-    remarks += told
+    union, unknown_union = _union(choice, partition, [in_form(each, written) for each in earlier], how)
+    remarks += unknown_union
 
     def warn(unique: UniqueRows) -> list[Remark]:
         return warnings_for(choice, how, choice.limits, unique, partition)
@@ -151,11 +151,11 @@ def _new_columns(stored: Stored, source: object, how: NewColumns) -> tuple[list[
     remarks = [f"The new rows lack columns of the fitting table: {', '.join(gone)}."
                for gone in [[name for name in plain if name not in columns]] if gone]  # fmt: skip
     if new and how == "error":
-        told = "which the fitting table did not have"
+        why = "which the fitting table did not have"
         if stored.origin is None:
-            told = "and the recoding file does not say which columns without a role the fitting table had"
+            why = "and the recoding file does not say which columns without a role the fitting table had"
         raise BadInput(
-            f"The new rows have the column{'s' * (len(new) > 1)} {', '.join(map(repr, new))}, {told}: "
+            f"The new rows have the column{'s' * (len(new) > 1)} {', '.join(map(repr, new))}, {why}: "
             "they would be released in clear. Give new_columns='drop' (--new-columns drop) to leave them out, or "
             "'keep' to release them as they are."
         )
@@ -168,8 +168,8 @@ def _new_columns(stored: Stored, source: object, how: NewColumns) -> tuple[list[
 def _same_rows(stored: Stored, done: Release) -> list[str]:
     if stored.origin is None or done.origin is None or done.origin.sha256 != stored.origin.sha256:
         return []
-    said = "These are the rows of the fitting table. Where it was released already, whoever has both releases can "
-    return [said + "compare them row by row: keep one of them."]
+    sentence = "These are the rows of the fitting table. Where it was released already, whoever has both releases can "
+    return [sentence + "compare them row by row: keep one of them."]
 
 
 def fit_choice(
@@ -256,9 +256,9 @@ def place_in_classes(stored: StoredClasses, table: Table) -> LabelBoxes:
     inside = (stored.first[owner] <= table.codes).all(axis=1) & (table.codes <= stored.last[owner]).all(axis=1)
     if not inside.any():
         raise Unsafe("No new row lies within the labels of its class, so every one would be left out. Search again.")
-    used, place = np.unique(owner[inside], return_inverse=True)
+    used, numbers = np.unique(owner[inside], return_inverse=True)
     members = np.full(len(owner), -1, dtype=np.int64)
-    members[inside] = place
+    members[inside] = numbers
     return make_boxes(table, members, stored.first[used], stored.last[used])
 
 

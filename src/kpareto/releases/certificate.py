@@ -83,7 +83,7 @@ class Facts:
 def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts) -> Certificate:
     """The certificate of what was written and counted again."""
     form = {"form": dict(facts.form)} if facts.form else {}
-    said = {"columns": list(facts.roles), "roles": dict(facts.roles), **form}
+    layout = {"columns": list(facts.roles), "roles": dict(facts.roles), **form}
     classes, rows = counted.classes, counted.rows
     table = partition.table
     # A frame or a table has no bytes of its own; its classes are what can be recognised.
@@ -97,7 +97,7 @@ def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts
     public = {
         "kpareto certificate": FORMAT,
         "version": __version__,
-        "release": {"format": facts.format, "sha256": counted.digest, **content, "rows": rows, **said},
+        "release": {"format": facts.format, "sha256": counted.digest, **content, "rows": rows, **layout},
         "recoding": {name: {**_level(choice, name), "labels": seen[name]} for name in quasi},
         "suppression": {
             "rule": choice.suppression.rule,
@@ -202,8 +202,8 @@ def _as_written(values: Sequence[str], totals: Sequence[int], facts: Facts) -> l
 def _level(choice: Choice, name: str) -> dict[str, object]:
     if choice.recoding.levels is None:
         return {}
-    place = choice.table.column(name)
-    return {"level": choice.recoding.levels[place], "of": choice.recoding.hierarchies[place].height}
+    index = choice.table.column(name)
+    return {"level": choice.recoding.levels[index], "of": choice.recoding.hierarchies[index].height}
 
 
 def _model(choice: Choice) -> dict[str, object]:
@@ -258,21 +258,21 @@ def _claim(measure: Measure, limit: float | None, partition: Partition) -> dict[
     parameters = parameters_of(measure) or {}
     return {
         "measure": short_name(measure.name),
-        "with": {key: _number(told) if isinstance(told, int | float) else told for key, told in parameters.items()},
-        "limit": None if limit is None else _number(float(limit)),
-        "value": _number(measure(partition)),
+        "with": {name: _json_number(v) if isinstance(v, int | float) else v for name, v in parameters.items()},
+        "limit": None if limit is None else _json_number(float(limit)),
+        "value": _json_number(measure(partition)),
     }
 
 
 def _claim_of_release(measure: Measure, limit: float | None, partition: Partition) -> dict[str, Any]:
     """The same measure against the rows that are released, which everybody can check who has them."""
     parameters = {**(parameters_of(measure) or {}), "reference": "release"}
-    own = MAKERS[short_name(measure.name)](**parameters)
+    against_release = MAKERS[short_name(measure.name)](**parameters)
     # A limit was set for the distance to the table, unless it says otherwise.
-    return _claim(own, limit if own.name == measure.name else None, partition)
+    return _claim(against_release, limit if against_release.name == measure.name else None, partition)
 
 
-def _number(value: float) -> float | str:
+def _json_number(value: float) -> float | str:
     """A number as JSON has it: whole ones as such, infinity as a text that Python's float reads."""
     if np.isinf(value):
         return "inf" if value > 0 else "-inf"

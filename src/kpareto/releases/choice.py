@@ -44,11 +44,11 @@ class SampleApplied:
 
     def sentence(self) -> str:
         """The degradation for a person."""
-        told = [
+        pairs = [
             f"{name} {here:.1%} and {there:.1%}" if name == "suppressed" else f"{name} {here:.4g} and {there:.4g}"
             for name, (here, there) in self.numbers.items()
         ]
-        return f"Chosen on {self.sample.words()}; on the sample and on all rows: {', '.join(told)}."
+        return f"Chosen on {self.sample.words()}; on the sample and on all rows: {', '.join(pairs)}."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,8 +114,8 @@ def as_choice(point: object, limits: Mapping[str, float] | None = None) -> Choic
         if suppression.thresholds and cast(Table, point.table).sample is not None:  # type: ignore[attr-defined]
             asked = {name: (limits or {}).get(name, value) for name, value in suppression.thresholds}
             suppression = settled_rule(asked, suppression.limit, suppression.rows)
-        own = cast(Mapping[str, float], getattr(point, "limits", None) or {})
-        choice = Choice(cast(Table, point.table), cast(Recoding, point.recoding), suppression, own)  # type: ignore[attr-defined]
+        limits_of_point = cast(Mapping[str, float], getattr(point, "limits", None) or {})
+        choice = Choice(cast(Table, point.table), cast(Recoding, point.recoding), suppression, limits_of_point)  # type: ignore[attr-defined]
         choice = replace(choice, bound=cast(ProvenGap | None, getattr(point, "bound", None)))
     # What is released and stored is told by the hierarchies that were declared, however coarse the rows came in.
     choice = replace(choice, table=declare(choice.table), recoding=declared_recoding(choice.recoding))
@@ -159,8 +159,8 @@ def hierarchy_data(hierarchy: Hierarchy) -> dict[str, Any]:
         "labels": [list(labels) for labels in hierarchy.labels],
         "tree": [list(run) for run in runs],
         "ordered": hierarchy.ordered,
-        "spans": _plain(hierarchy.spans),
-        "edges": _plain(hierarchy.edges),
+        "spans": _number_texts(hierarchy.spans),
+        "edges": _number_texts(hierarchy.edges),
         "closed": hierarchy.closed,
         "loss": hierarchy.loss,
         "data_dependent": hierarchy.data_dependent,
@@ -169,11 +169,11 @@ def hierarchy_data(hierarchy: Hierarchy) -> dict[str, Any]:
     }
 
 
-def _plain(numbers: np.ndarray | None) -> list[Any] | None:
+def _number_texts(numbers: np.ndarray | None) -> list[Any] | None:
     """Numbers as texts that give them back, infinite ones too."""
     if numbers is None:
         return None
-    return [_plain(row) if row.ndim else repr(float(row)) for row in numbers]
+    return [_number_texts(row) if row.ndim else repr(float(row)) for row in numbers]
 
 
 def hierarchy_from(name: str, data: Mapping[str, Any]) -> Hierarchy:
@@ -387,7 +387,7 @@ def _read_stored(data: Mapping[str, Any]) -> Stored:
         if level is not None and (level > h.height or (h.groups[level] != cut).any()):
             raise ValueError("a cut is not that of its level")
     recoding = Recoding(hierarchies, cuts, None if None in levels else tuple(levels))
-    told = data["suppression"]
+    suppression = data["suppression"]
     observed = []
     for hierarchy, column in zip(hierarchies, columns, strict=True):
         mask = np.zeros(len(hierarchy.leaves), dtype=np.bool_)
@@ -397,12 +397,12 @@ def _read_stored(data: Mapping[str, Any]) -> Stored:
         schema,
         recoding,
         Suppression(
-            told["rule"],
-            _stored_limit(told["limit"]),
-            told["k"],
-            told["rows"],
+            suppression["rule"],
+            _stored_limit(suppression["limit"]),
+            suppression["k"],
+            suppression["rows"],
             by_size=False,
-            thresholds=tuple(told.get("thresholds", {}).items()),
+            thresholds=tuple(suppression.get("thresholds", {}).items()),
         ),
         data["limits"],
         data["domain"],

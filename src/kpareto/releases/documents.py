@@ -27,17 +27,17 @@ ENDINGS = {
 
 def document_files(target: str | PathLike[str]) -> dict[str, Path]:
     """Where the documents of a release lie: certificate, public, recoding."""
-    place = Path(target)
-    if not place.name:
+    path = Path(target)
+    if not path.name:
         raise BadJob(f"The target {str(target)!r} is no name of a file. Give one such as release.csv.")
-    return {word: place.with_name(f"{_stem(target)}{ending}") for word, ending in ENDINGS.items()}
+    return {word: path.with_name(f"{_stem(target)}{ending}") for word, ending in ENDINGS.items()}
 
 
 def _stem(target: str | PathLike[str]) -> str:
     """The name without csv or parquet; a point in the name of a folder or a table is part of it."""
-    place = Path(target)
-    file = ending_of(place) in FORMATS and not str(target).endswith("/")
-    return place.name[: -len(ending_of(place))] if file else place.name
+    path = Path(target)
+    file = ending_of(path) in FORMATS and not str(target).endswith("/")
+    return path.name[: -len(ending_of(path))] if file else path.name
 
 
 def documents_of(done: Release, files: Mapping[str, Path], limits: Mapping[str, float]) -> dict[Path, Document]:
@@ -57,26 +57,26 @@ def refuse_others_documents(target: str | PathLike[str]) -> None:
     if not certificate.is_file():
         return
     try:
-        said = read_json(certificate, FileKind("The certificate", "Remove it."), map_of(anything))["public"]["release"]
-        form, digest = said["format"], said["sha256"]
+        content = read_json(certificate, FileKind("The certificate", "Remove it."), map_of(anything))
+        form, digest = content["public"]["release"]["format"], content["public"]["release"]["sha256"]
     except (BadInput, KeyError, TypeError):
         raise BadInput(
             f"{str(certificate)!r} is there, and it is no certificate of a release. Remove it, or give another target."
         ) from None
-    place, stem = Path(target).absolute(), _stem(target)
+    path, stem = Path(target).absolute(), _stem(target)
     names = {stem, *(f"{stem}{ending}" for ending in FORMATS)}
-    for other in (place.with_name(name) for name in sorted(names)):
+    for other in (path.with_name(name) for name in sorted(names)):
         kind = "parquet parts" if other.is_dir() else FORMATS.get(ending_of(other))
-        if other != place and other.exists() and kind == form and _is(other, digest):
+        if other != path and other.exists() and kind == form and _is(other, digest):
             raise BadInput(
                 f"The documents of {str(target)!r} would replace those of {other.name!r}: both are called "
                 f"{certificate.name!r}. Give another name."
             )
 
 
-def _is(place: Path, digest: object) -> bool:
+def _is(path: Path, digest: object) -> bool:
     try:
-        return file_digest(place) == digest
+        return file_digest(path) == digest
     except (OSError, BadInput):
         return False
 
@@ -87,13 +87,13 @@ def refuse_overwriting(inputs: Sequence[Path], *outputs: str | PathLike[str] | N
     for output in outputs:
         if output is None or str(output) == "-":
             continue
-        place = _resolve(Path(output))
+        path = _resolve(Path(output))
         for source in inputs:
-            if _resolve(source) == place or (source.exists() and place.exists() and source.samefile(place)):
+            if _resolve(source) == path or (source.exists() and path.exists() and source.samefile(path)):
                 raise BadJob(f"{str(output)!r} is read by this command and would be overwritten. Give another name.")
-        if place in written:
+        if path in written:
             raise BadJob(f"{str(output)!r} would be written twice by this command. Give another name for one of them.")
-        written[place] = str(output)
+        written[path] = str(output)
 
 
 def _resolve(path: Path) -> Path:

@@ -33,7 +33,7 @@ def shown_labels(
         form = (shown or {}).get(name, "label")
         released = _released_rows(choice, partition, column)
         if form == "label":
-            own = _labels(choice, column, released, bool(partition.suppressed.any()))
+            texts = _labels(choice, column, released, bool(partition.suppressed.any()))
         elif choice.recoding.boxes is not None:
             raise BadJob(
                 f"Column {name!r} is to show a {form}, and in a local recoding labels overlap, so two of them could "
@@ -47,8 +47,8 @@ def shown_labels(
                     f"Column {name!r} cannot show a {form}: its borders are values of rows, some of which are "
                     "suppressed. Show its labels, or declare borders of your own."
                 )
-            own = _numbers(choice, column, form, released)
-        labels[name] = _tell_apart(own)
+            texts = _representatives(choice, column, form, released)
+        labels[name] = _tell_apart(texts)
     return labels
 
 
@@ -117,7 +117,7 @@ def _tell_apart(labels: Sequence[str]) -> tuple[str, ...]:
     return tuple(apart)
 
 
-def _numbers(choice: Choice, column: int, shown: Shown, released: np.ndarray | None) -> tuple[str, ...]:
+def _representatives(choice: Choice, column: int, shown: Shown, released: np.ndarray | None) -> tuple[str, ...]:
     """A number for each group of a column: the middle of its declared borders, or the median of its released rows.
 
     ``released`` (leaves,) int64 counts rows; None where the rows came in by whole groups, some of them suppressed.
@@ -128,13 +128,13 @@ def _numbers(choice: Choice, column: int, shown: Shown, released: np.ndarray | N
             f"Column {hierarchy.name!r} cannot show a {shown}: its values are not numbers. Show its labels instead."
         )
     # Leaves of which every one occurs may be those of the rows alone, and then they tell about suppressed rows.
-    own = shown == "median" or (hierarchy.edges is None and bool(choice.table.observed[column].all()))
-    if own and released is None:
+    from_rows = shown == "median" or (hierarchy.edges is None and bool(choice.table.observed[column].all()))
+    if from_rows and released is None:
         raise BadTable(
             f"Column {hierarchy.name!r} cannot show a {shown}: the rows were read by whole groups, so a {shown} could "
             "tell of suppressed rows. Show its labels instead."
         )
-    rows = np.ones(len(hierarchy.leaves), dtype=np.int64) if released is None or not own else released
+    rows = np.ones(len(hierarchy.leaves), dtype=np.int64) if released is None or not from_rows else released
     texts = []
     for first, last in _runs(choice, column):
         there = np.flatnonzero(rows[first : last + 1]) + first

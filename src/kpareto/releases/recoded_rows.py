@@ -158,8 +158,8 @@ class Recoded:
         if how.order == "kept":
             ordered = f"SELECT {', '.join([*cells, 'rid'])} FROM ({self.inner(numbered=True)}) AS i ORDER BY rid"
         else:
-            told = [p for p in self.own if not (self.whole and self.outs[p].value.endswith(f"d.w{p}"))]
-            key = [f"o{p}" if self.outs[p].named else sql.key(f"o{p}") for p in told]
+            sorting = [p for p in self.own if not (self.whole and self.outs[p].value.endswith(f"d.w{p}"))]
+            key = [f"o{p}" if self.outs[p].named else sql.key(f"o{p}") for p in sorting]
             key = ["h", *key] if self.whole else key
             few = all(self.outs[place].role != "plain" for place in self.own) and not with_positions
             taken = [*cells, "rid"] if with_positions else cells
@@ -221,11 +221,11 @@ def recode(rows: Source, choice: Choice, partition: Partition, handling: Handlin
     schema.check(rows.columns)
     _check_names(rows.columns)
     labels = shown_labels(choice, partition, handling.shown)
-    told = {name: _map(rows, choice, name, labels.get(name), handling) for name in schema.counted}
-    row_join = join_rows(rows, choice, partition, {name: (told[name].small, labels[name]) for name in schema.quasi})
+    maps = {name: _map(rows, choice, name, labels.get(name), handling) for name in schema.counted}
+    row_join = join_rows(rows, choice, partition, {name: (maps[name].small, labels[name]) for name in schema.quasi})
     masked = bool((partition.suppressed & partition.visible).any())
     local = choice.recoding.boxes is not None
-    joins, kept = _join_columns(rows, choice, told, [] if row_join is None else [*labels])
+    joins, kept = _join_columns(rows, choice, maps, [] if row_join is None else [*labels])
     if row_join is not None:
         joins.insert(0, row_join)
     elif partition.suppressed.any() and not local:
@@ -238,13 +238,13 @@ def recode(rows: Source, choice: Choice, partition: Partition, handling: Handlin
         if local:
             return _local_out(name, f"z.w{table.column(name)}", labels[name])
         shown = handling.shown.get(name, "label")
-        out = _out(rows, rows.columns.index(name), QUASI, (told[name], masked, text, shown))
+        out = _out(rows, rows.columns.index(name), QUASI, (maps[name], masked, text, shown))
         if row_join is None:
             return out
-        place = rows.columns.index(name)
-        return replace(out, value=out.value.replace(f"m{place}.w", f"d.w{place}").replace("x.lost", "d.lost"))
+        index = rows.columns.index(name)
+        return replace(out, value=out.value.replace(f"m{index}.w", f"d.w{index}").replace("x.lost", "d.lost"))
 
-    for place, name in enumerate(rows.columns):
+    for index, name in enumerate(rows.columns):
         role = schema.role(name)
         if name == schema.person or (role == "identifier" and handling.identifiers == "drop"):
             continue
@@ -257,7 +257,7 @@ def recode(rows: Source, choice: Choice, partition: Partition, handling: Handlin
         if role == QUASI:
             outs.append(shown_group(name, text=plain))
         else:
-            outs.append(_out(rows, place, role, (told.get(name, _Told()), masked, plain, "label")))
+            outs.append(_out(rows, index, role, (maps.get(name, _Spelled()), masked, plain, "label")))
     if local:
         return _recode_local(rows, choice, partition, handling, (outs, labels, joins, kept))
     joined = f"{' '.join(joins)} WHERE {' AND '.join(kept or ['true'])}"
@@ -268,7 +268,7 @@ def recode(rows: Source, choice: Choice, partition: Partition, handling: Handlin
 
 
 def _join_columns(
-    rows: Source, choice: Choice, told: Mapping[str, _Told], others: Sequence[str]
+    rows: Source, choice: Choice, maps: Mapping[str, _Spelled], others: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """Register the small table of each column but ``others``: how they are joined, and which rows stay."""
     layout, schema = rows.layout(), choice.table.schema
@@ -276,13 +276,13 @@ def _join_columns(
     for name in schema.counted:
         if name in others:
             continue
-        place, small = rows.columns.index(name), told[name].small
-        rows.register(f"m{place}", small.drop_columns("leaf") if name in schema.quasi else small)
-        joins.append(f"LEFT JOIN m{place} ON {layout.sql.same(layout.keys[place], f'm{place}.v')}")
+        index, small = rows.columns.index(name), maps[name].small
+        rows.register(f"m{index}", small.drop_columns("leaf") if name in schema.quasi else small)
+        joins.append(f"LEFT JOIN m{index} ON {layout.sql.same(layout.keys[index], f'm{index}.v')}")
         if name in schema.quasi:
-            kept.append(f"m{place}.g >= 0")  # no value, or one without a place
+            kept.append(f"m{index}.g >= 0")  # no value, or one without a place
         elif choice.table.missing != "category":
-            kept.append(f"m{place}.w IS NOT NULL")
+            kept.append(f"m{index}.w IS NOT NULL")
     return joins, kept
 
 
@@ -329,7 +329,7 @@ def _check_names(columns: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _Spelled:
     """What the small table of a column says of its texts."""
 
     small: Any = None  # pa.Table of v, the value, and w, its text; of a quasi-identifier also its group g and its leaf
@@ -347,29 +347,29 @@ def _tied_to(name: str, other: str, schema: Schema) -> str:
     return other
 
 
-def _out(rows: Source, place: int, role: str, told: tuple[_Told, bool, bool, Shown]) -> Out:
-    (mapping, masked, plain, shown), name, layout = told, rows.columns[place], rows.layout()
-    text = layout.textual[place]
+def _out(rows: Source, index: int, role: str, facts: tuple[_Spelled, bool, bool, Shown]) -> Out:
+    (mapping, masked, plain, shown), name, layout = facts, rows.columns[index], rows.layout()
+    text = layout.textual[index]
     if role == "identifier":
         return Out(name, role, "''", True, True)
     if role == "plain":
-        return Out(name, role, layout.cell(place), text, False, text)
+        return Out(name, role, layout.cell(index), text, False, text)
     if role != "quasi-identifier":
         # A kind that our verifier spells as we do keeps its type; a column of text gets its blanks trimmed.
-        if not plain and layout.native[place]:
-            return Out(name, role, f"t.c{place}", False, text)
-        return Out(name, role, f"m{place}.w", True, text, mapping.suspect)
+        if not plain and layout.native[index]:
+            return Out(name, role, f"t.c{index}", False, text)
+        return Out(name, role, f"m{index}.w", True, text, mapping.suspect)
     if masked:
-        starred = f"CASE WHEN x.lost THEN '{STAR}' ELSE {layout.sql.text(f'm{place}.w')} END"
+        starred = f"CASE WHEN x.lost THEN '{STAR}' ELSE {layout.sql.text(f'm{index}.w')} END"
         return Out(name, role, starred, True, True, mapping.suspect)
-    if mapping.same and not plain and shown == "label" and layout.discrete[place]:
-        return Out(name, role, f"t.c{place}", False, False)
+    if mapping.same and not plain and shown == "label" and layout.discrete[index]:
+        return Out(name, role, f"t.c{index}", False, False)
     if shown != "label" and not plain:
-        return Out(name, role, layout.sql.real(layout.sql.text(f"m{place}.w")), False, True)
-    return Out(name, role, f"m{place}.w", True, True, mapping.suspect)
+        return Out(name, role, layout.sql.real(layout.sql.text(f"m{index}.w")), False, True)
+    return Out(name, role, f"m{index}.w", True, True, mapping.suspect)
 
 
-def _map(rows: Source, choice: Choice, name: str, labels: tuple[str, ...] | None, handling: Handling) -> _Told:
+def _map(rows: Source, choice: Choice, name: str, labels: tuple[str, ...] | None, handling: Handling) -> _Spelled:
     """The table value -> text (and group) of one column."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -384,7 +384,7 @@ def _map(rows: Source, choice: Choice, name: str, labels: tuple[str, ...] | None
     if labels is not None and choice.recoding.boxes is not None:
         leaves, groups = _groups(choice, choice.table.column(name), words.to_pylist())
         fields = {"v": spelling.raw, "g": arrow_places(groups), "leaf": arrow_places(leaves)}
-        return _Told(pa.table(fields))
+        return _Spelled(pa.table(fields))
     if labels is not None:
         column = choice.table.column(name)
         leaves, groups = _groups(choice, column, words.to_pylist())
@@ -392,7 +392,7 @@ def _map(rows: Source, choice: Choice, name: str, labels: tuple[str, ...] | None
         columns |= {"g": arrow_places(groups), "leaf": arrow_places(leaves)}
         same = bool(pc.all(pc.equal(columns["w"], words)).as_py())
     suspect = any(word is not None and runs(word) for word in pc.unique(columns["w"]).to_pylist())
-    return _Told(pa.table(columns), same, suspect)
+    return _Spelled(pa.table(columns), same, suspect)
 
 
 def _groups(choice: Choice, column: int, words: list[str | None]) -> tuple[np.ndarray, np.ndarray]:

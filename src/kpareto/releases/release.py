@@ -77,8 +77,8 @@ class Release:
         """Short, and nothing that is confidential: a notebook prints this."""
         numbers = ", ".join(f"{name} = {value:g}" for name, value in self.verified.numbers.items())
         warned = f", {count_remarks(self.warnings)}" if self.warnings else ""
-        place = "" if self.path is None else f" in {self.path.name}"
-        return f"Release({self.rows:,} rows{place}, {self.suppressed:,} suppressed, verified: {numbers}{warned})"
+        file = "" if self.path is None else f" in {self.path.name}"
+        return f"Release({self.rows:,} rows{file}, {self.suppressed:,} suppressed, verified: {numbers}{warned})"
 
     def summary(self) -> str:
         """What was released, how each column is shown, and the warnings, the gravest first."""
@@ -154,7 +154,10 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
         return warnings_for(choice if isinstance(choice, Point) else chosen, how, chosen.limits, unique, partition)
 
     warn = work_out if warnings is None else warnings
-    with documents_first() as place, open_source(source, encoding, max(allowed_bytes(memory), LEAST), progress) as rows:
+    with (
+        documents_first() as put_into_place,
+        open_source(source, encoding, max(allowed_bytes(memory), LEAST), progress) as rows,
+    ):
         _check_rows(chosen, rows.count())
         recoded = recode(rows, chosen, partition, how, plain=is_text(target))
         refuse_identifying(recoded, chosen.table.schema)
@@ -198,7 +201,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
             )  # fmt: skip
             if papers is not None:
                 hidden = None if written.part is None or written.path is None else Moving(written.part, written.path)
-                place(papers(done), hidden)
+                put_into_place(papers(done), hidden)
     if warnings is None:
         tell_once(done.warnings)
     return done
@@ -333,7 +336,7 @@ def _state(source: object) -> list[tuple[str, int, int]]:
     if file is None:
         return []
     files = sorted(file.rglob("*")) if file.is_dir() else [file]
-    states = [(str(each), each.stat()) for each in files if each.is_file()]
+    states = [(str(path), path.stat()) for path in files if path.is_file()]
     return [(name, state.st_size, state.st_mtime_ns) for name, state in states]
 
 
@@ -347,8 +350,8 @@ def _check_target(target: str | PathLike[str] | None, source: object) -> None:
 
 def replaces(target: str | PathLike[str], file: Path) -> bool:
     """Whether a target is a file or lies within a folder that is there already, also behind links."""
-    own, place = (Path(os.path.realpath(each)) for each in (file, target))  # never stumbles over a ring of links
-    return own == place or own in place.parents or (place.exists() and own.exists() and own.samefile(place))
+    source, path = (Path(os.path.realpath(each)) for each in (file, target))  # never stumbles over a ring of links
+    return source == path or source in path.parents or (path.exists() and source.exists() and source.samefile(path))
 
 
 def refuse_identifying(recoded: Recoded, schema: Schema) -> None:
@@ -359,13 +362,13 @@ def refuse_identifying(recoded: Recoded, schema: Schema) -> None:
     """
     meant = {*schema.plain, *recoded.tied, *recoded.handling.declared}
     names = [out.name for out in recoded.outs if out.role == "plain" and out.name not in meant]
-    looks = [(each.name, why) for each in _count_facts(recoded.rows, names) if (why := why_direct(each)) is not None]
+    looks = [(facts.name, why) for facts in _count_facts(recoded.rows, names) if (why := why_direct(facts)) is not None]
     if not looks:
         return
     (first, _), several = looks[0], len(looks) > 1
-    told = ", ".join(f"{name!r} ({why})" for name, why in looks)
+    named = ", ".join(f"{name!r} ({why})" for name, why in looks)
     raise BadSchema(
-        f"Column{'s' * several} {told} ha{'ve' if several else 's'} no role and look{'s' * (not several)} like "
+        f"Column{'s' * several} {named} ha{'ve' if several else 's'} no role and look{'s' * (not several)} like "
         f"{'direct identifiers' if several else 'a direct identifier'}: nothing was released. Declare "
         f"{'each' if several else 'it'}, or leave it out of the table: in Python identifier=[{first!r}] keeps it out "
         f'and plain=[{first!r}] lets it leave as it is (of Schema), in a job role = "identifier" or "plain" under '
@@ -383,14 +386,14 @@ def _count_facts(rows: Source, names: Sequence[str]) -> list[ColumnFacts]:
     layout, count = rows.layout(), rows.count()
     cells = [layout.sql.text(f"t.c{rows.columns.index(name)}") for name in names]
     drawn = f" WHERE {layout.sql.drawn(cells, SAMPLE, count)}" if count > SAMPLE else ""
-    listed = ", ".join(f"{cell} AS v{place}" for place, cell in enumerate(cells))
+    listed = ", ".join(f"{cell} AS v{index}" for index, cell in enumerate(cells))
     few = rows.ask(f"SELECT {listed} FROM {layout.table}{drawn}").rename_columns(list(names))
     with open_view(few) as view:
-        facts = [_by_kind(rows, each) for each in count_columns(view, few.num_rows)]
+        facts = [_by_kind(rows, column) for column in count_columns(view, few.num_rows)]
     if not drawn:
         return facts
-    suspects = [(each, cell) for each, cell in zip(facts, cells, strict=True) if why_direct(each) is not None]
-    return [_count_all(rows, each, cell, count) for each, cell in suspects]
+    suspects = [(column, cell) for column, cell in zip(facts, cells, strict=True) if why_direct(column) is not None]
+    return [_count_all(rows, column, cell, count) for column, cell in suspects]
 
 
 def _by_kind(rows: Source, facts: ColumnFacts) -> ColumnFacts:

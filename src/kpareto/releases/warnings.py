@@ -290,12 +290,12 @@ def _w8(context: Context) -> Remark | None:
     shown = list(context.representatives)
     for column, hierarchy in enumerate(recoding.hierarchies):
         runs = zip(*(ends.tolist() for ends in recoding.runs(column)), strict=True)
-        own = any(compose(hierarchy, first, last) for first, last in runs) and recoding.levels is None
-        own = own and bool(context.partition.table.observed[column].all())
+        revealing = any(compose(hierarchy, first, last) for first, last in runs) and recoding.levels is None
+        revealing = revealing and bool(context.partition.table.observed[column].all())
         # Where rows are suppressed such cells are numbered, and tell nothing.
         cells = has_row_borders(hierarchy) and len(recoding.runs(column)[0]) > 1
-        own = own or (cells and not context.partition.suppressed.any())
-        if own and hierarchy.name not in shown:
+        revealing = revealing or (cells and not context.partition.suppressed.any())
+        if revealing and hierarchy.name not in shown:
             shown.append(hierarchy.name)
     if not shown:
         return None
@@ -351,12 +351,12 @@ def _w11(context: Context) -> Remark | None:
         )
         grave = table.dropped >= MOST_LEFT_OUT * read
         return Remark("W11", "danger" if grave else "caution", text, {"dropped": table.dropped, "rows": read})
-    own = {
+    rows_without = {
         h.name: int(r[h.index[MISSING]])
         for h, r in zip(table.hierarchies, table.leaf_rows, strict=True)
         if MISSING in h.index
     }
-    missing = {name: count for name, count in own.items() if count}
+    missing = {name: count for name, count in rows_without.items() if count}
     if not missing:
         return None
     worst = max(missing, key=lambda name: missing[name])
@@ -427,9 +427,9 @@ def _w15(context: Context) -> Remark | None:
 def _w16(context: Context) -> Remark | None:
     if context.safer is None:
         return None
-    own, other = context.safer.own, context.safer.other
-    numbers: dict[str, Number] = {"point": other.id, "k": own.k, "other_k": other.k, "kept": own.kept}
-    numbers |= {"other_kept": other.kept, "suppressed": own.suppressed, "other_suppressed": other.suppressed}
+    chosen, other = context.safer.own, context.safer.other
+    numbers: dict[str, Number] = {"point": other.id, "k": chosen.k, "other_k": other.k, "kept": chosen.kept}
+    numbers |= {"other_kept": other.kept, "suppressed": chosen.suppressed, "other_suppressed": other.suppressed}
     return Remark("W16", "note", context.safer.sentence(), numbers)
 
 
@@ -471,8 +471,8 @@ def warnings_for(
     safer = None
     if isinstance(chosen, Point):
         search, safer = search_facts(chosen), find_safer(chosen)
-    own = chosen.partition if isinstance(chosen, Point) else None
-    classes = partition or own or chosen.partition()  # type: ignore[operator]  # a Choice's is a method
+    of_point = chosen.partition if isinstance(chosen, Point) else None
+    classes = partition or of_point or chosen.partition()  # type: ignore[operator]  # a Choice's is a method
     return remarks(
         Context(
             classes,
@@ -531,15 +531,15 @@ def warn_of_disclosing(disclosing: Sequence[DisclosingColumn], partition: Partit
 
 def search_facts(point: Point) -> SearchFacts:
     """How a point was found, and how far it is from the best where that is proven."""
-    front, told = point.front, point.front.provenance
+    front, provenance = point.front, point.front.provenance
     # A space of local recodings is what was found: looking at all of it says nothing.
     size = None if front.space.kind == "local" else front.space.size
-    facts = SearchFacts(told.method, told.complete, told.evaluated, size)
+    facts = SearchFacts(provenance.method, provenance.complete, provenance.evaluated, size)
     if point.bound is not None and not math.isinf(point.bound.gap):
         return replace(facts, gap=_round_up(point.bound.gap), proof=f"its loss is {point.bound.sentence()}")
-    if told.complete:
+    if provenance.complete:
         return facts
-    low, gap = (told.details.get(name) for name in ("lower_bound", "gap"))  # of a search for one loss
+    low, gap = (provenance.details.get(name) for name in ("lower_bound", "gap"))  # of a search for one loss
     if isinstance(low, float) and isinstance(gap, float) and low > 0 and gap >= 0:  # a bound of nothing proves nothing
         gap = _round_up(gap)
         return replace(facts, gap=gap, proof=f"the best possible one of its kind loses at most {percent(gap)} less")
@@ -576,6 +576,9 @@ def tell_once(warnings: Sequence[Remark], level: int = 3) -> None:
         return
     ranked = rank_remarks(warnings)
     others = ", ".join(each.id for each in ranked if each.severity != "danger")
-    told = [f"{each.id} (danger): {each.text}" for each in ranked if each.severity == "danger"]
-    told += [f"The others are {others}." if told else f"They are {others}."] if others else []
-    warn(ReleaseWarning(f"{count_remarks(warnings)}: see warnings of the result. {' '.join(told)}"), stacklevel=level)
+    sentences = [f"{each.id} (danger): {each.text}" for each in ranked if each.severity == "danger"]
+    sentences += [f"The others are {others}." if sentences else f"They are {others}."] if others else []
+    warn(
+        ReleaseWarning(f"{count_remarks(warnings)}: see warnings of the result. {' '.join(sentences)}"),
+        stacklevel=level,
+    )

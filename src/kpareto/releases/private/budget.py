@@ -53,9 +53,9 @@ class Ledger:
 
 def read_ledger(path: str | os.PathLike[str]) -> Ledger | None:
     """The ledger of a file; None where there is none yet. A file that is no ledger is an error, never a new one."""
-    place = Path(path)
+    file = Path(path)
     try:
-        text = place.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
@@ -106,7 +106,7 @@ def spend(
                 f"{str(path)!r} epsilon {float(left[0]):g} and delta {float(left[1]):g} are left. Nothing was released."
             )
         after = Ledger(ledger.epsilon, ledger.delta, (*ledger.runs, run))
-        write_whole(path, json.dumps(_plain(after), indent=2) + "\n")
+        write_whole(path, json.dumps(_ledger_data(after), indent=2) + "\n")
         return after
 
 
@@ -127,7 +127,7 @@ def _open(path: str | os.PathLike[str], declared: tuple[Fraction, Fraction] | No
     return ledger
 
 
-def _plain(ledger: Ledger) -> dict[str, object]:
+def _ledger_data(ledger: Ledger) -> dict[str, object]:
     runs = [
         {"epsilon": str(run.epsilon), "delta": str(run.delta), "purpose": run.purpose, "when": run.when}
         for run in ledger.runs
@@ -138,10 +138,10 @@ def _plain(ledger: Ledger) -> dict[str, object]:
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
     """Nobody else enters a run meanwhile: two runs that each fit might not fit together."""
-    place = path.absolute()
-    if not place.parent.is_dir():
-        raise BadInput(f"Cannot write {str(path)!r}: there is no folder {str(place.parent)!r}. Make it first.")
-    lock = place.with_name(f".{place.name}.lock")
+    ledger = path.absolute()
+    if not ledger.parent.is_dir():
+        raise BadInput(f"Cannot write {str(path)!r}: there is no folder {str(ledger.parent)!r}. Make it first.")
+    lock = ledger.with_name(f".{ledger.name}.lock")
     try:
         import fcntl
     except ImportError:  # no such locks on this system: a file that must not be there yet

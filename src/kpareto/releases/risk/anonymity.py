@@ -113,7 +113,7 @@ class Anonymity:
         together = ", ".join(self.quasi)
         of = "persons" if self.persons is not None else "rows"
         alone = f"{self.unique.unique:,} of {self.rows:,} rows ({self.unique.share:.1%})"
-        told = [
+        sentences = [
             *self.form.sentences(),
             *self.remarks,
             f"k = {self.k:,}: the smallest class by {together} has {self.k:,} {of if self.k != 1 else of[:-1]}.",
@@ -121,18 +121,19 @@ class Anonymity:
             if self.unique.unique
             else "No row is alone with its values.",
         ]
-        told += [self._say(each) for each in self.sensitive]
+        sentences += [self._say(each) for each in self.sensitive]
         if self.columns and self.columns[0].unique:
             first = self.columns[0]
-            told.append(f"{first.columns[0]} alone singles out {first.unique:,} rows, the most of all columns.")
+            sentences.append(f"{first.columns[0]} alone singles out {first.unique:,} rows, the most of all columns.")
         if self.pairs and self.pairs[0].unique:
             one, two = self.pairs[0].columns
-            told.append(f"{one} and {two} together single out {self.pairs[0].unique:,} rows, the most of all pairs.")
+            unique = self.pairs[0].unique
+            sentences.append(f"{one} and {two} together single out {unique:,} rows, the most of all pairs.")
         if self.without and self.unique.unique:
             least = min(self.without, key=lambda name: (self.without[name], name))
             left = self.without[least]
-            told.append(f"Without {least}, {left:,} row{'s' * (left != 1)} would be alone: coarsen it first.")
-        return told
+            sentences.append(f"Without {least}, {left:,} row{'s' * (left != 1)} would be alone: coarsen it first.")
+        return sentences
 
     def _say(self, each: Diversity) -> str:
         l, alpha = each.numbers["l"], each.numbers["alpha"]

@@ -23,13 +23,14 @@ def write_words(cells: Sequence[str], hidden: Sequence[str], groups: Sequence[st
     listed = []
     for place, cell in enumerate(cells):
         text = f"left({cell}, {LONGEST})"
-        listed += [f"{_words(text)} AS w{place}", f"{_digits(text)} AS d{place}", f"{_number(text)} AS n{place}"]
+        listed += [f"{_words_query(text)} AS w{place}", f"{_digits_query(text)} AS d{place}"]
+        listed += [f"{_number_query(text)} AS n{place}"]
     for place, (value, group) in enumerate(zip(hidden, groups, strict=True)):
         text = f"left(CAST({value} AS VARCHAR), {LONGEST})"
         formats = ", ".join(f"'{each}'" for each in FORMATS)
         day = f"coalesce(TRY_CAST({text} AS TIMESTAMP), try_strptime({text}, [{formats}]))"
         spelled = ", ".join(f"strftime({day}, '{each}')" for each in (*DAYS, "%-d%-m%Y"))
-        listed += [f"{group} AS g{place}", f"{_words(text)} AS y{place}", f"{_number(text)} AS v{place}"]
+        listed += [f"{group} AS g{place}", f"{_words_query(text)} AS y{place}", f"{_number_query(text)} AS v{place}"]
         listed += [f"[{spelled}] AS t{place}", f"strftime({day}, '%m%Y') AS m{place}"]
         listed += [f"strftime({day}, '%Y') AS a{place}"]
     # By a hash and not by chance, so that the same rows have the same warnings.
@@ -78,15 +79,15 @@ def read_shown(answer: Sequence[object], rows: int) -> int:
     return int(shown)
 
 
-def _words(text: str) -> str:
+def _words_query(text: str) -> str:
     """Words and numbers in small letters, a blank around each, so that ``W2014`` has 2014 in it and 12014 has not."""
     apart = rf"regexp_replace(lower({text}), '([0-9]+|\pL+)', ' \1 ', 'g')"
     return rf"(' ' || trim(regexp_replace({apart}, '[^0-9\pL]+', ' ', 'g')) || ' ')"
 
 
-def _digits(text: str) -> str:
+def _digits_query(text: str) -> str:
     return f"regexp_replace({text}, '[^0-9]', '', 'g')"
 
 
-def _number(text: str) -> str:
+def _number_query(text: str) -> str:
     return f"TRY_CAST(replace({text}, ',', '.') AS DOUBLE)"

@@ -88,10 +88,10 @@ def write_question(cells: Sequence[str], group: str, value: str, tables: str) ->
 
 def read_disclosure(answer: Sequence[object]) -> Disclosure:
     """The answer to a ``write_question``."""
-    rows, told, errors, cells, expected = (float(str(number)) for number in answer)
+    rows, determined, errors, cells, expected = (float(str(number)) for number in answer)
     # A column whose values are nearly all different determines everything, which says nothing of the two.
     exact = errors == 0 and 2 * cells <= rows and expected >= WORTH * rows
-    return Disclosure(int(rows), int(rows if exact else told), exact)
+    return Disclosure(int(rows), int(rows if exact else determined), exact)
 
 
 def find_disclosing_columns(
@@ -111,12 +111,12 @@ def find_disclosing_columns(
     sql = recoded.rows.layout().sql
     shown = {name: sql.text(outs[name].value) for name in plain}
     disclosing: list[DisclosingColumn] = []
-    for names, name, told in _suspect(recoded, shown, hidden, int(partition.rows[partition.visible].sum())):
+    for names, name, disclosure in _suspect(recoded, shown, hidden, int(partition.rows[partition.visible].sum())):
         quasi = [sql.text(out.value) if out.text else out.value for out in recoded.outs if out.role == QUASI]
-        least, below = _count_joined(recoded, [*quasi, *(shown[each] for each in names)], k)
+        least, below = _count_joined(recoded, [*quasi, *(shown[column] for column in names)], k)
         if least < k:
             disclosing.append(
-                DisclosingColumn(names, name, told, least, below, all(each in declared for each in names))
+                DisclosingColumn(names, name, disclosure, least, below, all(column in declared for column in names))
             )
     return tuple(disclosing)
 
@@ -139,29 +139,29 @@ def _suspect(
         engine.execute(f"CREATE TABLE words AS {write_words(cells, values, groups, 'sample')}")
         dated = engine.execute(write_dated(len(hidden), "words")).fetchone() or ()
         for names, name in several[:MOST]:
-            cells, at = [f"p{plain.index(each)}" for each in names], hidden.index(name)
+            cells, at = [f"p{plain.index(column)}" for column in names], hidden.index(name)
             answer = engine.execute(write_question(cells, f"g{at}", f"y{at}", "FROM sample")).fetchone()
-            told = read_disclosure(answer or (0, 0, 0, 0, 0))
-            if len(names) == 1 and told.share < NEARLY:
-                told = _compare(engine, (plain.index(names[0]), at), told, bool(dated[at]))
-            before = max((best.get((each, name), 0.0) for each in names), default=0.0)
-            best |= {(names[0], name): told.share} if len(names) == 1 else {}
-            if told.share >= WORTH and told.share >= before + WORTH:
-                yield names, name, told
+            disclosure = read_disclosure(answer or (0, 0, 0, 0, 0))
+            if len(names) == 1 and disclosure.share < NEARLY:
+                disclosure = _compare(engine, (plain.index(names[0]), at), disclosure, bool(dated[at]))
+            before = max((best.get((column, name), 0.0) for column in names), default=0.0)
+            best |= {(names[0], name): disclosure.share} if len(names) == 1 else {}
+            if disclosure.share >= WORTH and disclosure.share >= before + WORTH:
+                yield names, name, disclosure
 
 
 def _name_columns(count: int, letter: str) -> list[str]:
     return [f"{letter}{place}" for place in range(count)]
 
 
-def _compare(engine: duckdb.DuckDBPyConnection, pair: tuple[int, int], told: Disclosure, dated: bool) -> Disclosure:
+def _compare(engine: duckdb.DuckDBPyConnection, pair: tuple[int, int], counted: Disclosure, dated: bool) -> Disclosure:
     """What is written in a column says more of a hidden one than counting does, or what counting told."""
-    rows = min(told.rows, ENOUGH)
+    rows = min(counted.rows, ENOUGH)
     for part, question in write_questions(*pair, "words", dated):
         shown = read_shown(engine.execute(question).fetchone() or (0, 0, 0), rows)
-        if shown > told.share * rows:
-            return Disclosure(rows, shown, shown == told.rows, part)
-    return told
+        if shown > counted.share * rows:
+            return Disclosure(rows, shown, shown == counted.rows, part)
+    return counted
 
 
 def _fetch_sample(recoded: Recoded, shown: Mapping[str, str], hidden: Sequence[str], rows: int) -> pa.Table:

@@ -125,9 +125,9 @@ def _errors(
     features: np.ndarray, labels: np.ndarray, by_fold: np.ndarray, seed: int, tell: Callable[[], None]
 ) -> np.ndarray:
     """Rows told wrong in each fold by a tree grown on the others: (folds,) float64."""
-    cells, place = np.unique(np.column_stack((features, labels)), axis=0, return_inverse=True)
+    cells, cell_of_row = np.unique(np.column_stack((features, labels)), axis=0, return_inverse=True)
     rows = np.zeros((len(cells), by_fold.shape[1]), dtype=np.int64)
-    np.add.at(rows, place.ravel(), by_fold)
+    np.add.at(rows, cell_of_row.ravel(), by_fold)
     wrong = np.zeros(by_fold.shape[1])
     for fold in range(by_fold.shape[1]):
         training = rows.sum(axis=1) - rows[:, fold]
@@ -156,5 +156,5 @@ def _wrong(cells: np.ndarray, training: np.ndarray, held_out: np.ndarray, prunin
     asked = held_out > 0
     if not asked.any():
         return 0.0
-    told = tree.predict(cells[asked, :-1])
-    return float(held_out[asked][told != cells[asked, -1]].sum())
+    predicted = tree.predict(cells[asked, :-1])
+    return float(held_out[asked][predicted != cells[asked, -1]].sum())
