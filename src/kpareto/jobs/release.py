@@ -1,7 +1,7 @@
 """Release what a job says: the one way from a front to released rows with their documents, whoever asks for it.
 
-What the written rows must meet, the guard against a k of 1, the warnings (worked out on all rows, also where the search
-saw a sample), and the documents beside the rows are decided here; the faces only show what came of it.
+What the written rows must meet, the guard against a k of 1, and the documents beside the rows are decided here; the
+release has its warnings, of all rows, also where the search saw a sample. The faces only show what came of it.
 """
 
 from __future__ import annotations
