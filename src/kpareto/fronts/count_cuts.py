@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 
 from kpareto.fronts.count_lattice import CountedNodes, Wanted, make_axes, make_rule, reach_room, without_axes
-from kpareto.fronts.hearing import is_heard, pause
 from kpareto.fronts.packed_values import PackedValues, pack_for_cuts
+from kpareto.interrupts import is_heard, pause
 from kpareto.kernels.cuts import Persons, evaluate_cuts
 from kpareto.kernels.needed import Axes, ReachRoom
 from kpareto.kernels.records import ClassNumbers, KernelQuestions, PartRows, RuleNumbers, RunLosses

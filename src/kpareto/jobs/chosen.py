@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kpareto.errors import Progress
-from kpareto.fronts.choose import RECOMMENDED, choose_point, read_wish
+from kpareto.fronts.choose import choose_point, read_wish
 from kpareto.fronts.front import Front, Point
+from kpareto.fronts.picture import RECOMMENDED
 from kpareto.fronts.problem import Problem
 from kpareto.searches.local.further import is_searched, search_further
 from kpareto.searches.possible import check_possible

@@ -15,7 +15,7 @@ import numpy as np
 from kpareto._version import __version__
 from kpareto.atomic import write_whole
 from kpareto.errors import BadInput, BadJob
-from kpareto.fronts.bound import ProvenGap
+from kpareto.fronts.numbers import ProvenGap
 from kpareto.fronts.problem import settled_rule, stricter
 from kpareto.measures.cells import cell_loss
 from kpareto.measures.population import refuse_local

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from kpareto.errors import shorten
-from kpareto.fronts.notebook import spell_count
+from kpareto.fronts.numbers import spell_count
 from kpareto.fronts.problem import stricter
 from kpareto.fronts.safer import SaferPoint
 from kpareto.measures import make

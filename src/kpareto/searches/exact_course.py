@@ -17,11 +17,9 @@ import numpy as np
 from kpareto.errors import BadJob
 from kpareto.fronts.dominance import Ties
 from kpareto.fronts.front import Front, make_front
-from kpareto.fronts.hearing import pause
-from kpareto.fronts.notebook import spell_count
-from kpareto.fronts.numbers import Numbers, join
+from kpareto.fronts.numbers import Numbers, Provenance, join, spell_count
 from kpareto.fronts.problem import Problem
-from kpareto.fronts.provenance import Provenance
+from kpareto.interrupts import pause
 from kpareto.searches.checkpoint import Arrays, Kept, job_print
 from kpareto.searches.course import Ending, Tell
 from kpareto.searches.exact_front import front_of

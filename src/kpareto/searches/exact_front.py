@@ -9,8 +9,8 @@ import numpy as np
 
 from kpareto.fronts.dominance import Ties
 from kpareto.fronts.front import Front, make_front
+from kpareto.fronts.numbers import Provenance
 from kpareto.fronts.problem import Problem
-from kpareto.fronts.provenance import Provenance
 from kpareto.searches.lattice.exact import State, count_lattice, nothing_counted
 from kpareto.tables.lattice import Lattice
 

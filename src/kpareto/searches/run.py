@@ -15,9 +15,9 @@ from typing import Any
 from kpareto.errors import BadJob, Interrupted, Progress, Stopped, Unsafe, keep_interrupt
 from kpareto.fronts.choose import answer_wishes
 from kpareto.fronts.front import Front
-from kpareto.fronts.hearing import hearing
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem
+from kpareto.interrupts import hearing
 from kpareto.searches import Search
 from kpareto.searches.checkpoint import Cancelled, Kept, Standing, check_points, read_checkpoint
 from kpareto.searches.compiled import Compiled, can_compile

@@ -42,18 +42,15 @@ from kpareto.faces.report.discretion import Discretion, round_number
 from kpareto.faces.report.front import _tell_marks
 from kpareto.faces.report.make import _public_w16
 from kpareto.faces.report.markdown import escape_text
-from kpareto.faces.report.markup import safe
 from kpareto.faces.report.regulator_form import technique
 from kpareto.faces.report.report import ProfileRow
-from kpareto.faces.report.svg import front_picture
 from kpareto.faces.report.words import notice, sample_title
-from kpareto.fronts.front import Front, Point, make_front
-from kpareto.fronts.json_file import load_front
-from kpareto.fronts.notebook import ticks
+from kpareto.fronts.front import Front, Point, load_front, make_front, mark_points
+from kpareto.fronts.markup import safe
+from kpareto.fronts.numbers import Provenance
+from kpareto.fronts.picture import sketch, ticks
 from kpareto.fronts.problem import problem
-from kpareto.fronts.provenance import Provenance
 from kpareto.fronts.safer import find_safer
-from kpareto.fronts.summary import mark_points
 from kpareto.jobs.job import load_job
 from kpareto.jobs.release import release_job
 from kpareto.releases.release import release
@@ -397,7 +394,7 @@ def test_the_name_of_an_axis_stands_beside_long_numbers(public: Report) -> None:
     assert public.front.drawing is not None
     for most in (100.0, 2.5e6, 9.9e9):
         drawing = replace(public.front.drawing, points=((5, 0.1), (9, most)), cloud=(), marks=(), chosen=(5, 0.1))
-        text = str(front_picture(drawing, "two points"))
+        text = str(sketch(drawing, "The front", "two points"))
         anchored = re.findall(r'<text x="([0-9.]+)" y="[0-9.]+" class="tick" text-anchor="end">([^<]+)<', text)
         assert anchored
         assert min(float(x) - 7 * len(words) for x, words in anchored) >= 18 + 6  # the name hangs around x = 18

@@ -40,7 +40,7 @@ def show_models(
         print_models(curves)
     write_json(curves.to_dict() if json_file else None, json_file)
     if picture is not None:
-        from kpareto.fronts.models_picture import save_models
+        from kpareto.fronts.models import save_models
 
         remark(f"Picture: {save_models(curves, picture)}", quiet)
     return curves

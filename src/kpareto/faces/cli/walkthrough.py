@@ -12,7 +12,7 @@ from kpareto.faces.cli.fronts import find_front, print_front
 from kpareto.faces.cli.releases import inspect_data, show_release, verify_file
 from kpareto.faces.console import remark, write_json
 from kpareto.faces.report import write_report
-from kpareto.fronts.picture import save_picture
+from kpareto.fronts.front import save_picture
 from kpareto.jobs.job import load_job
 
 FOLDER = "kpareto-demo"

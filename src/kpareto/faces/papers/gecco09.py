@@ -23,7 +23,7 @@ from kpareto.faces.papers.page import (
 )
 from kpareto.faces.papers.preferences import BORDERS, EVALUATIONS, Lab, Outcome, Task, move_country, weight_vectors
 from kpareto.faces.papers.tolerances import TOLERANCES, between_as, near_as, same_as
-from kpareto.fronts.preference import achievement, prefer
+from kpareto.fronts.dominance import achievement, prefer
 from kpareto.searches.bounds import decomposition_bound, project
 from kpareto.searches.cuts.nsga2 import crowding
 from kpareto.searches.cuts.recut import recut_columns

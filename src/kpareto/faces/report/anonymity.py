@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kpareto.faces.report.html import whole_page
-from kpareto.faces.report.markup import Markup, table, tag
+from kpareto.fronts.markup import Markup, table, tag
 from kpareto.releases.risk.anonymity import Anonymity
 from kpareto.releases.risk.risk import Risk
 

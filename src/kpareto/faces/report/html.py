@@ -6,7 +6,6 @@ from pathlib import Path
 
 from kpareto._version import __version__
 from kpareto.faces.report import words
-from kpareto.faces.report.markup import SHORT, Markup, safe, table, tag
 from kpareto.faces.report.regulator_form import technique
 from kpareto.faces.report.report import (
     Code,
@@ -19,7 +18,9 @@ from kpareto.faces.report.report import (
     Template,
     rank,
 )
-from kpareto.faces.report.svg import front_picture, hierarchy_picture, loss_picture, size_picture
+from kpareto.faces.report.svg import hierarchy_picture, loss_picture, size_picture
+from kpareto.fronts.markup import SHORT, Markup, number, safe, table, tag
+from kpareto.fronts.picture import sketch
 from kpareto.tables.spelling import several
 
 STYLE = Path(__file__).with_name("report.css")
@@ -170,7 +171,7 @@ def _warnings(report: Report) -> list[object]:
 
 def _front(front: FrontPart, least: int, released: bool) -> list[object]:
     chosen = next(point for point in front.points if point.id == front.chosen)
-    values = ", ".join(f"{name} = {words.number(v)}" for name, v in chosen.values.items() if v is not None)
+    values = ", ".join(f"{name} = {number(v)}" for name, v in chosen.values.items() if v is not None)
     done = "was released" if released else "was chosen, and nothing is released yet"
     asked = f" It was chosen by the words “{front.choice}”." if front.choice else ""
     told = f": {values}" if values else ""
@@ -187,7 +188,7 @@ def _front(front: FrontPart, least: int, released: bool) -> list[object]:
         blocks.append(
             tag(
                 "figure",
-                tag("div", front_picture(front.drawing, description), at={"class": "scroll"}),
+                tag("div", sketch(front.drawing, "The front", description), at={"class": "scroll"}),
                 tag("figcaption", caption),
             )
         )
@@ -195,8 +196,8 @@ def _front(front: FrontPart, least: int, released: bool) -> list[object]:
     columns = list(front.points[0].levels)
     rows, classes = [], {}
     for line, point in enumerate(front.points):
-        cells: list[object] = [point.id, ", ".join(point.marks), *(words.number(point.values[name]) for name in names)]
-        cells += [words.count(point.suppressed, least), words.number(point.classes), *point.levels.values()]
+        cells: list[object] = [point.id, ", ".join(point.marks), *(number(point.values[name]) for name in names)]
+        cells += [words.count(point.suppressed, least), number(point.classes), *point.levels.values()]
         rows.append(cells)
         if point.id == front.chosen:
             classes[line] = "chosen"
@@ -225,9 +226,9 @@ def _sample(report: Report) -> list[object]:
             if row.suppressed:
                 classes[len(rows)] = "gone"
             after = row.after if any(row.after) else ("suppressed", *([""] * (len(row.after) - 1)))
-            rows.append(["after", *after, words.number(row.size)])
+            rows.append(["after", *after, number(row.size)])
         else:
-            rows.append([f"{len(rows) + 1}", *row.after, words.number(row.size)])
+            rows.append([f"{len(rows) + 1}", *row.after, number(row.size)])
     head = ["", *sample.columns, "class size"]
     return [tag("div", table(sample.note, head, rows, (len(head) - 1,), classes), at={"class": "keep dense"})]
 
@@ -252,7 +253,7 @@ def _sizes(report: Report) -> list[object]:
     text = (
         f"{several(summary.classes, 'class', 'classes')}; the smallest has "
         f"{several(summary.k, summary.unit.removesuffix('s'))}, half at most "
-        f"{words.number(summary.median_class)}, the largest {summary.largest_class:,}."
+        f"{number(summary.median_class)}, the largest {summary.largest_class:,}."
     )
     return [
         tag("p", text),
@@ -343,7 +344,7 @@ def _codes(column: ColumnPart, confidential: bool) -> Markup:
     for code in column.codes[:CODES]:
         rows.append([code.label, covers(code), f"{code.rows:,}"])
         if confidential:
-            rows[-1].append(words.number(code.suppressed))
+            rows[-1].append(number(code.suppressed))
     more = len(column.codes) - CODES
     caption = f"{several(len(column.codes), 'label')} in use" + (f"; the JSON has {more:,} more" if more > 0 else "")
     head = ["label", "stands for", "rows", *(["suppressed"] if confidential else [])]

@@ -10,9 +10,9 @@ from kpareto._version import __version__
 from kpareto.faces.report import words
 from kpareto.faces.report.columns import LABELS
 from kpareto.faces.report.html import CODES, GROUPS, covers
-from kpareto.faces.report.markup import visible
 from kpareto.faces.report.regulator_form import technique
 from kpareto.faces.report.report import Report, Template, rank
+from kpareto.fronts.markup import number, visible
 from kpareto.tables.spelling import several
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]#|~])")
@@ -69,9 +69,9 @@ def _front(report: Report) -> list[str]:
     rows = [
         [
             point.id,
-            *(words.number(point.values[name]) for name in names),
+            *(number(point.values[name]) for name in names),
             words.count(point.suppressed, report.least),
-            words.number(point.classes),
+            number(point.classes),
             *point.levels.values(),
             ", ".join(point.marks),
         ]
@@ -97,7 +97,7 @@ def _sample(report: Report) -> list[str]:
         if row.before is not None:
             rows.append(["before", *row.before, ""])
         after = row.after if any(row.after) else ("suppressed", *([""] * (len(row.after) - 1)))
-        rows.append(["after", *after, words.number(row.size)])
+        rows.append(["after", *after, number(row.size)])
     return _part(words.sample_title(report.confidential), grid(sample.note, ["", *sample.columns, "class size"], rows))
 
 
@@ -172,7 +172,7 @@ def _codes(report: Report) -> list[str]:
         for code in column.codes[:CODES]:
             rows.append([code.label, covers(code), f"{code.rows:,}"])
             if report.confidential:
-                rows[-1].append(words.number(code.suppressed))
+                rows[-1].append(number(code.suppressed))
         more = len(column.codes) - CODES
         caption = f"{column.name}: {several(len(column.codes), 'label')} in use."
         caption += f" The JSON has {more:,} more." if more > 0 else ""

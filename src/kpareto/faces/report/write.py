@@ -23,9 +23,10 @@ from kpareto.faces.report.make import context_of, make_report
 from kpareto.faces.report.markdown import markdown, template_markdown
 from kpareto.faces.report.regulator_form import with_rows
 from kpareto.faces.report.report import Report
-from kpareto.fronts.choose import RECOMMENDED, choose_point, read_wish
-from kpareto.fronts.front import Front, Point
-from kpareto.fronts.json_file import front_data, load_front
+from kpareto.fronts.choose import choose_point, read_wish
+from kpareto.fronts.front import Front, Point, load_front
+from kpareto.fronts.json_file import front_data
+from kpareto.fronts.picture import RECOMMENDED
 from kpareto.jobs.chosen import is_searched_for, search_for_choice
 from kpareto.jobs.job import Job, load_job
 from kpareto.jobs.kept import recall_front

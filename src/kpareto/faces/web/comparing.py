@@ -13,8 +13,8 @@ from kpareto.errors import BadJob, Interrupted, KparetoError, Stopped
 from kpareto.faces.web.searching import PATIENCE
 from kpareto.fronts.compilations import COMPILATIONS
 from kpareto.fronts.front import Front
-from kpareto.fronts.hearing import Hearing, hearing
 from kpareto.fronts.models import MODELS, ModelCurves, read_models
+from kpareto.interrupts import Hearing, hearing
 from kpareto.searches.models import compare_models
 from kpareto.searches.run import Plan
 

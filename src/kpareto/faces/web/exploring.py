@@ -12,12 +12,11 @@ import numpy as np
 from kpareto.errors import BadJob, Progress
 from kpareto.faces.report import make_report
 from kpareto.faces.web.wording import warnings_for_page
-from kpareto.fronts.choose import answer_wishes, marks_of
+from kpareto.fronts.choose import answer_wishes
 from kpareto.fronts.dominance import non_dominated
-from kpareto.fronts.front import Front
-from kpareto.fronts.notebook import spell_count
+from kpareto.fronts.front import Front, mark_points, marks_of
+from kpareto.fronts.numbers import spell_count
 from kpareto.fronts.picture import is_drawn_by_factors
-from kpareto.fronts.summary import mark_points
 from kpareto.measures.measure import Measure, aspect_of, is_privacy, make
 from kpareto.measures.plain import PLAIN, USUAL, USUAL_OF_POPULATION, most_lost, plain_of
 from kpareto.measures.properties import PROPERTIES, Comparison

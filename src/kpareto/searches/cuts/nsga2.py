@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kpareto.errors import BadJob, did_you_mean
+from kpareto.fronts.dominance import achievement
 from kpareto.fronts.numbers import Numbers
-from kpareto.fronts.preference import achievement
 from kpareto.kernels.dominance import crowding_distances, dominance_ranks, tournament_winners
 from kpareto.kernels.genomes import one_point_pairs
 from kpareto.searches import Moves
