@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 
-from kpareto.fronts.preference import achievement, prefer
+from kpareto.fronts.dominance import achievement, prefer
 from kpareto.searches.bounds import decomposition_bound, project
 from kpareto.searches.cuts.nsga2 import crowding
 from kpareto.searches.cuts.recut import recut_columns

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kpareto.fronts.preference import achievement, prefer, preference_deviation
+from kpareto.fronts.dominance import achievement, prefer, preference_deviation
 from kpareto.fronts.problem import Problem
 from kpareto.measures.cells import nwp
 from kpareto.measures.measure import Measure, make

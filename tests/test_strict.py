@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from kpareto import strict
 from kpareto.engines.read import read
 from kpareto.errors import BadInput, KparetoError, Stopped
-from kpareto.fronts.json_file import load_front
+from kpareto.fronts.front import load_front
 from kpareto.fronts.problem import Problem, problem
 from kpareto.jobs.parse import load_job, parse_job
 from kpareto.releases.apply import apply

@@ -24,9 +24,9 @@ if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compare
     from kpareto.errors import Unsafe as Unsafe
     from kpareto.fronts.front import Front as Front
     from kpareto.fronts.front import Point as Point
+    from kpareto.fronts.front import save_picture as save_picture
     from kpareto.fronts.models import ModelCurves as ModelCurves
-    from kpareto.fronts.models_picture import save_models as save_models
-    from kpareto.fronts.picture import save_picture as save_picture
+    from kpareto.fronts.models import save_models as save_models
     from kpareto.fronts.problem import Problem as Problem
     from kpareto.fronts.problem import constrained as constrained
     from kpareto.fronts.problem import problem as problem
@@ -86,8 +86,8 @@ _NAMES = {
     "jobs.inspect": "inspect Profile",
     "measures.measure": "Measure make",
     "fronts.problem": "Problem problem constrained",
-    "fronts.front": "Front Point",
-    "fronts.models": "ModelCurves",
+    "fronts.front": "Front Point save_picture",
+    "fronts.models": "ModelCurves save_models",
     "searches.run": "run",
     "searches.models": "compare_models",
     "searches.local.further": "search_further",
@@ -102,8 +102,6 @@ _NAMES = {
     "releases.apply": "apply",
     "jobs.anonymize": "anonymize Anonymized",
     "releases.mixed_levels": "align_levels",
-    "fronts.picture": "save_picture",
-    "fronts.models_picture": "save_models",
     "jobs.job": "Job",
     "jobs.parse": "load_job",
     "jobs.front": "front",

@@ -15,7 +15,7 @@ import pyarrow as pa
 from kpareto.engines.read import read
 from kpareto.engines.wishes import load_hierarchies
 from kpareto.errors import KparetoError, MissingExtra
-from kpareto.fronts.choose import DEFAULT_K
+from kpareto.fronts.front import DEFAULT_K
 from kpareto.jobs.anonymize import check_wishes, optimum, wishes
 from kpareto.jobs.default_hierarchies import complete_hierarchies
 from kpareto.measures.cells import lm

@@ -32,8 +32,7 @@ from kpareto.engines.read import fingerprint, read
 from kpareto.errors import BadJob, BadTable
 from kpareto.faces.cli.releases import show_release
 from kpareto.faces.report.words import proof
-from kpareto.fronts.json_file import load_front
-from kpareto.fronts.summary import front_sentence
+from kpareto.fronts.front import front_sentence, load_front
 from kpareto.jobs.front import front
 from kpareto.jobs.parse import load_job, parse_job
 from kpareto.releases.release import release

@@ -23,9 +23,8 @@ from hypothesis import strategies as st
 from benchmarks.lookalikes import census_like, fars_like
 from kpareto.faces.web.drafts import adult_draft
 from kpareto.fronts.front import Front, make_front
-from kpareto.fronts.numbers import Numbers, join
+from kpareto.fronts.numbers import Numbers, Provenance, join
 from kpareto.fronts.problem import problem
-from kpareto.fronts.provenance import Provenance
 from kpareto.jobs.front import front
 from kpareto.jobs.inspect import inspect
 from kpareto.jobs.parse import parse_job

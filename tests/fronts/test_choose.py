@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kpareto.errors import BadJob, Unsafe
-from kpareto.fronts.choose import DEFAULT_K, ChoiceWords, choose_point, least_k, marked_points, marks_of, read_wish
-from kpareto.fronts.front import Front
+from kpareto.fronts.choose import ChoiceWords, choose_point, read_wish
+from kpareto.fronts.front import DEFAULT_K, Front, least_k, marked_points, marks_of
 from kpareto.fronts.problem import problem
 from kpareto.measures.sizes import k
 from kpareto.searches.exact_front import exact_front

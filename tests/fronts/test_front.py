@@ -14,10 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpareto.errors import BadJob, Unsafe
-from kpareto.fronts.dominance import hypervolume, non_dominated
+from kpareto.fronts.dominance import achievement, drawn_costs, hypervolume, non_dominated, unit_costs
 from kpareto.fronts.front import Front
-from kpareto.fronts.knee import drawn_costs, unit_costs
-from kpareto.fronts.preference import achievement
 from kpareto.fronts.problem import problem
 from kpareto.searches.exact_front import exact_front
 from kpareto.tables.adult import adult_table
@@ -124,7 +122,7 @@ def test_preferring_minimizes_the_achievement_function(wide: Front) -> None:
 
 def test_the_knee_weighs_privacy_and_information_alike(wide: Front) -> None:
     """No other point but an end has a smaller sum of the two sides; more of it is in test_knee.py."""
-    scaled = unit_costs(drawn_costs(wide.problem, wide.numbers.values))
+    scaled = unit_costs(drawn_costs(wide.problem.objectives, wide.numbers.values))
     sides = np.column_stack((scaled[:, [0, 1]].mean(axis=1), scaled[:, [2, 3]].mean(axis=1)))
     total, inner = sides.sum(axis=1), sides.max(axis=1) < sides.max()
     assert inner[wide.knee().id]

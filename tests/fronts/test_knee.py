@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from kpareto.faces.web.explore import front_view
 from kpareto.fronts.choose import choose_point
-from kpareto.fronts.front import Front
-from kpareto.fronts.knee import BEND, drawn_costs, find_knee, unit_costs
-from kpareto.fronts.picture import picture, render
+from kpareto.fronts.dominance import BEND, drawn_costs, find_knee, unit_costs
+from kpareto.fronts.front import Front, picture
+from kpareto.fronts.picture import render
 from kpareto.fronts.problem import Problem, problem
 from kpareto.searches.exact_front import exact_front
 from kpareto.tables.adult import adult_table
@@ -62,7 +62,7 @@ def test_the_knee_of_adult_is_not_its_trivial_end(adult: Front) -> None:
 def test_nothing_shows_the_knee_unasked(adult: Front) -> None:
     """Neither the summary, nor the JSON, a notebook, the page or a picture has a word about it."""
     shown = [adult.summary(), json.dumps(adult.to_dict()), adult._repr_html_(), json.dumps(front_view(adult))]
-    shown += [render(picture(adult)).decode(), repr(picture(adult).marks)]
+    shown += [render(adult.plot()).decode(), repr(picture(adult).marks)]
     assert not [text for text in shown if "knee" in text.lower()]
     assert choose_point(adult, "knee").id == adult.knee().id
 
@@ -70,13 +70,13 @@ def test_nothing_shows_the_knee_unasked(adult: Front) -> None:
 def test_a_bent_front_has_its_knee_at_the_bend(pair: Problem) -> None:
     """Up to k = 100 privacy is nearly free, from there on dear."""
     values = np.array([[1, 0.0], [10, 10.0], [100, 20.0], [1000, 60.0], [10000, 100.0]])
-    assert find_knee(pair, values) == 2
+    assert find_knee(pair.objectives, values) == 2
 
 
 def test_size_counts_by_factors_and_loss_by_differences(pair: Problem) -> None:
     """The scale is that of the picture: on a linear scale of k the last point but one would win."""
     values = np.array([[1, 0.0], [10, 5.0], [100, 50.0], [9000, 85.0], [10000, 100.0]])
-    assert find_knee(pair, values) == 1
+    assert find_knee(pair.objectives, values) == 1
     linear = unit_costs(np.column_stack((-values[:, 0], values[:, 1])))
     assert int(linear.sum(axis=1)[1:4].argmin()) + 1 == 3
 
@@ -88,9 +88,9 @@ def test_size_counts_by_factors_and_loss_by_differences(pair: Problem) -> None:
 )
 def test_the_knee_is_that_of_the_slow_twin_and_never_an_end(pair: Problem, values: np.ndarray) -> None:
     """The same point; an end is taken only where there is nothing else."""
-    knee = find_knee(pair, values)
+    knee = find_knee(pair.objectives, values)
     assert knee == slow_knee(values)
-    costs = unit_costs(drawn_costs(pair, values))
+    costs = unit_costs(drawn_costs(pair.objectives, values))
     ends = costs.max(axis=1) == costs.max()
     assert not ends[knee] or ends.all()
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kpareto.errors import BadJob
-from kpareto.fronts.preference import achievement, achievement_weights, prefer, preference_deviation
+from kpareto.fronts.dominance import achievement, achievement_weights, prefer, preference_deviation
 
 shares = st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 1.0])
 

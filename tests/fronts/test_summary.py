@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kpareto.fronts.front import Front
-from kpareto.fronts.json_file import load_front
+from kpareto.fronts.front import Front, kept_percent, load_front, mark_points
 from kpareto.fronts.problem import problem
-from kpareto.fronts.summary import kept_percent, mark_points
 from kpareto.searches.exact_front import exact_front
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.adult import adult_table

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from kpareto.errors import BadJob, Interrupted, Stopped
+from kpareto.fronts.dominance import achievement
 from kpareto.fronts.numbers import Numbers
-from kpareto.fronts.preference import achievement
 from kpareto.jobs.front import checkpoint_of, plan_of, search_job
 from kpareto.jobs.parse import load_job, parse_job
 from kpareto.searches.checkpoint import Cancelled

@@ -19,8 +19,7 @@ import pytest
 import kpareto as kp
 from kpareto.errors import BadInput, Stopped
 from kpareto.faces.cli import main
-from kpareto.fronts.front import Front
-from kpareto.fronts.json_file import load_front
+from kpareto.fronts.front import Front, load_front
 from kpareto.fronts.problem import Problem, constrained, problem
 from kpareto.jobs.parse import load_job
 from kpareto.searches.checkpoint import Cancelled, job_print, read_checkpoint, write_checkpoint

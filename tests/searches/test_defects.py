@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from kpareto.errors import Stopped
-from kpareto.fronts.front import Front
-from kpareto.fronts.json_file import load_front
+from kpareto.fronts.front import Front, load_front
 from kpareto.fronts.problem import Problem, problem
 from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.defects import defects, replay, whole

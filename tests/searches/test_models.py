@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from kpareto.engines.read import read
 from kpareto.errors import BadJob, Interrupted, Stopped, Unsafe
 from kpareto.faces.cli import main
-from kpareto.fronts.models import ModelCurve, ModelCurves, ModelPoint, read_models
-from kpareto.fronts.models_picture import draw_models, save_models
+from kpareto.fronts.models import ModelCurve, ModelCurves, ModelPoint, read_models, save_models
+from kpareto.fronts.picture import render
 from kpareto.fronts.problem import Problem, constrained, problem
 from kpareto.searches import other_models
 from kpareto.searches.bounds import project
@@ -173,7 +173,7 @@ def test_what_you_would_gain(curves: ModelCurves) -> None:
 
 def test_the_picture_is_the_same_for_the_same_curves(curves: ModelCurves, tmp_path: Path) -> None:
     """SVG and PNG have the same bytes twice; another ending is refused."""
-    assert draw_models(curves) == draw_models(curves)
+    assert render(curves.plot()) == render(curves.plot())
     assert save_models(curves, tmp_path / "models.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(BadJob, match="End it in"):
         save_models(curves, tmp_path / "models.gif")

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from kpareto.engines.read import read
 from kpareto.errors import BadHierarchy, BadJob, BadTable
-from kpareto.fronts.front import make_front
-from kpareto.fronts.json_file import load_front
+from kpareto.fronts.front import load_front, make_front
+from kpareto.fronts.numbers import Provenance
 from kpareto.fronts.problem import Problem
 from kpareto.fronts.problem import problem as make_problem
-from kpareto.fronts.provenance import Provenance
 from kpareto.jobs.front import front
 from kpareto.releases.choice import as_choice, store
 from kpareto.releases.release import release

@@ -8,9 +8,8 @@ from functools import cache
 import numpy as np
 
 from kpareto.fronts.front import Front
-from kpareto.fronts.numbers import Numbers
+from kpareto.fronts.numbers import Numbers, Provenance
 from kpareto.fronts.problem import problem
-from kpareto.fronts.provenance import Provenance
 from kpareto.tables.adult import adult_table
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.table import Table

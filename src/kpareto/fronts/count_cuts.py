@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 
 from kpareto.fronts.count_lattice import CountedNodes, Wanted, make_axes, make_rule, reach_room, without_axes
-from kpareto.fronts.hearing import is_heard, pause
 from kpareto.fronts.packed_values import PackedValues, pack_for_cuts
+from kpareto.interrupts import is_heard, pause
 from kpareto.kernels.cuts.count import Persons, evaluate_cuts
 from kpareto.kernels.cuts.runs import RunRows
 from kpareto.kernels.needed import Axes, ReachRoom

@@ -1,4 +1,8 @@
-"""Front: every trade-off that was found, with its numbers and where it came from; choosing one of them."""
+"""Front: every trade-off that was found, with its numbers and where it came from; choosing one of them.
+
+Which point is recommended, which ones a person looks at first, and what both are in words, stands here too: a front
+tells it of itself.
+"""
 
 from __future__ import annotations
 
@@ -7,36 +11,45 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kpareto._version import __version__
 from kpareto.atomic import whole
 from kpareto.errors import BadJob, Unsafe, did_you_mean
-from kpareto.fronts.bound import ProvenGap
-from kpareto.fronts.choose import PRESETS, Recommendation, recommend
-from kpareto.fronts.dominance import Ties, hypervolume, non_dominated
-from kpareto.fronts.knee import find_knee, unit_costs
-from kpareto.fronts.notebook import front_html
-from kpareto.fronts.numbers import Numbers
-from kpareto.fronts.preference import prefer
+from kpareto.fronts.dominance import Ties, find_knee, hypervolume, non_dominated, prefer, unit_costs
+from kpareto.fronts.json_file import brief_genome, read_front, write_front, write_genome, write_values
+from kpareto.fronts.markup import plain_table, safe, tag
+from kpareto.fronts.numbers import SETS, Numbers, Provenance, ProvenGap, spell_count
+from kpareto.fronts.picture import (
+    RECOMMENDED,
+    Curve,
+    Picture,
+    draw,
+    is_drawn_by_factors,
+    save_figure,
+    sketch,
+    thin_cloud,
+)
 from kpareto.fronts.problem import Problem
-from kpareto.fronts.provenance import Provenance
-from kpareto.fronts.summary import mark_points, summarize
-from kpareto.measures.measure import Measure, aspect_of, is_privacy, meets, short_name
+from kpareto.measures.cells import lm
+from kpareto.measures.measure import Measure, aspect_of, is_privacy, meets
 from kpareto.measures.properties import Comparison, Property, compare
-from kpareto.tables.fingerprint import fingerprint
+from kpareto.measures.sizes import is_smallest_class, k
 from kpareto.tables.lattice import Space
-from kpareto.tables.local_space import LocalSpace
 from kpareto.tables.partition import Partition, Suppression, partition
-from kpareto.tables.recoding import Recoding
-from kpareto.tables.spelling import EXACT, spell_infinite, without_point
+from kpareto.tables.recoding import Recoding, recoding_words
+from kpareto.tables.spelling import EXACT, several, without_point
 from kpareto.tables.table import Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
+
+DEFAULT_K = 5  # where nothing is said about k: a highest risk of one in five
+PRESETS = (3, 5, 11, 20)  # class sizes in use: hospitals and statistical offices 3 and 5, CMS 11, Health Canada 0.09
+ITSELF = "the recommended point"  # what it is called in a sentence, where it is none of the class sizes in common use
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,20 +113,9 @@ class Point:
 
     def to_dict(self) -> dict[str, Any]:
         """The point as the front's JSON has it."""
-        shape = "runs" if self.recoding.boxes is not None else "cuts"
-        shape = shape if self.recoding.levels is None else "levels"
-        data: dict[str, Any] = {"id": self.id, shape: self.recoding.describe()}
-        if shape == "cuts":
-            data["genome"] = "".join(str(int(gene)) for gene in self.front.genomes[self.id])
-        if shape == "runs":
-            data["number"] = int(self.front.genomes[self.id, 0])
-            data |= {"bound": bound.to_dict()} if (bound := self.bound) is not None else {}
-        values = {name: without_point(value, EXACT) for name, value in self.values.items()}
-        for measure in self.front.problem.objectives:
-            if in_rows := aspect_of(measure).in_rows:
-                rows = round(values[measure.name] * self.front.problem.table.rows)
-                values[in_rows + measure.name.removeprefix(short_name(measure.name))] = rows
-        data["values"] = spell_infinite(values)
+        data: dict[str, Any] = {"id": self.id, **write_genome(self.recoding, self.front.genomes[self.id])}
+        data |= {} if (bound := self.bound) is None else {"bound": bound.to_dict()}
+        data["values"] = write_values(self.front.problem, self.values)
         if self.front.floors is not None:
             floors = zip(self.front.names, self.front.floors[self.id].tolist(), strict=True)
             data["at_least"] = {name: floor for name, floor in floors if floor == floor}
@@ -242,15 +244,15 @@ class Front:
 
     @cached_property
     def recommendation(self) -> Recommendation:
-        """The point for somebody who says nothing, and why it is that one (``fronts/choose.py``)."""
+        """The point for somebody who says nothing, and why it is that one."""
         return recommend(self)
 
     def presets(self) -> dict[int, Point]:
         """The choice for each class size in common use (3, 5, 11, 20) that the front reaches."""
         choices = {}
-        for k in PRESETS:
-            if "k" in self.names and len(self.meeting({"k": k})):
-                choices[k] = self.choose(k=k)
+        for size in PRESETS:
+            if "k" in self.names and len(self.meeting({"k": size})):
+                choices[size] = self.choose(k=size)
         return choices
 
     def prefer(self, **point: float) -> Point:
@@ -270,10 +272,10 @@ class Front:
         return Point(self, int(places[prefer(self.numbers.values[places][:, columns], list(wishes.values()))]))
 
     def knee(self) -> Point:
-        """The point below which the front bends deepest; never an end, where there are others (``fronts/knee.py``)."""
+        """The point below which the front bends deepest; never an end, where there are others."""
         if len(self) == 0:
             raise Unsafe("The front is empty, so it has no knee. Relax the limits.")
-        return Point(self, find_knee(self.problem, self.numbers.values))
+        return Point(self, find_knee(self.problem.objectives, self.numbers.values))
 
     def prices(self, privacy: str = "k", loss: str | None = None) -> list[dict[str, float]]:
         """The marginal price along the front: what one more unit of privacy costs from each point to the next.
@@ -366,61 +368,43 @@ class Front:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the first two objectives as a picture, the points as a table."""
-        return front_html(self)
+        sample = self.problem.table.sample
+        proof = self.proof if sample is None else f"{self.proof}; found on {sample.words()}"
+        size = f"of {spell_count(self.space.size)} recodings"
+        head = tag("p", tag("b", f"{len(self):,} trade-offs"), f" {size} ({proof})")
+        drawn = None
+        if len(self) and len(self.names) > 1:
+            shown = picture(self)
+            cloud = thin_cloud(np.array(shown.cloud).reshape(-1, 2), shown.x_log, shown.y_log)
+            shown = replace(shown, cloud=cloud.tolist())
+            drawn = [sketch(shown, f"Front of {shown.x_name} and {shown.y_name}", shown.title)]
+            if len(shown.points) < self.vectors:
+                drawn.append(
+                    tag("p", f"The picture has {len(shown.points):,} of {self.vectors:,} different trade-offs.")
+                )
+        return safe([head, drawn, plain_table(self.rows())])
 
     def summary(self) -> str:
         """What the front is and proves, and the points that a person looks at first, in words."""
-        return summarize(self)
+        lines = [front_sentence(self)]
+        for number, marks in sorted(marks_of(self).items()):
+            lines.append(f"{', '.join(marks)} (point {number}): {point_sentence(self[number])}.")
+        lines += [mark.words for mark in mark_points(self) if mark.words]
+        return "\n".join([*lines, *self.problem.table.remarks, *self.problem.remarks])
 
     def plot(self, x: str | None = None, y: str | None = None) -> Figure:
         """Two objectives as a matplotlib figure, the first two unless named; ``save_picture`` writes it to a file."""
-        from kpareto.fronts.picture import draw, picture
-
         return draw(picture(self, x, y))
 
     def to_dict(self) -> dict[str, Any]:
         """The front as docs/fronts.md describes it; where ``search`` has a ``sample``, it is complete of that alone."""
-        table, provenance = self.problem.table, self.provenance
         return {
-            "kpareto": __version__,
-            "job": front_print(self.problem, self.space),
-            "rows": table.rows,
-            "distinct": table.distinct,
-            "space": {
-                "kind": self.space.kind,
-                "size": self.space.size,
-                **({"first": first} if (first := {h.name: h.first for h in table.hierarchies if h.first}) else {}),
-                **(self.space.to_dict() if isinstance(self.space, LocalSpace) else {}),
-            },
-            "search": {
-                "method": provenance.method,
-                "evaluated": provenance.evaluated,
-                "complete": provenance.complete,
-                "set": provenance.points,
-                "seed": provenance.seed,
-                "seconds": round(provenance.seconds, 3),
-                **({"sample": dict(vars(table.sample))} if table.sample is not None else {}),
-                **({"note": provenance.note} if provenance.note else {}),
-                **({"details": dict(provenance.details)} if provenance.details else {}),
-            },
-            "suppression": {
-                "rule": self.problem.suppression.rule,
-                "limit": self.problem.suppression.limit,
-                "rows": self.problem.suppression.rows,
-                **({"step": self.problem.suppression.step} if self.problem.suppression.graded else {}),
-            },
-            "limits": {measure.name: threshold for measure, threshold in self.problem.limits},
-            "objectives": [{"name": m.name, "better": m.better, "unit": m.unit} for m in self.problem.objectives],
+            **write_front(self.problem, self.space, self.provenance),
             "vectors": self.vectors,
             "recommended": self.recommendation.point.id if len(self) else None,
             "marks": [mark.to_dict() for mark in mark_points(self)],
             "points": [point.to_dict() for point in self],
         }
-
-
-def front_print(problem: Problem, space: Space) -> str:
-    """What a front's file belongs to: the problem with all that decides its numbers, and the space that was walked."""
-    return fingerprint(problem.fingerprint, space)
 
 
 def make_front(
@@ -463,3 +447,223 @@ def _best(front: Front, name: str) -> float:
 
 def _words(limits: Mapping[str, float]) -> str:
     return ", ".join(f"{name} = {value:g}" for name, value in limits.items()) or "nothing"
+
+
+# -- the file, and the picture -----------------------------------------------------------------------------------------
+
+
+def load_front(source: str | PathLike[str] | Mapping[str, Any], problem: Problem) -> Front:
+    """The front of a JSON file (or its data) on the problem it was found for; its points keep their ids."""
+    return Front(problem, *read_front(source, problem))
+
+
+def brief_front(front: Front) -> dict[str, Any]:
+    """The data that ``load_front`` needs, and no more: no class is counted, so a large front is quick to keep."""
+    numbers, points = front.numbers, []
+    for number, genome in enumerate(front.genomes):
+        values = dict(zip(front.names, numbers.values[number].tolist(), strict=True))
+        counts = {"suppressed": int(numbers.suppressed[number]), "threshold": int(numbers.thresholds[number])}
+        points.append({"values": values, **counts, **brief_genome(front.space, genome)})
+    return {**front.take([]).to_dict(), "vectors": front.vectors, "points": points}
+
+
+def picture(front: Front, x: str | None = None, y: str | None = None, curves: Sequence[Curve] = ()) -> Picture:
+    """The picture of two objectives of a front, with the recommended point and the class sizes in common use marked."""
+    names = front.names
+    if len(names) < 2:
+        raise BadJob("A picture needs two objectives. Add one, such as glm.")
+    across = x or names[0]
+    up = y or next(name for name in names if name != across)
+    flat = front.slice(across, up, ties="one")
+    pair = [flat.names.index(across), flat.names.index(up)]
+    values = flat.numbers.values[:, pair]
+    order = np.argsort(values[:, 0], kind="stable")
+    floors = None if flat.floors is None else flat.floors[order, pair[1]]
+    others = [name for name in names if name not in (across, up)]
+    hidden = front.vectors - len(flat)
+    left_out = f"; {hidden:,} more trade-offs by {', '.join(others)} are not shown" if hidden and others else ""
+    labels: dict[tuple[float, float], list[str]] = {}  # those on one place together
+    for mark, point in marked_points(front):
+        labels.setdefault((point.values[across], point.values[up]), []).append(mark)
+    return Picture(
+        across,
+        up,
+        *(is_drawn_by_factors(flat.problem.objectives[c], values[:, at]) for at, c in enumerate(pair)),
+        bool(flat.problem.better[pair[0]] > 0),
+        values[order].tolist(),
+        [] if flat.cloud is None else flat.cloud[:, pair].tolist(),
+        tuple((", ".join(marks), *at) for at, marks in labels.items()),
+        title=f"{len(flat)} trade-offs among {spell_count(front.space.size)} recodings ({front.proof}{left_out})",
+        curves=tuple(curves),
+        floor=None if floors is None or np.isnan(floors).all() else floors.tolist(),
+    )
+
+
+def save_picture(
+    front: Front, target: str | Path, x: str | None = None, y: str | None = None, curves: Sequence[Curve] = ()
+) -> Path:
+    """Write a front's picture, other curves beside it; the ending of the name says the format (svg, png, pdf)."""
+    return save_figure(target, lambda: draw(picture(front, x, y, curves)))
+
+
+# -- the points to look at first ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendation:
+    """The point for somebody who says nothing, and why it is that one, as half a sentence."""
+
+    point: Point
+    why: str
+
+
+def recommend(front: Front) -> Recommendation:
+    """The point of least loss that meets the limits, and k ≥ 5 where no limit says how well a row may be recognised.
+
+    Every point of a front meets its limits, so with one on k, on the highest risk or against the population it is the
+    point of least loss. Limits on other things, such as l, leave k open, and so does a job without limits: then k ≥ 5
+    is asked for as well, also where k is no objective. Where no point reaches it, it is the one with the largest k.
+    """
+    signs = {"higher": "≥", "lower": "≤"}
+    met = ", ".join(f"{measure.name} {signs[measure.better]} {limit:g}" for measure, limit in front.problem.limits)
+    if any(is_smallest_class(m) or aspect_of(m).population for m, _ in front.problem.limits):
+        return Recommendation(front.choose_least(), f"the least loss that meets the limits ({met})")
+    point, size = _usual_point(front)
+    if size < DEFAULT_K:
+        return Recommendation(point, f"the largest k there is ({size:,.0f}), as no point reaches k ≥ {DEFAULT_K}")
+    least = f"the least loss that meets the limits ({met}) and" if met else "the least loss with"
+    return Recommendation(point, f"{least} k ≥ {DEFAULT_K}, which is usual where nothing is said about k")
+
+
+def _usual_point(front: Front) -> tuple[Point, float]:
+    """The point of least loss with the usual k, or else with the largest there is, and its k."""
+    for column, measure in enumerate(front.problem.objectives):
+        if is_smallest_class(measure):  # k, or one divided by it
+            values, higher = front.numbers.values[:, column], measure.better == "higher"
+            usual = float(DEFAULT_K if higher else 1 / DEFAULT_K)
+            reached = len(front.meeting({measure.name: usual})) > 0
+            point = front.choose({measure.name: usual if reached else float(values.max() if higher else values.min())})
+            value = point.values[measure.name]
+            return point, value if higher else round(1 / value)
+    best, most = front[0], -1.0
+    for number in front.by_loss().tolist():
+        size = k()(front[number].partition)
+        if size > most:
+            best, most = front[number], size
+        if size >= DEFAULT_K:
+            break
+    return best, most
+
+
+def least_k(front: Front) -> int:
+    """The k that the limits ask of every point; 1 where they ask for none."""
+    asked = [limit if m.better == "higher" else 1 / limit for m, limit in front.problem.limits if is_smallest_class(m)]
+    return int(np.ceil(np.round(max(asked, default=1.0), 9)))
+
+
+def marked_points(front: Front) -> list[tuple[str, Point]]:
+    """The points to look at first, each with its mark: the recommended one, and class sizes in common use by rising k.
+
+    A size below the one that the limits ask for is no mark, as the front knows nothing of it; the one asked for is.
+    """
+    if len(front) == 0:
+        return []
+    asked, best = least_k(front), front.recommendation.point
+    sizes = {size: point for size, point in front.presets().items() if size > asked}
+    if asked > 1 and "k" in front.names:
+        sizes = {asked: best, **sizes}
+    return [(RECOMMENDED, best), *((f"k ≥ {size:,}", point) for size, point in sizes.items())]
+
+
+def marks_of(front: Front) -> dict[int, tuple[str, ...]]:
+    """The same by the point's id: all marks of a point together."""
+    marks: dict[int, tuple[str, ...]] = {}
+    for mark, point in marked_points(front):
+        marks[point.id] = (*marks.get(point.id, ()), mark)
+    return marks
+
+
+# -- in words ----------------------------------------------------------------------------------------------------------
+
+
+def front_sentence(front: Front) -> str:
+    """What the front is and what it proves, in a sentence or two."""
+    provenance, size = front.provenance, spell_count(front.space.size)
+    words = f"{len(front):,} points" + (f" ({front.vectors:,} different)" if front.vectors != len(front) else "")
+    counted = f"{provenance.evaluated:,} counted in {provenance.seconds:.2f} s"
+    text = f"{words} of {size} recodings; {counted}."
+    if len(front) == 0:
+        which = "No recoding" if provenance.complete else "No recoding that was counted"
+        text = f"{which} of {size} meets the limits; {counted}."
+    sample = front.problem.table.sample
+    if sample is not None:
+        text += f" Found on {sample.words()}: the numbers are those of the sample."
+    which_set = f" The points are {SETS[provenance.points]}." if provenance.points in ("report", "archive") else ""
+    return f"{text} {front.proof[0].upper()}{front.proof[1:]}.{which_set}"
+
+
+def kept_percent(point: Point) -> float:
+    """Percent of the detail of all cells that a point keeps: 100 where nothing is generalized or suppressed."""
+    values, table = point.values, point.front.problem.table
+    if "glm" in values:  # the sum that LM is the mean of; a partition takes longer
+        return 100 * (1 - values["glm"] / (table.rows * len(table.schema.quasi)))
+    return 100 * (1 - (values["lm"] if "lm" in values else lm()(point.partition)))
+
+
+def point_sentence(point: Point) -> str:
+    """A point in words: its numbers, what it keeps, and how each column is shown."""
+    numbers = ", ".join(f"{name} = {value:,.6g}" for name, value in point.values.items())
+    lost = point.partition.suppressed_rows
+    left_out = f", {lost:,} rows suppressed" if lost else ""
+    return f"{numbers}: {kept_percent(point):.1f} % of the detail kept{left_out}; {recoding_words(point.recoding)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Mark:
+    """A point to look at first: why it is recommended, or what the next class size in common use would cost."""
+
+    label: str
+    point: Point
+    words: str  # a sentence; empty where there is no next one
+    beyond: Point | None = None  # the next one, of which the sentence speaks too
+
+    def to_dict(self) -> dict[str, Any]:
+        """The mark as the front's JSON has it."""
+        return {
+            "label": self.label,
+            "id": self.point.id,
+            "kept": round(kept_percent(self.point), 2),
+            "words": self.words,
+        }
+
+
+def mark_points(front: Front) -> list[Mark]:
+    """The marked points, the recommended one first, each with its sentence."""
+    if len(front) == 0:
+        return []
+    (_, best), *sizes = marked_points(front)
+    aside = "k" in front.names and best.id not in {point.id for _, point in sizes}
+    steps = sorted([(ITSELF, best), *sizes], key=lambda step: step[1].values["k"]) if aside else sizes
+    costs: dict[str, tuple[str, Point | None]] = {}  # by the name of a mark
+    for (name, here), (further, there) in pairwise(steps):
+        costs[name] = f"From {name} to {further}: {cost_words(here, there)}.", there
+    missing = next((size for size in PRESETS if "k" in front.names and len(front.meeting({"k": size})) == 0), None)
+    if missing is not None and steps and steps[-1][0] != ITSELF:
+        costs[steps[-1][0]] = f"No point reaches k ≥ {missing}.", None
+    cost, beyond = costs.get(ITSELF, ("", None))
+    why = f"Recommended: point {best.id}, {front.recommendation.why}. {cost}".rstrip()
+    marks = (Mark(label, point, *costs.get(label, ("", None))) for label, point in sizes)
+    return [Mark(RECOMMENDED, best, why, beyond), *marks]
+
+
+def cost_words(here: Point, there: Point) -> str:
+    """What it costs to take another point with a larger k, in points of detail and in rows."""
+    if here.id == there.id:
+        return "no cost, the same recoding already gives it"
+    less = round(kept_percent(here), 1) - round(kept_percent(there), 1)  # as the table shows them
+    detail = f"{abs(less):.1f} points of detail {'less' if less > 0 else 'more'}"
+    detail = "hardly any detail less" if abs(less) < 0.05 else detail
+    suppressed = here.front.numbers.suppressed
+    more = int(suppressed[there.id]) - int(suppressed[here.id])
+    kind = "fewer" if more < 0 else "more"
+    return f"{detail}, and {several(abs(more), f'{kind} row') if more else 'no more rows'} suppressed"

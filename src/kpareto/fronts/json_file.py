@@ -1,4 +1,7 @@
-"""A front read back from its JSON: its recodings are counted again on the table, and must have the same numbers."""
+"""A front's JSON, written and read back part by part, as docs/fronts.md describes it.
+
+What is read is counted again on the table, and must have the same numbers.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from kpareto._version import __version__
 from kpareto.errors import BadInput
-from kpareto.fronts.front import Front, front_print
-from kpareto.fronts.numbers import Numbers
+from kpareto.fronts.numbers import SETS, Numbers, Provenance
 from kpareto.fronts.problem import Problem
-from kpareto.fronts.provenance import SETS, Provenance
+from kpareto.measures.measure import aspect_of, short_name
 from kpareto.strict import (
     FileKind,
     Misfit,
@@ -31,9 +34,11 @@ from kpareto.strict import (
     word,
 )
 from kpareto.tables.cuts import Cuts, make_space
+from kpareto.tables.fingerprint import fingerprint
 from kpareto.tables.lattice import Space
 from kpareto.tables.local_space import LocalSpace, read_local_space
-from kpareto.tables.table import Table
+from kpareto.tables.recoding import Recoding
+from kpareto.tables.spelling import EXACT, spell_infinite, without_point
 
 CLOSE = 1e-9  # relative; JSON keeps numbers as they are, so more is another table
 FRONT = FileKind("The front", "Write it again with: kpareto front JOB --json FILE.")
@@ -95,22 +100,101 @@ _SHAPE = record(
 )
 
 
-def load_front(source: str | PathLike[str] | Mapping[str, Any], problem: Problem) -> Front:
-    """The front of a JSON file (or its data) on the problem it was found for; its points keep their ids.
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def front_print(problem: Problem, space: Space) -> str:
+    """What a front's file belongs to: the problem with all that decides its numbers, and the space that was walked."""
+    return fingerprint(problem.fingerprint, space)
+
+
+def write_front(problem: Problem, space: Space, provenance: Provenance) -> dict[str, Any]:
+    """What a front is of and where it comes from: all but its points."""
+    table, rule = problem.table, problem.suppression
+    first = {hierarchy.name: hierarchy.first for hierarchy in table.hierarchies if hierarchy.first}
+    return {
+        "kpareto": __version__,
+        "job": front_print(problem, space),
+        "rows": table.rows,
+        "distinct": table.distinct,
+        "space": {
+            "kind": space.kind,
+            "size": space.size,
+            **({"first": first} if first else {}),
+            **(space.to_dict() if isinstance(space, LocalSpace) else {}),
+        },
+        "search": {
+            "method": provenance.method,
+            "evaluated": provenance.evaluated,
+            "complete": provenance.complete,
+            "set": provenance.points,
+            "seed": provenance.seed,
+            "seconds": round(provenance.seconds, 3),
+            **({"sample": dict(vars(table.sample))} if table.sample is not None else {}),
+            **({"note": provenance.note} if provenance.note else {}),
+            **({"details": dict(provenance.details)} if provenance.details else {}),
+        },
+        "suppression": {
+            "rule": rule.rule,
+            "limit": rule.limit,
+            "rows": rule.rows,
+            **({"step": rule.step} if rule.graded else {}),
+        },
+        "limits": {measure.name: threshold for measure, threshold in problem.limits},
+        "objectives": [{"name": m.name, "better": m.better, "unit": m.unit} for m in problem.objectives],
+    }
+
+
+def write_genome(recoding: Recoding, genome: np.ndarray) -> dict[str, Any]:
+    """A point's recoding for people, and what it is read back from."""
+    if recoding.levels is not None:
+        return {"levels": recoding.describe()}
+    if recoding.boxes is not None:
+        return {"runs": recoding.describe(), "number": int(genome[0])}
+    return {"cuts": recoding.describe(), "genome": "".join(map(str, genome.tolist()))}
+
+
+def brief_genome(space: Space, genome: np.ndarray) -> dict[str, Any]:
+    """What a point's recoding is read back from, and no more."""
+    if isinstance(space, LocalSpace):
+        return {"number": int(genome[0])}
+    if isinstance(space, Cuts):
+        return {"genome": "".join(map(str, genome.tolist()))}
+    columns = zip(space.hierarchies, genome.tolist(), strict=True)
+    return {"levels": {hierarchy.name: level + hierarchy.first for hierarchy, level in columns}}
+
+
+def write_values(problem: Problem, values: Mapping[str, float]) -> object:
+    """A point's values by name, whole ones without a point, and shares of the rows as numbers of rows too."""
+    written = {name: without_point(value, EXACT) for name, value in values.items()}
+    for measure in problem.objectives:
+        if in_rows := aspect_of(measure).in_rows:
+            rows = round(written[measure.name] * problem.table.rows)
+            written[in_rows + measure.name.removeprefix(short_name(measure.name))] = rows
+    return spell_infinite(written)
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def read_front(
+    source: str | PathLike[str] | Mapping[str, Any], problem: Problem
+) -> tuple[Space, np.ndarray, Numbers, Provenance]:
+    """Space, genomes, numbers and provenance of a JSON file (or its data) on the problem it was found for.
 
     The file names the job it belongs to by a digest of all that decides the numbers, and another job is a sentence.
     Every recoding is counted again all the same; whether the front is complete is taken from the file.
     """
     data = front_data(source)
-    names = [str(each.get("name")) for each in data["objectives"]]
+    names = [str(objective.get("name")) for objective in data["objectives"]]
     have = [measure.name for measure in problem.objectives]
     if names != have:
         raise BadInput(
             f"The front has the objectives {', '.join(names)}, and the job has {', '.join(have)}. Run it again."
         )
     try:
-        local = data["space"]["kind"] == "local"
-        space: Space = (read_local_space if local else _space)(data["space"], problem.table)
+        kind, table = data["space"]["kind"], problem.table
+        space = read_local_space(data["space"], table) if kind == "local" else make_space(kind, table)
         genomes = np.array([_genome(point, space) for point in data["points"]], dtype=np.int64)
         genomes = genomes.reshape(len(data["points"]), len(space.genes))
         provenance = _provenance(data["search"])
@@ -125,31 +209,9 @@ def load_front(source: str | PathLike[str] | Mapping[str, Any], problem: Problem
         )
     if len(genomes) and ((genomes < 0) | (genomes >= space.genes)).any():
         raise BadInput("The front has levels that the hierarchies of the job do not have. Run it again for this job.")
-    if local and len(provenance.details.get("bounds", ())) not in (0, space.size):
+    if kind == "local" and len(provenance.details.get("bounds", ())) not in (0, space.size):
         raise BadInput("The front has other bounds than recodings. Run it again for this job.")
-    numbers = _numbers(problem, space, genomes, data["points"])
-    return Front(problem, space, genomes, numbers, provenance)
-
-
-def brief_front(front: Front) -> dict[str, Any]:
-    """The data that ``load_front`` needs, and no more: no class is counted, so a large front is quick to keep."""
-    numbers, cuts, local = front.numbers, isinstance(front.space, Cuts), isinstance(front.space, LocalSpace)
-    points = []
-    for place, genome in enumerate(front.genomes.tolist()):
-        point: dict[str, Any] = {
-            "values": dict(zip(front.names, numbers.values[place].tolist(), strict=True)),
-            "suppressed": int(numbers.suppressed[place]),
-            "threshold": int(numbers.thresholds[place]),
-        }
-        if local:
-            point["number"] = int(genome[0])
-        elif cuts:
-            point["genome"] = "".join(str(gene) for gene in genome)
-        else:
-            columns = zip(front.space.hierarchies, genome, strict=True)
-            point["levels"] = {hierarchy.name: level + hierarchy.first for hierarchy, level in columns}
-        points.append(point)
-    return {**front.take([]).to_dict(), "vectors": front.vectors, "points": points}
+    return space, genomes, _count_again(problem, space, genomes, data["points"]), provenance
 
 
 def front_data(source: str | PathLike[str] | Mapping[str, Any]) -> Mapping[str, Any]:
@@ -165,10 +227,6 @@ def front_data(source: str | PathLike[str] | Mapping[str, Any]) -> Mapping[str, 
         raise BadInput(f"{shown} is not a front of kpareto. Write one with: kpareto front JOB --json FILE.")
     whole_front: Mapping[str, Any] = check_shape(data, FRONT, _SHAPE, "" if isinstance(source, Mapping) else source)
     return whole_front
-
-
-def _space(data: Mapping[str, Any], table: Table) -> Space:
-    return make_space(data["kind"], table)
 
 
 def _genome(point: Mapping[str, Any], space: Space) -> list[int]:
@@ -193,17 +251,17 @@ def _provenance(search: Mapping[str, Any]) -> Provenance:
     )
 
 
-def _numbers(problem: Problem, space: Space, genomes: np.ndarray, points: list[Mapping[str, Any]]) -> Numbers:
-    """One row of numbers per point, in the order of the file."""
+def _count_again(problem: Problem, space: Space, genomes: np.ndarray, points: list[Mapping[str, Any]]) -> Numbers:
+    """The numbers of the points, which must be those of the file: one row per point, in its order."""
     counted = problem.evaluate(space, genomes)
     chosen = []
-    for place, (point, rows) in enumerate(zip(points, counted.rows_of(len(points)), strict=True)):
-        told = [float(point["values"].get(measure.name, "nan")) for measure in problem.objectives]
+    for at, (point, rows) in enumerate(zip(points, counted.rows_of(len(points)), strict=True)):
+        values = [float(point["values"].get(measure.name, "nan")) for measure in problem.objectives]
         threshold = int(point.get("threshold", counted.thresholds[rows[0]] if len(rows) else 0))
-        row = counted.find(rows, threshold, told, CLOSE)
+        row = counted.find(rows, threshold, values, CLOSE)
         if row is None or int(point.get("suppressed", counted.suppressed[row])) != int(counted.suppressed[row]):
             raise BadInput(
-                f"Point {place} of the front has other numbers on this table. The front belongs to another table, "
+                f"Point {at} of the front has other numbers on this table. The front belongs to another table, "
                 "job or version: run it again."
             )
         chosen.append(row)

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kpareto._version import __version__
 from kpareto.errors import BadJob, did_you_mean
-from kpareto.fronts.notebook import html_table
+from kpareto.fronts.markup import plain_table
+from kpareto.fronts.picture import CALM, LINE, MARK, new_axes, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,6 +29,9 @@ MODELS: Mapping[str, str] = {  # name -> what it does, in the words of a legend
     "strict": "labels of their own for every class, none overlapping",
     "local": "labels of their own for every class",
 }
+COLOURS = {"lattice": LINE, "cuts": CALM, "strict": "#66a182", "local": MARK}
+MARKERS = {"lattice": "o", "cuts": "s", "strict": "^", "local": "D"}
+BANDS = {"cuts": 0.10, "strict": 0.10, "local": 0.35}  # how dense; the bounds of cuts are far away
 
 
 def read_models(words: str | Sequence[str]) -> tuple[str, ...]:
@@ -87,6 +92,16 @@ class ModelCurve:
         """The point for a k that was asked for."""
         return next((point for point in self.points if point.k == k), None)
 
+    def draw(self, axes: Any) -> None:
+        """Draw the curve, and above it the band up to what nobody can pass, on matplotlib's axes."""
+        ks, kept = [point.k for point in self.points], [point.kept for point in self.points]
+        style = {"marker": MARKERS[self.name], "markersize": 5, "color": COLOURS[self.name]}
+        axes.plot(ks, kept, label=self.words + (", exact" if self.proven else ""), zorder=3, **style)
+        most = [point.kept if point.most is None else point.most for point in self.points]
+        if not self.proven and most != kept:
+            faint = {"color": COLOURS[self.name], "alpha": BANDS.get(self.name, 0.2), "linewidth": 0}
+            axes.fill_between(ks, kept, most, label=f"{self.name}: what could be kept at most", **faint)
+
 
 @dataclass(frozen=True, repr=False)
 class ModelCurves:
@@ -140,16 +155,16 @@ class ModelCurves:
                 if other is None or point.loss < other.loss - 1e-12:
                     better.setdefault(curve.name, []).append(point.k)
         warned = "opens most: read docs/local.md before you release it."
-        told = [f"Local recoding {'' if better else 'keeps most and '}{warned}"]
+        sentences = [f"Local recoding {'' if better else 'keeps most and '}{warned}"]
         for name, ks in better.items():
-            told.append(f"At k = {', '.join(map(str, ks))} {name} kept more.")
+            sentences.append(f"At k = {', '.join(map(str, ks))} {name} kept more.")
         if self.apart:
-            told.append(
+            sentences.append(
                 f"In {', '.join(self.apart)} cuts may group any neighbouring values, with exact borders of real values "
                 "as labels, and local recoding shows labels of the hierarchy alone: the bound of one says nothing of "
                 "the other."
             )
-        return " ".join(told)
+        return " ".join(sentences)
 
     def __repr__(self) -> str:
         kept = [f"{c.name} {p.kept:.1f} %" for c in self.curves if (p := c.at(self.ks[0])) is not None]
@@ -161,9 +176,25 @@ class ModelCurves:
 
     def plot(self) -> Figure:
         """All curves as a matplotlib figure; ``save_models`` writes it to a file."""
-        from kpareto.fronts.models_picture import draw_figure
+        share = self.allowed / max(self.rows, 1)
+        left_out = "nothing suppressed" if not self.allowed else f"at most {share:.2%} of the rows suppressed"
+        columns = f"{len(self.columns)} quasi-identifiers"
+        with new_axes(f"What each model keeps of {self.rows:,} rows with {columns}, {left_out}") as axes:
+            from matplotlib.ticker import NullFormatter, NullLocator
 
-        return draw_figure(self)
+            for curve in self.curves:
+                curve.draw(axes)
+            axes.set_xscale("log")
+            axes.set_xticks(list(self.ks), [f"{k:,}" for k in self.ks])
+            axes.xaxis.set_minor_locator(NullLocator())
+            axes.xaxis.set_minor_formatter(NullFormatter())
+            axes.set_ylim(top=101)
+            axes.set_xlabel("k: rows that look alike, at least (logarithmic)")
+            axes.set_ylabel("detail kept, percent (100 · (1 − LM))")
+            axes.grid(True, color="#e8ecf0", linewidth=0.6, zorder=0)
+            axes.legend(frameon=False, loc="lower left")
+        figure: Figure = axes.figure
+        return figure
 
     def to_dict(self) -> dict[str, Any]:
         """The curves as plain data."""
@@ -189,4 +220,9 @@ class ModelCurves:
     def _repr_html_(self) -> str:
         """The table for a notebook; ``save_models`` draws the picture."""
         rows = [{name: "–" if cell is None else round(cell, 2) for name, cell in row.items()} for row in self.gains()]
-        return html_table(rows)
+        return plain_table(rows)
+
+
+def save_models(curves: ModelCurves, target: str | Path) -> Path:
+    """Write the picture of all models; the ending of the name says the format (svg, png, pdf)."""
+    return save_figure(target, curves.plot)

@@ -1,13 +1,23 @@
-"""Numbers: what a search is sent about the recodings it proposed, one row each."""
+"""Numbers about recodings: what a search is sent of those it proposed, where a front's come from, and their bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 EMPTY = 2**62  # the k of a release without rows
+# Which set the points of a front are, as its JSON says under search.set.
+SETS = {
+    "exact": "every trade-off of the lattice",
+    "counted": "the best of all that was counted",
+    "report": "what the search itself reports, whether or not it counted better ones",
+    "archive": "the archive that the search keeps, whether or not it counted more",
+    "best": "the best recoding that was met",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,3 +71,55 @@ def join(parts: Sequence[Numbers], objectives: int) -> Numbers:
         np.concatenate([part.feasible for part in parts]),
         np.concatenate([part.suppressed for part in parts]),
     )
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """How a front was found."""
+
+    method: str
+    evaluated: int  # recodings counted
+    complete: bool  # proven that no point is missing
+    seed: int | None = None
+    seconds: float = 0.0
+    note: str = ""  # what a reader must know, such as why it is not complete
+    details: Mapping[str, Any] = field(default_factory=dict)
+    stopped: bool = False  # by the user, before it was done
+    points: str = "counted"  # which set the points are, one of SETS
+
+
+@dataclass(frozen=True)
+class ProvenGap:
+    """What a loss is at least, whatever the recoding, where classes must keep what was asked for."""
+
+    loss: str  # the objective it is about
+    at: Mapping[str, float]  # what was asked for, such as {"k": 5}
+    least: float
+    reached: float  # what the recoding loses
+
+    @property
+    def gap(self) -> float:
+        """How far the recoding is above it, as a share; infinite above a bound of 0."""
+        return self.reached / self.least - 1 if self.least > 0 else (0.0 if self.reached == 0 else math.inf)
+
+    @property
+    def percent(self) -> str:
+        """The gap for a sentence, never rounded down."""
+        return f"{math.ceil(1000 * self.gap - 1e-9) / 10:g} %"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For a front's JSON."""
+        gap = None if math.isinf(self.gap) else self.gap
+        return {"loss": self.loss, "at": dict(self.at), "least": self.least, "reached": self.reached, "gap": gap}
+
+    def sentence(self) -> str:
+        """``at most 12 % above what any local recoding with these labels could reach at k = 5``."""
+        where = ", ".join(f"{name} = {value:g}" for name, value in self.at.items())
+        if math.isinf(self.gap):
+            return f"what any local recoding with these labels could reach at {where} is not known to be above 0"
+        return f"at most {self.percent} above what any local recoding with these labels could reach at {where}"
+
+
+def spell_count(size: int) -> str:
+    """A number of recodings for a sentence: in full, or as a power of ten."""
+    return f"{size:,}" if size < 10**12 else f"about 10^{len(str(size)) - 1}"

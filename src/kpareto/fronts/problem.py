@@ -14,21 +14,73 @@ from kpareto import measures as _measures  # noqa: F401  (fills the table of nam
 from kpareto._version import __version__
 from kpareto.errors import BadJob, shorten
 from kpareto.fronts.count_cuts import CutCounter, fits_batch
-from kpareto.fronts.count_lattice import CountedNodes, count_parts, fits
-from kpareto.fronts.hearing import halted_too, pause
+from kpareto.fronts.count_lattice import CountedNodes, Wanted, count_parts, fits
 from kpareto.fronts.numbers import EMPTY, Numbers
-from kpareto.fronts.packed_values import HistLimit
-from kpareto.fronts.readings import Translation, class_limits, translate
-from kpareto.fronts.subtree_bounds import BoundedWalk, can_bound
+from kpareto.fronts.packed_values import HistLimit, HistNumber
+from kpareto.interrupts import halted_too, pause
 from kpareto.kernels.compiling import SOURCES
-from kpareto.measures.measure import Measure, Model, aspect_of, exact, is_privacy, make, meets, stands_alone
-from kpareto.measures.reading import real_keys
+from kpareto.measures.measure import Measure, Model, aspect_of, exact, is_privacy, make, meets, reading_of, stands_alone
+from kpareto.measures.reading import CLASS_SIZE, Questions, Reading, real_keys
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.tables.fingerprint import fingerprint
 from kpareto.tables.lattice import Lattice, Space
 from kpareto.tables.partition import Partition, Suppression, partition, partitions, rank_numbers
 from kpareto.tables.recoding import Recoding
 from kpareto.tables.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Translation:
+    """Measures translated: what the kernels must count, and how to read each measure off it."""
+
+    wanted: Wanted
+    readings: tuple[Reading, ...]
+
+
+def translate(
+    table: Table, measures: tuple[Measure, ...], suppression: Suppression, limits: tuple[HistLimit, ...] = ()
+) -> Translation | None:
+    """The measures as kernel statistics, or None where one of them needs a Partition of its own."""
+    questions = Questions(table)
+    readings = []
+    for measure in measures:
+        reader = reading_of(measure)
+        reading = None if reader is None else reader(questions)
+        if reading is None:
+            return None
+        readings.append(reading)
+    axes = []
+    for model in suppression.graded:
+        judged = model.judged if isinstance(model, Model) else None
+        if judged is None:
+            return None
+        axes.append(tuple(questions.places(judged.kind, judged.columns(table), judged.parameter)))
+    numbers = tuple(HistNumber(*number) for number in questions.numbers)
+    losses = tuple(questions.losses)
+    wanted = Wanted(suppression, losses, numbers, limits, questions.sizes, questions.risky_below, tuple(axes))
+    return Translation(wanted, tuple(readings))
+
+
+def class_limits(table: Table, measure: Measure, threshold: float) -> list[HistLimit] | None:
+    """How the kernels judge each class by a limit, or None where they cannot."""
+    if sizes := size_limit(measure, threshold):
+        return sizes
+    judged = measure.judged if isinstance(measure, Model) else None
+    if judged is None:
+        return None
+    columns = judged.columns(table)
+    return [HistLimit(judged.kind, threshold, counts, judged.parameter) for counts in columns] or [
+        HistLimit(judged.kind, threshold)
+    ]
+
+
+def size_limit(measure: Measure, threshold: float) -> list[HistLimit]:
+    """A limit on the smallest class, by k or by its risk, as one on class sizes; none for other measures."""
+    if not is_smallest_class(measure):
+        return []
+    return [
+        HistLimit(CLASS_SIZE, threshold if measure.better == "higher" else min(1 / max(threshold, 1e-300), 2.0**62))
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,15 +269,6 @@ class Problem:
     def is_walked(self) -> bool:
         """Whether the whole lattice can be counted by roll-up."""
         return self.translation is not None and fits(self.table, self.translation.wanted)
-
-    @property
-    def is_bounded(self) -> bool:
-        """Whether a roll-up can leave out what is beaten: every objective has a bound under the suppression rule."""
-        return can_bound(self)
-
-    def walk_bounded(self) -> BoundedWalk:
-        """The roll-up that leaves out what is beaten, for problems that are bounded."""
-        return BoundedWalk(self)
 
     def evaluate(self, space: Space, genomes: np.ndarray, threads: int | None = None) -> Numbers:
         """The numbers of some genomes of a space; ``which`` is the place among the genomes."""

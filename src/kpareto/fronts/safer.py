@@ -10,9 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kpareto.fronts.choose import PRESETS
-from kpareto.fronts.front import Front, Point
-from kpareto.fronts.summary import kept_percent
+from kpareto.fronts.front import PRESETS, Front, Point, kept_percent
 from kpareto.measures.cells import tells_detail
 from kpareto.measures.measure import is_privacy
 from kpareto.tables.spelling import several

@@ -16,12 +16,12 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kpareto.fronts.count_lattice import CountedNodes, Walker, WalkTask, fits, run_in_order
 from kpareto.fronts.numbers import Numbers
+from kpareto.fronts.problem import Problem
 from kpareto.kernels.lattice.bounding import Bounding, BoundRoom
 from kpareto.kernels.words import (
     ALPHA,
@@ -39,9 +39,6 @@ from kpareto.kernels.words import (
 )
 from kpareto.measures.measure import Better
 from kpareto.measures.reading import BoundTerm
-
-if TYPE_CHECKING:
-    from kpareto.fronts.problem import Problem
 
 LARGEST = np.iinfo(np.int64).max
 ALWAYS = (BY_LOSS, BY_MINORITY, BY_SQUARES)  # kinds of bounds that hold whatever is suppressed

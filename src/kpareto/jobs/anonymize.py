@@ -17,8 +17,8 @@ import numpy as np
 from kpareto.engines.read import read
 from kpareto.engines.wishes import Missing
 from kpareto.errors import BadHierarchy, BadJob, Unsafe, did_you_mean
-from kpareto.fronts.bound import ProvenGap
-from kpareto.fronts.choose import DEFAULT_K
+from kpareto.fronts.front import DEFAULT_K
+from kpareto.fronts.numbers import ProvenGap
 from kpareto.fronts.problem import problem, settled_rule
 from kpareto.jobs.default_hierarchies import complete_hierarchies
 from kpareto.jobs.front import say_nearest, search_problem

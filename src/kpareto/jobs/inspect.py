@@ -21,7 +21,7 @@ from kpareto.engines.source import View
 from kpareto.engines.unique_rows import PAIRS, choose_pairs, code_rows, rank_unique
 from kpareto.engines.wishes import MOST_DROPPED
 from kpareto.errors import BadTable
-from kpareto.fronts.choose import DEFAULT_K
+from kpareto.fronts.front import DEFAULT_K
 from kpareto.jobs.job import Job, say_undecided
 from kpareto.jobs.parse import default_rule, parse_job
 from kpareto.jobs.proposals import SearchTask, propose_known, propose_search

@@ -15,8 +15,8 @@ from typing import Any
 
 from kpareto.atomic import write_whole
 from kpareto.errors import BadInput, BadJob
-from kpareto.fronts.front import Front
-from kpareto.fronts.json_file import FRONT, load_front
+from kpareto.fronts.front import Front, load_front
+from kpareto.fronts.json_file import FRONT
 from kpareto.fronts.problem import Problem
 from kpareto.jobs.front import plan_of
 from kpareto.jobs.job import Job

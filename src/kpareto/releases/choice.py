@@ -17,7 +17,7 @@ from kpareto.atomic import write_whole
 from kpareto.engines.read import read_merged
 from kpareto.engines.wishes import Missing, Wish
 from kpareto.errors import BadInput, BadJob
-from kpareto.fronts.bound import ProvenGap
+from kpareto.fronts.numbers import ProvenGap
 from kpareto.fronts.problem import settled_rule, stricter
 from kpareto.measures.cells import cell_loss, lm
 from kpareto.measures.population import refuse_local

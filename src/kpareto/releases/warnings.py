@@ -18,7 +18,7 @@ import numpy as np
 
 from kpareto.errors import ReleaseWarning, shorten
 from kpareto.fronts.front import Point
-from kpareto.fronts.notebook import spell_count
+from kpareto.fronts.numbers import spell_count
 from kpareto.fronts.problem import stricter
 from kpareto.fronts.safer import SaferPoint, find_safer
 from kpareto.measures import make

@@ -17,9 +17,8 @@ import numpy as np
 
 from kpareto.errors import BadJob, Stopped, Unsafe
 from kpareto.fronts.front import Front, make_front
-from kpareto.fronts.numbers import Numbers
+from kpareto.fronts.numbers import Numbers, Provenance
 from kpareto.fronts.problem import Problem
-from kpareto.fronts.provenance import Provenance
 from kpareto.measures.cells import CellLoss
 from kpareto.measures.measure import make
 from kpareto.searches.bounds import branch_and_bound, decomposition_bound

@@ -19,8 +19,8 @@ import numpy as np
 
 from kpareto.errors import Interrupted, Progress, Stopped, Unsafe, keep_interrupt
 from kpareto.fronts.front import Front
-from kpareto.fronts.hearing import hearing
 from kpareto.fronts.numbers import Numbers
+from kpareto.interrupts import hearing
 from kpareto.searches.checkpoint import Arrays, Cancelled, Kept, Standing, check_points, read_checkpoint
 
 Watch = Callable[[Numbers], None]  # told the numbers of recodings as they are met: of some, or of the best so far

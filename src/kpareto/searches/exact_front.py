@@ -27,12 +27,10 @@ from kpareto.fronts.count_lattice import Wanted, lattice_of
 from kpareto.fronts.count_lattice import count_lattice as count_nodes
 from kpareto.fronts.dominance import Ties
 from kpareto.fronts.front import Front, make_front
-from kpareto.fronts.hearing import pause
-from kpareto.fronts.notebook import spell_count
-from kpareto.fronts.numbers import Numbers, join
+from kpareto.fronts.numbers import Numbers, Provenance, join, spell_count
 from kpareto.fronts.problem import Problem
-from kpareto.fronts.provenance import Provenance
 from kpareto.fronts.subtree_bounds import allowed_rows
+from kpareto.interrupts import pause
 from kpareto.kernels.words import K
 from kpareto.measures.cells import CellLoss
 from kpareto.measures.sizes import is_smallest_class

@@ -15,6 +15,7 @@ import numpy as np
 
 from kpareto.fronts.count_lattice import Walker
 from kpareto.fronts.problem import Problem
+from kpareto.fronts.subtree_bounds import BoundedWalk
 from kpareto.searches.driver import TimeLimit
 from kpareto.searches.lattice.climbing import front_of_all, reach_good_nodes
 from kpareto.searches.lattice.exact import BranchTree, find_way
@@ -96,7 +97,7 @@ def _excess(took: list[float], count: int, threads: int | None) -> float:
 
 def _sample_walks(problem: Problem, lattice: Lattice, *, pruned: bool, threads: int | None) -> float:
     """Roll-up: parts walked from their own class table, judged by a short look around where bounds hold."""
-    walk = problem.walk_bounded() if pruned else None
+    walk = BoundedWalk(problem) if pruned else None
     walker = walk.walker if walk is not None else make_walker(problem)
     looking, pruning = 0.0, None
     if walk is not None:

@@ -9,9 +9,8 @@ import numpy as np
 
 from kpareto.errors import Stopped
 from kpareto.fronts.front import Front, list_front, make_front
-from kpareto.fronts.numbers import Numbers
+from kpareto.fronts.numbers import Numbers, Provenance
 from kpareto.fronts.problem import Problem
-from kpareto.fronts.provenance import Provenance
 from kpareto.searches import OwnSet, ReportingMoves, Search
 from kpareto.searches.checkpoint import Arrays, Kept, job_print
 from kpareto.searches.driver import Ending, Tell

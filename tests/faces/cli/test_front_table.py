@@ -15,7 +15,7 @@ from kpareto.faces import console
 from kpareto.faces.cli import main
 from kpareto.faces.cli.front_table import pick_shown
 from kpareto.faces.cli.fronts import model_command, tell_switch
-from kpareto.fronts.summary import kept_percent
+from kpareto.fronts.front import kept_percent
 from kpareto.jobs.front import search_job
 from kpareto.jobs.parse import load_job
 from kpareto.searches.other_models import OtherModel, best_model, other_models, tell_other_models

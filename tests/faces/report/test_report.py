@@ -33,27 +33,21 @@ from kpareto.faces.report import (
     make_report,
     markdown,
     report_of,
-    template_html,
-    template_markdown,
     write_report,
-    write_template,
 )
 from kpareto.faces.report.discretion import Discretion, round_number
 from kpareto.faces.report.front import _tell_marks
 from kpareto.faces.report.make import _public_w16
 from kpareto.faces.report.markdown import escape_text
-from kpareto.faces.report.markup import safe
 from kpareto.faces.report.regulator_form import technique
 from kpareto.faces.report.report import ProfileRow
-from kpareto.faces.report.svg import front_picture
 from kpareto.faces.report.words import notice, sample_title
-from kpareto.fronts.front import Front, Point, make_front
-from kpareto.fronts.json_file import load_front
-from kpareto.fronts.notebook import ticks
+from kpareto.fronts.front import Front, Point, load_front, make_front, mark_points
+from kpareto.fronts.markup import safe
+from kpareto.fronts.numbers import Provenance
+from kpareto.fronts.picture import sketch, ticks
 from kpareto.fronts.problem import problem
-from kpareto.fronts.provenance import Provenance
 from kpareto.fronts.safer import find_safer
-from kpareto.fronts.summary import mark_points
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import release_job
 from kpareto.releases.release import release
@@ -313,7 +307,7 @@ def test_the_page_is_well_formed_and_accessible(adult: Point, confidential: bool
 
 def test_the_page_needs_nothing_from_anywhere(public: Report) -> None:
     """No address, script, font, picture or style sheet is asked for, and the policy would refuse one."""
-    for text in (html(public), template_html(public)):
+    for text in (html(public), html(public, form=True)):
         assert not re.search(r"https?:|//\w|url\(|@import|<script|<link|<img|src=|@font-face", text, re.IGNORECASE)
         assert "default-src 'none'" in Page(text).all("meta")[2]["content"]  # type: ignore[operator]
 
@@ -357,12 +351,12 @@ def test_no_cell_can_break_a_page(evil: str, confidential: bool) -> None:
     """Values and column names that are HTML or Markdown are shown as they are and never become part of the page."""
     point = chosen(town(7, (evil, "south"), f"place {evil}"), 0.0, k=3)
     report = make_report(point, confidential=confidential, choice=evil, date=evil)
-    for text in (html(report), template_html(report)):
+    for text in (html(report), html(report, form=True)):
         page = Page(text)
         assert {"script", "img"} & {tag for tag, _ in page.tags} == set()
         assert not [a for _, attributes in page.tags for a in attributes if a.startswith("on")]
         assert "\u202e" not in text
-    for text in (markdown(report), template_markdown(report)):
+    for text in (markdown(report), markdown(report, form=True)):
         assert "<script" not in text
         assert "<img" not in text
         assert "\u202e" not in text
@@ -397,7 +391,7 @@ def test_the_name_of_an_axis_stands_beside_long_numbers(public: Report) -> None:
     assert public.front.drawing is not None
     for most in (100.0, 2.5e6, 9.9e9):
         drawing = replace(public.front.drawing, points=((5, 0.1), (9, most)), cloud=(), marks=(), chosen=(5, 0.1))
-        text = str(front_picture(drawing, "two points"))
+        text = str(sketch(drawing, "The front", "two points"))
         anchored = re.findall(r'<text x="([0-9.]+)" y="[0-9.]+" class="tick" text-anchor="end">([^<]+)<', text)
         assert anchored
         assert min(float(x) - 7 * len(words) for x, words in anchored) >= 18 + 6  # the name hangs around x = 18
@@ -626,8 +620,8 @@ def _texts(report: Report) -> dict[str, str]:
         "html": html(report),
         "markdown": markdown(report),
         "json": json.dumps(report.to_dict(), ensure_ascii=False),
-        "form": template_html(report),
-        "form as markdown": template_markdown(report),
+        "form": html(report, form=True),
+        "form as markdown": markdown(report, form=True),
     }
 
 
@@ -868,7 +862,7 @@ def test_the_form_has_what_regulators_ask_for(public: Report) -> None:
                    **dict.fromkeys(("cms-11", "ema-0070", "health-canada", "strict-20"), "not met")}  # fmt: skip
     left = [field.label for section in public.template.sections for field in section.fields if field.value is None]
     assert {"Recipients", "Valid until", "Signature", "Expert", "Threshold chosen"} <= set(left)
-    for text in (template_html(public), template_markdown(public), html(public), markdown(public)):
+    for text in (html(public, form=True), markdown(public, form=True), html(public), markdown(public)):
         assert "Valid until" in text
         assert "Signature" in text
         assert "45 CFR 164.514" in text
@@ -1131,12 +1125,12 @@ def test_a_column_that_tells_another_is_told_of(folder: Path, declared: bool) ->
 
 def test_the_form_is_written_alone(folder: Path) -> None:
     """As a page or as Markdown, not as JSON."""
-    write_template(folder / "people.toml", folder / "form.md")
+    write_report(folder / "people.toml", folder / "form.md", form=True)
     assert (folder / "form.md").read_text().startswith("# Anonymisation report (draft)")
-    write_template(folder / "people.toml", folder / "form.html")
+    write_report(folder / "people.toml", folder / "form.html", form=True)
     assert len(Page((folder / "form.html").read_text()).all("dl")) >= 4
     with pytest.raises(BadJob, match=r"The form is written as .html or .md, not as 'form.json'"):
-        write_template(folder / "people.toml", folder / "form.json")
+        write_report(folder / "people.toml", folder / "form.json", form=True)
 
 
 def test_a_release_made_with_changes_can_be_reported(folder: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from kpareto.errors import BadInput
 from kpareto.faces.web.runs import KeptRuns, runs_folder
-from kpareto.fronts.json_file import brief_front, load_front
+from kpareto.fronts.front import brief_front, load_front
 from kpareto.fronts.problem import problem
 from kpareto.jobs.kept import read_kept
 from kpareto.searches.run import Plan, run_plan

@@ -19,9 +19,9 @@ from kpareto.faces.web.search import Searching
 from kpareto.faces.web.turns import Work
 from kpareto.fronts.compilations import COMPILATIONS
 from kpareto.fronts.front import Front
-from kpareto.fronts.hearing import Hearing, halted_too, hearing, pause
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem, problem
+from kpareto.interrupts import Hearing, halted_too, hearing, pause
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.proposals import SearchTask

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 import kpareto as kp
-from kpareto.fronts.json_file import load_front
+from kpareto.fronts.front import load_front
 from kpareto.releases.choice import read_stored
 from kpareto.releases.signing import load_key, new_key
 from kpareto.searches.checkpoint import read_checkpoint

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpareto.errors import BadJob
-from kpareto.fronts.dominance import non_dominated
+from kpareto.fronts.dominance import achievement, non_dominated, prefer
 from kpareto.fronts.front import Front
-from kpareto.fronts.preference import achievement, prefer
 from kpareto.fronts.problem import problem
 from kpareto.kernels.dominance import dominance_ranks
 from kpareto.searches.cuts.nsga2 import Members, Nsga2, Preference, Ranked, crowding, ranks, tournament

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import kpareto as kp
 from kpareto.errors import BadInput, BadJob, Interrupted, Stopped
-from kpareto.fronts.front import Front
-from kpareto.fronts.json_file import load_front
+from kpareto.fronts.front import Front, load_front
 from kpareto.fronts.problem import Problem, problem
 from kpareto.jobs.default_hierarchies import complete_hierarchies
 from kpareto.searches.local.further import is_searched, search_further

@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from kpareto.errors import BadInput, BadJob, Stopped
-from kpareto.fronts.front import Front
-from kpareto.fronts.json_file import load_front
+from kpareto.fronts.front import Front, load_front
 from kpareto.fronts.problem import Problem, problem
 from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.run import Plan, run_plan

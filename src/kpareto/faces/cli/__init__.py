@@ -362,16 +362,16 @@ def report(  # noqa: PLR0913 (the options of the command)
 ) -> None:
     """Write a report on the chosen point of FRONT (a job file, its front as JSON, or the word adult)."""
     from kpareto.faces.console import remark, reporting
-    from kpareto.faces.report import write_report, write_template
+    from kpareto.faces.report import write_report
 
-    write = write_template if template else write_report
-    path = write(
+    path = write_report(
         front_or_job,
         output,
         choose=choose,
         changes=changes,
         model=model,
         confidential=confidential,
+        form=template,
         phase=lambda name: reporting(name, quiet),
     )
     remark(f"Report: {path}", quiet)

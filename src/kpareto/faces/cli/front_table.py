@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kpareto.faces.console import fits_width, show_table
-from kpareto.fronts.choose import RECOMMENDED, marks_of
-from kpareto.fronts.front import Front, Point
-from kpareto.fronts.summary import kept_percent
+from kpareto.fronts.front import Front, Point, kept_percent, marks_of
+from kpareto.fronts.picture import RECOMMENDED
 from kpareto.tables.recoding import AS_IT_IS, column_words
 from kpareto.tables.spelling import EXACT, without_point
 

@@ -18,12 +18,11 @@ import numpy as np
 from kpareto.errors import BadJob
 from kpareto.faces.cli.front_table import pick_shown, show_points
 from kpareto.faces.console import remark, reporting, show_table, write_json
-from kpareto.fronts.choose import DEFAULT_K, answer_wishes, read_wish
-from kpareto.fronts.front import Front, Point
+from kpareto.fronts.choose import answer_wishes, read_wish
+from kpareto.fronts.front import DEFAULT_K, Front, Point, front_sentence, kept_percent, mark_points
 from kpareto.fronts.models import ModelCurves, read_models
 from kpareto.fronts.picture import Curve, check_picture
 from kpareto.fronts.problem import Problem
-from kpareto.fronts.summary import front_sentence, kept_percent, mark_points
 from kpareto.jobs.front import checkpoint_of, plan_of, search_job
 from kpareto.jobs.job import Job
 from kpareto.jobs.kept import keep_front
@@ -155,7 +154,7 @@ def show_front(
         show_trees(front, json_file != "-")
     curves = local_curve(front, json_file != "-") if more.local else ()
     if picture is not None:
-        from kpareto.fronts.picture import save_picture
+        from kpareto.fronts.front import save_picture
 
         remark(f"Picture: {save_picture(front, picture, curves=curves)}", quiet)
     if stopped is not None:
@@ -302,7 +301,7 @@ def show_models(
         print_models(curves)
     write_json(curves.to_dict() if json_file else None, json_file)
     if picture is not None:
-        from kpareto.fronts.models_picture import save_models
+        from kpareto.fronts.models import save_models
 
         remark(f"Picture: {save_models(curves, picture)}", quiet)
     return curves

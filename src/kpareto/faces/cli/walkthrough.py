@@ -13,8 +13,7 @@ from kpareto.faces.cli.fronts import find_front, print_front
 from kpareto.faces.cli.releases import inspect_data, show_release, verify_file
 from kpareto.faces.console import remark, write_json
 from kpareto.faces.report import write_report
-from kpareto.fronts.front import Point
-from kpareto.fronts.picture import save_picture
+from kpareto.fronts.front import Point, save_picture
 from kpareto.jobs.parse import load_job
 
 FOLDER = "kpareto-demo"

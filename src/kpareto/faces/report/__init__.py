@@ -1,8 +1,8 @@
 """Everything a run found, as plain data (JSON), as a page (HTML) and as Markdown; and the form regulators ask for."""
 
-from kpareto.faces.report.html import html, template_html
+from kpareto.faces.report.html import html
 from kpareto.faces.report.make import context_of, make_report
-from kpareto.faces.report.markdown import markdown, template_markdown
+from kpareto.faces.report.markdown import markdown
 from kpareto.faces.report.report import Report
 from kpareto.faces.report.write import (
     FrontFound,
@@ -12,7 +12,6 @@ from kpareto.faces.report.write import (
     report_of,
     report_text,
     write_report,
-    write_template,
 )
 
 __all__ = [
@@ -27,8 +26,5 @@ __all__ = [
     "report_from",
     "report_of",
     "report_text",
-    "template_html",
-    "template_markdown",
     "write_report",
-    "write_template",
 ]

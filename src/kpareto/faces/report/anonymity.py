@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kpareto.faces.report.html import whole_page
-from kpareto.faces.report.markup import Markup, table, tag
+from kpareto.faces.report.blocks import Block, Grid, Sentence
+from kpareto.faces.report.html import blocks_html, whole_page
+from kpareto.fronts.markup import Markup, tag
 from kpareto.releases.risk.anonymity import Anonymity
 from kpareto.releases.risk.risk import Risk
 
@@ -118,11 +119,13 @@ def anonymity_page(answer: Anonymity, title: str) -> str:
     return whole_page(f"{title} – how anonymous it is", header, [first, *map(_section, answer_tables(answer))])
 
 
-def _section(each: AnswerTable) -> Markup:
-    right = [at for at in range(len(each.heads)) if _is_numeric([row[at] for row in each.rows])]
-    rows = [[f"{cell:,}" if isinstance(cell, int | float) else cell for cell in row] for row in each.rows]
-    below = tag("p", each.below.replace(" --rows 0 leaves them out.", "")) if each.below else Markup("")
-    return tag("section", tag("h2", each.title), table(each.title, each.heads, rows, right), below)
+def _section(answer: AnswerTable) -> Markup:
+    columns = list(zip(*answer.rows, strict=True))
+    right = [at for at, cells in enumerate(columns) if _is_numeric(cells)]
+    rows = [[f"{cell:,}" if isinstance(cell, int | float) else cell for cell in row] for row in answer.rows]
+    blocks: list[Block] = [Grid(answer.title, answer.heads, rows, right)]
+    blocks += [Sentence(answer.below.replace(" --rows 0 leaves them out.", ""))] if answer.below else []
+    return tag("section", tag("h2", answer.title), blocks_html(blocks))
 
 
 def _is_numeric(cells: Sequence[object]) -> bool:

@@ -7,18 +7,15 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from kpareto.faces.report.discretion import Discretion, round_number
-from kpareto.faces.report.report import Drawing, FrontPart, FrontPoint, Objective
+from kpareto.faces.report.report import FrontPart, FrontPoint, Objective
 from kpareto.faces.report.words import meaning, proof
-from kpareto.fronts.choose import marks_of
-from kpareto.fronts.front import Front, Point
-from kpareto.fronts.picture import Picture, picture
-from kpareto.fronts.summary import mark_points
+from kpareto.fronts.front import Front, Point, mark_points, marks_of, picture
+from kpareto.fronts.picture import Drawing, thin_cloud
 from kpareto.measures.measure import aspect_of
 from kpareto.tables.partition import Partition
 from kpareto.tables.spelling import several
 
 LINES = 24  # points in the table
-WIDE, HIGH = 360, 200  # the cloud is drawn on so many cells; a second point in a cell would not be seen
 
 
 def seen_ids(point: Point, partition: Partition, discretion: Discretion) -> list[int]:
@@ -180,21 +177,18 @@ def _drawing(
         return None
     axes = front.names[:2]
     shown = picture(front if "k" in axes else seen, axes[0], axes[1])
-    points, cloud = np.stack((shown.x, shown.y), axis=1), shown.cloud
+    points, cloud = (np.array(pairs).reshape(-1, 2) for pairs in (shown.points, shown.cloud))
     marked = {ids.index(place): ", ".join(labels) for place, labels in marks_of(front).items() if place in ids}
     marks = [(label, float(values[place, 0]), float(values[place, 1])) for place, label in marked.items()]
     if "k" in axes and not discretion.confidential:
         axis = axes.index("k")
-        points, cloud = (each[each[:, axis] >= discretion.least] for each in (points, cloud))
+        points, cloud = (pairs[pairs[:, axis] >= discretion.least] for pairs in (points, cloud))
     lost = (partition.suppressed_rows, *seen.numbers.suppressed.tolist())
     if not discretion.confidential and (lost[0] or any(discretion.hides(int(rows)) for rows in lost)):
         # Exact places, and those of other points, could tell a small number of suppressed rows.
-        places = values[:, :2].tolist()
-        points, cloud = np.array(sorted(places)), cloud[:0]
+        points, cloud = np.array(sorted(values[:, :2].tolist())), cloud[:0]
     chosen = values[here, :2].tolist()
     # What is infinite has no place in a picture; the table of the report has it.
-    points = points[np.isfinite(points).all(axis=1)]
-    marks = [mark for mark in marks if np.isfinite(mark[1:]).all()]
     if not np.isfinite(chosen).all():
         return None
     return Drawing(
@@ -203,30 +197,12 @@ def _drawing(
         shown.x_log,
         shown.y_log,
         shown.x_higher,
-        _pairs(points),
-        _pairs(_thin(cloud, shown)),
-        tuple(marks),
+        _pairs(points[np.isfinite(points).all(axis=1)]),
+        _pairs(thin_cloud(cloud, shown.x_log, shown.y_log)),
+        tuple(mark for mark in marks if np.isfinite(mark[1:]).all()),
         (float(chosen[0]), float(chosen[1])),
     )
 
 
 def _pairs(points: np.ndarray) -> tuple[tuple[float, float], ...]:
     return tuple((float(f"{x:.6g}"), float(f"{y:.6g}")) for x, y in points.tolist())
-
-
-def _thin(cloud: np.ndarray, shown: Picture) -> np.ndarray:
-    """One point of the cloud per cell of a fine grid: (n, 2) float64."""
-    cloud = cloud[np.isfinite(cloud).all(axis=1)]
-    if not len(cloud):
-        return cloud.reshape(0, 2)
-    scaled = cloud.copy()
-    for axis, logged in enumerate((shown.x_log, shown.y_log)):
-        if logged:
-            cloud, scaled = cloud[scaled[:, axis] > 0], scaled[scaled[:, axis] > 0]
-            scaled[:, axis] = np.log(scaled[:, axis])
-    if not len(cloud):
-        return cloud
-    low, width = scaled.min(axis=0), np.ptp(scaled, axis=0)
-    cells = ((scaled - low) / np.where(width > 0, width, 1.0) * (WIDE, HIGH)).astype(np.int64)
-    _, first = np.unique(cells[:, 0] * (HIGH + 1) + cells[:, 1], return_index=True)
-    return cloud[np.sort(first)]

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from kpareto._version import __version__
+from kpareto.fronts.picture import Drawing
 from kpareto.releases.warnings import GRAVEST
 
 FORMAT = 1
@@ -52,21 +53,6 @@ class FrontPoint:
     classes: int
     levels: Mapping[str, int]  # level of each column, or its groups where the recoding is not by levels
     marks: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """The picture of the front as plain numbers."""
-
-    x_name: str
-    y_name: str
-    x_log: bool
-    y_log: bool
-    x_higher: bool
-    points: tuple[tuple[float, float], ...]
-    cloud: tuple[tuple[float, float], ...]
-    marks: tuple[tuple[str, float, float], ...]  # label, x, y
-    chosen: tuple[float, float]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from kpareto.faces.report.report import RELEASED, ColumnPart, Method, RiskSide, 
 from kpareto.fronts.front import Front, Point
 from kpareto.measures.measure import MAKERS, Measure, parameters_of, short_name
 from kpareto.tables import spelling
-from kpareto.tables.spelling import EXACT, are, several, without_point
+from kpareto.tables.spelling import are, several
 
 PAPERS = (
     "V. S. Iyengar. Transforming data to satisfy privacy constraints. KDD 2002, pages 279–288.",
@@ -72,18 +72,6 @@ def percent(share: float | None) -> str:
 def chance(share: float | None, side: RiskSide) -> str:
     """A risk for people, or that it is not for the public."""
     return percent(share) if side.shown else "not shown"
-
-
-def number(value: object) -> str:
-    """A number for people: thousands apart, six digits at the most."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    plain = without_point(value, EXACT) if isinstance(value, float) else value
-    if isinstance(plain, int):
-        return f"{plain:,}"
-    return f"{plain:,.6g}" if isinstance(plain, float) else str(plain)
 
 
 def count(value: int | None, least: int) -> str:

@@ -18,14 +18,15 @@ from kpareto.engines.form import form_from
 from kpareto.engines.unique_rows import unique_rows
 from kpareto.errors import BadInput, BadJob, KparetoError, Progress, Unsafe
 from kpareto.faces.report.discretion import Discretion
-from kpareto.faces.report.html import html, template_html
+from kpareto.faces.report.html import html
 from kpareto.faces.report.make import context_of, make_report
-from kpareto.faces.report.markdown import markdown, template_markdown
+from kpareto.faces.report.markdown import markdown
 from kpareto.faces.report.regulator_form import with_rows
 from kpareto.faces.report.report import Report
-from kpareto.fronts.choose import RECOMMENDED, choose_point, read_wish
-from kpareto.fronts.front import Front, Point
-from kpareto.fronts.json_file import front_data, load_front
+from kpareto.fronts.choose import choose_point, read_wish
+from kpareto.fronts.front import Front, Point, load_front
+from kpareto.fronts.json_file import front_data
+from kpareto.fronts.picture import RECOMMENDED
 from kpareto.jobs.front import is_searched_for, search_for_choice, search_job
 from kpareto.jobs.job import Job
 from kpareto.jobs.kept import recall_front
@@ -44,8 +45,8 @@ from kpareto.tables.spelling import spell_infinite
 from kpareto.tables.table import UniqueRows
 from kpareto.verifier.counting import file_digest
 
-Form = Literal["html", "markdown", "json"]
-FORMS: Mapping[str, Form] = {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json"}
+Language = Literal["html", "markdown", "json"]
+LANGUAGES: Mapping[str, Language] = {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json"}
 MOST_VALUES = 30  # of a numeric target that a tree is asked to tell
 Phase = Callable[[str], AbstractContextManager[Progress | None]]  # of a long work: its name; told how far it is
 
@@ -75,59 +76,41 @@ def write_report(  # noqa: PLR0913 (what is at hand is not made again)
     changes: Sequence[str] = (),
     model: str | None = None,
     confidential: bool = False,
+    form: bool = False,
     phase: Phase = in_silence,
 ) -> Path:
     """Write the report of a job (or of a front's JSON beside its job) as .html, .md or .json.
+
+    ``form=True`` writes the anonymisation report alone, the form that regulators ask for, as .html or .md.
 
     ``choose`` names the point (``k=5``, ``id=17``); the job's choice otherwise, or the recommended one. ``changes``
     override the job, such as ``search.seed=3``, and ``model`` its search, as they did when its release was made. A
     front, a point or a release that is at hand is not made again. A release and certificate that lie where the job
     writes them are used. ``phase`` is entered with the name of each long work, and told how far it is.
     """
-    form = form_of(check_target(target))
-    finding = find(source, front=front, point=point, choose=choose, changes=changes, model=model, phase=phase)
-    report = report_of(finding, release, confidential=confidential, phase=phase)
-    write_whole(target, report_text(report, form), private=confidential)
-    return Path(target)
-
-
-def write_template(  # noqa: PLR0913 (as above)
-    source: str | PathLike[str],
-    target: str | PathLike[str],
-    *,
-    front: Front | None = None,
-    point: Point | None = None,
-    release: Release | None = None,
-    choose: str | None = None,
-    changes: Sequence[str] = (),
-    model: str | None = None,
-    confidential: bool = False,
-    phase: Phase = in_silence,
-) -> Path:
-    """Write the anonymisation report alone, the form that regulators ask for, as .html or .md."""
-    form = form_of(check_target(target))
-    if form == "json":
+    language = language_of(check_target(target))
+    if form and language == "json":
         raise BadJob(
             f"The form is written as .html or .md, not as {Path(target).name!r}. The report's JSON holds it too."
         )
     finding = find(source, front=front, point=point, choose=choose, changes=changes, model=model, phase=phase)
     report = report_of(finding, release, confidential=confidential, phase=phase)
-    write_whole(target, template_html(report) if form == "html" else template_markdown(report), private=confidential)
+    write_whole(target, report_text(report, language, form), private=confidential)
     return Path(target)
 
 
-def form_of(target: Path) -> Form:
+def language_of(target: Path) -> Language:
     """HTML, Markdown or JSON, by the name of the file."""
-    if target.suffix.lower() not in FORMS:
+    if target.suffix.lower() not in LANGUAGES:
         raise BadJob(f"A report is written as .html, .md or .json, not as {target.name!r}. Give such a name.")
-    return FORMS[target.suffix.lower()]
+    return LANGUAGES[target.suffix.lower()]
 
 
-def report_text(report: Report, form: Form) -> str:
-    """The report as a text of this form."""
-    if form == "json":
+def report_text(report: Report, language: Language, form: bool = False) -> str:
+    """The report as a text in this language; the anonymisation report alone if ``form``."""
+    if language == "json":
         return json.dumps(spell_infinite(report.to_dict()), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    return html(report) if form == "html" else markdown(report)
+    return html(report, form) if language == "html" else markdown(report, form)
 
 
 def find(  # noqa: PLR0913 (as above)

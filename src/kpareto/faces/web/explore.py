@@ -14,12 +14,11 @@ from kpareto.engines.wishes import MOST_DROPPED
 from kpareto.errors import BadInput, BadJob, Progress, did_you_mean
 from kpareto.faces.report import make_report
 from kpareto.faces.web.wording import warnings_for_page
-from kpareto.fronts.choose import answer_wishes, marks_of
+from kpareto.fronts.choose import answer_wishes
 from kpareto.fronts.dominance import non_dominated
-from kpareto.fronts.front import Front, Point
-from kpareto.fronts.notebook import spell_count
+from kpareto.fronts.front import Front, Point, mark_points, marks_of
+from kpareto.fronts.numbers import spell_count
 from kpareto.fronts.picture import is_drawn_by_factors
-from kpareto.fronts.summary import mark_points
 from kpareto.jobs.job import Job
 from kpareto.measures.measure import Measure, aspect_of, is_privacy, make
 from kpareto.measures.plain import PLAIN, USUAL, USUAL_OF_POPULATION, most_lost, plain_of

@@ -23,8 +23,8 @@ from kpareto.atomic import whole, write_whole
 from kpareto.errors import BadInput
 from kpareto.faces.web.drafts import Draft, edited_files
 from kpareto.faces.web.files import inside
-from kpareto.fronts.front import Front
-from kpareto.fronts.json_file import brief_front, front_data, load_front
+from kpareto.fronts.front import Front, brief_front, load_front
+from kpareto.fronts.json_file import front_data
 from kpareto.fronts.problem import Problem
 from kpareto.jobs.job import Job
 from kpareto.jobs.kept import read_kept, refuse_new_columns, write_kept

@@ -18,10 +18,10 @@ from kpareto.faces.web.wording import for_page
 from kpareto.fronts.compilations import COMPILATIONS
 from kpareto.fronts.dominance import non_dominated
 from kpareto.fronts.front import Front
-from kpareto.fronts.hearing import Hearing, hearing, pause
 from kpareto.fronts.models import MODELS, ModelCurves, read_models
 from kpareto.fronts.numbers import Numbers, join
 from kpareto.fronts.problem import Problem
+from kpareto.interrupts import Hearing, hearing, pause
 from kpareto.jobs.front import plan_of, search_job
 from kpareto.jobs.job import Job
 from kpareto.jobs.release import ReleaseTrial

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kpareto.errors import BadJob, did_you_mean
+from kpareto.fronts.dominance import achievement
 from kpareto.fronts.numbers import Numbers
-from kpareto.fronts.preference import achievement
 from kpareto.kernels.cuts.genomes import one_point_pairs
 from kpareto.kernels.dominance import crowding_distances, dominance_ranks, tournament_winners
 from kpareto.searches import MOST_EVALUATIONS, MOST_GENOMES, Moves, count, one_of, setting, share

@@ -10,8 +10,8 @@ import numpy as np
 
 from kpareto.errors import Stopped
 from kpareto.fronts.dominance import non_dominated
-from kpareto.fronts.hearing import is_heard, is_stopped, show
 from kpareto.fronts.numbers import Numbers, join
+from kpareto.interrupts import is_heard, is_stopped, show
 from kpareto.tables.lattice import Lattice
 
 if TYPE_CHECKING:

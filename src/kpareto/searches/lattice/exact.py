@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from kpareto.fronts.dominance import Ties, non_dominated
-from kpareto.fronts.hearing import halted_too, is_heard, is_stopped
 from kpareto.fronts.numbers import Numbers, join
+from kpareto.fronts.subtree_bounds import BoundedWalk, can_bound
+from kpareto.interrupts import halted_too, is_heard, is_stopped
 from kpareto.kernels.lattice.branching import LeafColumns, Objectives, surviving_nodes
 from kpareto.measures.cells import CellLoss
 from kpareto.measures.sizes import is_smallest_class
@@ -78,7 +79,7 @@ def find_way(problem: Problem) -> Way:
     lattice, order = Lattice(table.hierarchies), walk_order(table)
     if can_prune(problem) and (lattice.size > WHOLE or _is_one_answer(problem)):
         return Way("leaves", tuple(order[: _count_fixed(table, order)]))
-    if lattice.size > WHOLE and problem.is_bounded:
+    if lattice.size > WHOLE and can_bound(problem):
         return Way("roll-up", tuple(order[: _count_fixed(table, order)]))
     return Way("whole", tuple(order[: min(2, len(order) - 1)]) if problem.is_walked else ())
 
@@ -175,7 +176,7 @@ def _rolled_up(
     problem: Problem, lattice: Lattice, ties: Ties, threads: int | None, state: State, limit: TimeLimit | None
 ) -> Iterator[State]:
     """Roll up, leaving out what bounds beat, one prefix of levels after the other; a chunk is judged by one front."""
-    walk, fixed = problem.walk_bounded(), find_way(problem).fixed
+    walk, fixed = BoundedWalk(problem), find_way(problem).fixed
     parts = math.prod(problem.table.hierarchies[c].height + 1 for c in fixed)
     guides, state = _look_around(problem, lattice, state, limit)
     if limit is not None or is_stopped():

@@ -16,11 +16,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from kpareto.errors import BadJob, Stopped, Unsafe, shorten
-from kpareto.fronts.bound import ProvenGap
 from kpareto.fronts.front import Front, make_front
-from kpareto.fronts.numbers import Numbers
+from kpareto.fronts.numbers import Numbers, Provenance, ProvenGap
 from kpareto.fronts.problem import Problem
-from kpareto.fronts.provenance import Provenance
 from kpareto.measures.cells import CellLoss
 from kpareto.measures.measure import Measure, Model, is_privacy
 from kpareto.measures.reading import CLASS_SIZE

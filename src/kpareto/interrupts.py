@@ -11,21 +11,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from kpareto.errors import Stopped
-
-if TYPE_CHECKING:
-    from kpareto.fronts.numbers import Numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Hearing:
     """Somebody who waits."""
 
-    met: Callable[[Numbers], None] | None = None  # told the numbers of recodings that are met before a search begins
+    met: Callable[[Any], None] | None = None  # told the Numbers of recodings that are met before a search begins
     stopped: threading.Event = field(default_factory=threading.Event)
     halts: list[np.ndarray] = field(default_factory=list)  # each (1,) int64, 1 ends compiled loops
 
@@ -76,8 +73,8 @@ def halted_too(halt: np.ndarray) -> np.ndarray:
     return halt
 
 
-def show(numbers: Numbers) -> None:
-    """Numbers that were met before the search proper, for a picture."""
+def show(numbers: Any) -> None:
+    """The Numbers of recodings that were met before the search proper, for a picture."""
     somebody = _waiting.get()
     if somebody is not None and somebody.met is not None:
         somebody.met(numbers)

@@ -1,0 +1,264 @@
+"""The report as parts made of blocks: what every page of it shows, in which words and in which order."""
+
+from __future__ import annotations
+
+from kpareto.faces.report import words
+from kpareto.faces.report.blocks import (
+    Alerts,
+    Block,
+    Digest,
+    Fields,
+    Figure,
+    Figures,
+    Grid,
+    Heading,
+    Listing,
+    Part,
+    Sentence,
+    Term,
+    Tiles,
+    Together,
+)
+from kpareto.faces.report.columns import LABELS
+from kpareto.faces.report.regulator_form import technique
+from kpareto.faces.report.report import Code, ColumnPart, FrontPart, Report, RiskPart, Template, rank
+from kpareto.faces.report.svg import hierarchy_picture, loss_picture, size_picture
+from kpareto.fronts.markup import SHORT, number
+from kpareto.fronts.picture import sketch
+from kpareto.tables.spelling import several
+
+CODES = 60  # lines of a code book on the page; the JSON has all
+GROUPS = 6  # groups of a profile on the page
+FORM = "Anonymisation report (draft)"
+
+
+def report_parts(report: Report) -> list[Part]:
+    """The whole report."""
+    return [
+        Part("summary", "Summary", _summary(report)),
+        Part("warnings", "Warnings", _warnings(report)),
+        Part("front", "The trade-offs", _front(report.front, report.least, report.released)),
+        Part("sample", words.sample_title(report.confidential), [_sample(report)]),
+        Part("hierarchies", "Hierarchies and chosen cuts", [_hierarchies(report)]),
+        Part("classes", "Class sizes", _sizes(report)),
+        Part("risk", "Risk before and after", _risks(report)),
+        Part("loss", "Loss per column", [_loss(report)]),
+        Part("suppressed", "Who is suppressed", _profiles(report)),
+        Part("codebook", "Code book", _code_book(report)),
+        Part("method", "Method, parameters, hashes", _method(report)),
+        Part("form", FORM, form_blocks(report.template)),
+    ]
+
+
+def _summary(report: Report) -> list[Block]:
+    summary, prosecutor = report.summary, report.risks[0]
+    before, after = (words.percent(side.highest).replace(".0%", "%") for side in (prosecutor.before, prosecutor.after))
+    share = None if summary.rows_in is None or summary.suppressed is None else 1 - summary.suppressed / summary.rows_in
+    unit = summary.unit.removesuffix("s") if summary.k == 1 else summary.unit
+    kept = "–" if summary.loss is None else words.percent(1 - summary.loss)
+    tiles = (
+        (f"{summary.k:,}", f"{unit} in the smallest class (k)"),
+        (f"{before} → {after}" if prosecutor.before.shown else after, "highest risk of being recognised"),
+        (f"{summary.rows_out:,}", "rows released")
+        if share is None
+        else (words.percent(share), "of the rows keep their cells"),
+        (kept, f"of the detail kept (1 − LM{' of the released rows' if summary.rows_in is None else ''})"),
+    )
+    first, *others = summary.sentences
+    return [Sentence(first, "lead"), Tiles(tiles), *map(Sentence, others)]
+
+
+def _warnings(report: Report) -> list[Block]:
+    note = "What a person must know before this release leaves the house, the most serious first."
+    blocks: list[Block] = [Sentence(note), Alerts(rank(report.warnings))]
+    if report.tests:
+        soft = Sentence("A test that finds nothing does not prove that nothing can be found.", "soft")
+        blocks += [Heading("Attack tests on this release"), Listing(report.tests), soft]
+    return blocks
+
+
+def _front(front: FrontPart, least: int, released: bool) -> list[Block]:
+    chosen = next(point for point in front.points if point.id == front.chosen)
+    values = ", ".join(f"{name} = {number(v)}" for name, v in chosen.values.items() if v is not None)
+    done = "was released" if released else "was chosen, and nothing is released yet"
+    asked = f" It was chosen by the words “{front.choice}”." if front.choice else ""
+    blocks: list[Block] = [Sentence(f"Point {front.chosen} {done}{': ' if values else ''}{values}.{asked}")]
+    blocks.append(Sentence(front.proof))
+    blocks += [Listing(front.marks)] if front.marks else []
+    if front.drawing is not None:
+        many = several(len(front.drawing.points), "trade-off")
+        axes = f"{front.drawing.x_name} and {front.drawing.y_name}"
+        drawn = sketch(front.drawing, "The front", f"{many} between {axes}; the chosen point has {values}.")
+        grey = " Grey: recodings that another one beats." if front.drawing.cloud else ""
+        blocks.append(Figures([Figure(drawn, f"Blue: the front.{grey} Red: the chosen point.")]))
+    names = [objective.name for objective in front.objectives]
+    head = ["id", "", *names, "suppressed", "classes", *front.points[0].levels]
+    rows = [
+        [
+            *(point.id, ", ".join(point.marks), *(number(point.values[name]) for name in names)),
+            *(words.count(point.suppressed, least), number(point.classes), *point.levels.values()),
+        ]
+        for point in front.points
+    ]
+    shape = "levels" if front.by_levels else "groups"
+    caption = f"{len(front.points)} of {several(front.count, 'point')} of the front. Of each column: {shape}."
+    caption += f" {front.left_out_note}" if front.left_out_note else ""
+    set_off = {line: "chosen" for line, point in enumerate(front.points) if point.id == front.chosen}
+    blocks.append(Grid(caption, head, rows, {0, *range(2, len(head))}, set_off, "dense"))
+    meanings = "; ".join(f"{o.name} ({o.better} is better): {o.meaning}" for o in front.objectives)
+    return [*blocks, Sentence(f"{meanings}.", "soft")]
+
+
+def _sample(report: Report) -> Grid:
+    sample = report.sample
+    rows: list[list[object]] = []
+    set_off = {}
+    for row in sample.rows:
+        if row.before is None:
+            rows.append([f"{len(rows) + 1}", *row.after, number(row.size)])
+            continue
+        rows.append(["before", *row.before, ""])
+        if row.suppressed:
+            set_off[len(rows)] = "gone"
+        after = row.after if any(row.after) else ("suppressed", *([""] * (len(row.after) - 1)))
+        rows.append(["after", *after, number(row.size)])
+    head = ["", *sample.columns, "class size"]
+    return Grid(sample.note, head, rows, (len(head) - 1,), set_off, "keep dense")
+
+
+def _hierarchies(report: Report) -> Figures:
+    note = "Each band is a level of a hierarchy, its boxes are the groups. In colour: what the release shows."
+    if any(column.by_class for column in report.columns):
+        note += " Labels differ from class to class: where some lie within others, they stand in several bands."
+    figures, rows = [], []
+    for column in report.columns:
+        done = technique(column)
+        extra = " Values and levels that would tell of fewer rows than k are not shown." if column.withheld else ""
+        extra += " The hierarchy was built from the rows themselves." if column.data_dependent else ""
+        figures.append(Figure(hierarchy_picture(column), f"{done[0].upper()}{done[1:]}.{extra}", column.name))
+        bands = [f"{band.name}: {band.groups:,}" for band in column.bands if band.name != LABELS]
+        bands += [f"{LABELS}: {column.groups:,}"] if column.by_class else []  # the bands are for the eye
+        loss = column.kept_loss if column.loss is None else column.loss
+        rows.append([column.name, done, ", ".join(bands), words.percent(loss)])
+    caption = "Hierarchies (groups per level), chosen cuts and loss."
+    return Figures(figures, note, Grid(caption, ["column", "done", "hierarchy", "loss"], rows))
+
+
+def _sizes(report: Report) -> list[Block]:
+    summary = report.summary
+    text = (
+        f"{several(summary.classes, 'class', 'classes')}; the smallest has "
+        f"{several(summary.k, summary.unit.removesuffix('s'))}, half at most "
+        f"{number(summary.median_class)}, the largest {summary.largest_class:,}."
+    )
+    rows = [
+        [f"{s.low:,} to {s.high:,}", f"{s.classes:,}", f"{s.rows:,}", "suppressed" if s.suppressed else ""]
+        for s in report.sizes
+    ]
+    figure = Figure(size_picture(report.sizes, summary.unit), "Rows by the size of their class.")
+    instead = Grid("Classes and rows by the size of the class.", ["size", "classes", "rows", ""], rows)
+    return [Sentence(text), Figures([figure], instead=instead)]
+
+
+def _risks(report: Report) -> list[Block]:
+    rows = []
+    for risk in report.risks:
+        sides = (risk.before, risk.after)
+        highest = ["–", "–"] if risk.attacker == "marketer" else [words.chance(side.highest, side) for side in sides]
+        rows.append([Term(risk.attacker, risk.meaning), *highest, *(words.chance(side.mean, side) for side in sides)])
+    head = ["attacker", "highest before", "highest after", "mean before", "mean after"]
+    first, second = (risk.after.basis for risk in report.risks[:2])
+    return [
+        Grid("The chance of recognising a person by the quasi-identifiers", head, rows, (1, 2, 3, 4)),
+        _above(report.risks[0]),
+        Sentence(f"Prosecutor: {first}. Journalist and marketer: {second}.", "soft"),
+    ]
+
+
+def _above(risk: RiskPart) -> Grid:
+    rows = []
+    for (border, *before), (_, *after) in zip(risk.before.above, risk.after.above, strict=True):
+        cells = [f"above {border:.3g} (classes of fewer than {round(1 / border)})"]
+        for amount, share in (before, after):
+            cells.append(words.at_risk(amount) + (f" ({words.percent(share)})" if share is not None else ""))
+        rows.append(cells)
+    caption = "Rows whose risk is above thresholds in common use"
+    return Grid(caption, ["risk", "rows before", "rows after"], rows, (1, 2))
+
+
+def _loss(report: Report) -> Figures:
+    text = "The mean share of a cell's detail that is lost: 0% shows every value, 100% shows nothing."
+    if all(column.loss is not None for column in report.columns):
+        text += " Suppressed rows count as lost."
+    else:
+        text += " Counted over the released rows alone, so that the small number of suppressed rows is not told."
+    return Figures([Figure(loss_picture(report.columns))], text)
+
+
+def _profiles(report: Report) -> list[Block]:
+    blocks: list[Block] = [Sentence(report.profile_note)]
+    if report.profiles:
+        order = "Columns in which groups fare most differently come first; of each, the groups that lose most."
+        blocks.append(Sentence(order))
+    for profile in report.profiles:
+        rows = [
+            [row.group, f"{row.rows:,}", f"{row.suppressed:,}", words.percent(row.share), words.percent(row.loss)]
+            for row in profile.rows[:GROUPS]
+        ]
+        more = len(profile.rows) - len(rows)
+        caption = f"By {profile.by}" + (f" (the JSON has {more:,} more)" if more > 0 else "")
+        blocks.append(Grid(caption, ["group", "rows", "suppressed", "share", "mean loss"], rows, (1, 2, 3, 4)))
+    return blocks
+
+
+def _code_book(report: Report) -> list[Block]:
+    blocks: list[Block] = [Sentence("What each label of the release stands for, and how many released rows show it.")]
+    for column in report.columns:
+        book = _codes(column, report.confidential)
+        blocks.append(Together([Heading(column.name), book], len(column.codes) <= SHORT))
+    return blocks
+
+
+def _codes(column: ColumnPart, confidential: bool) -> Grid:
+    rows = [
+        [code.label, _covers(code), f"{code.rows:,}", *([number(code.suppressed)] if confidential else [])]
+        for code in column.codes[:CODES]
+    ]
+    more = len(column.codes) - CODES
+    caption = f"{several(len(column.codes), 'label')} in use" + (f"; the JSON has {more:,} more" if more > 0 else "")
+    head = ["label", "stands for", "rows", *(["suppressed"] if confidential else [])]
+    return Grid(caption, head, rows, range(2, len(head)))
+
+
+def _covers(code: Code) -> str:
+    """The values a label stands for."""
+    if code.leaves == 1:
+        return "the value itself" if code.first in (None, code.label) else str(code.first)
+    if code.values:
+        return ", ".join(code.values)
+    if code.first is None or code.last is None:
+        return ""
+    ends = code.first if code.first == code.last else f"{code.first} … {code.last}"
+    return ends if code.leaves is None else f"{ends} ({code.leaves:,} values)"
+
+
+def _method(report: Report) -> list[Block]:
+    method = report.method
+    return [
+        *map(Sentence, (*method.statement, method.proof)),
+        Heading("The papers whose methods are used"),
+        Listing(method.papers, numbered=True),
+        Grid("Parameters", ["parameter", "value"], method.parameters),
+        Grid("Versions", ["program", "version"], method.versions),
+        Grid("SHA-256 hashes", ["of", "hash"], [[name, Digest(value)] for name, value in method.hashes]),
+    ]
+
+
+def form_blocks(template: Template) -> list[Block]:
+    """The anonymisation report that regulators ask for."""
+    blocks: list[Block] = [*map(Sentence, template.intro)]
+    for count, part in enumerate(template.sections, 1):
+        blocks += [Heading(f"{count}. {part.title}"), *map(Sentence, part.text)]
+        blocks += [Fields(part.fields)] if part.fields else []
+        blocks += [] if part.grid is None else [Grid(part.grid.caption, part.grid.head, part.grid.rows)]
+    return blocks
