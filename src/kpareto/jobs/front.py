@@ -20,7 +20,6 @@ from kpareto.jobs.job import Job
 from kpareto.measures.measure import Measure, Model, meets
 from kpareto.searches.driver import Watch
 from kpareto.searches.exact_front import exact_front
-from kpareto.searches.local.further import is_searched, search_further
 from kpareto.searches.names import METHODS
 from kpareto.searches.possible import check_possible
 from kpareto.searches.run import Plan, run_plan
@@ -189,6 +188,8 @@ def chosen_point(front: Front, words: str | None = None, report: Progress | None
 
 def search_for_choice(front: Front, words: str | None = None, report: Progress | None = None) -> Front:
     """The front with what a choice asks for: a local one is searched for a k that it has not been searched for."""
+    from kpareto.searches.local.further import search_further  # the local search is loaded where it may be needed
+
     if len(front) == 0:
         return front
     choice = words or RECOMMENDED
@@ -198,6 +199,8 @@ def search_for_choice(front: Front, words: str | None = None, report: Progress |
 
 def is_searched_for(front: Front, words: str | None = None) -> bool:
     """Whether the front has been searched for what a choice asks for."""
+    from kpareto.searches.local.further import is_searched
+
     return is_searched(front, read_wish(words or RECOMMENDED).models())
 
 

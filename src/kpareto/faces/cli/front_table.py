@@ -27,14 +27,8 @@ def show_points(front: Front) -> int:
     levels = [[_brief(point, column) for column in range(len(names))] for point in points]
     differing = [c for c in range(len(names)) if len({row[c] for row in levels}) > 1]
     ends = [", ".join(marks.get(place, ())) for place in places]
-    heads = [
-        "id",
-        *front.names,
-        *(f"least {front.names[column]}" for column in _floor_columns(front)),
-        "kept",
-        "suppressed",
-        "classes",
-    ]
+    floors = [f"least {front.names[column]}" for column in _floor_columns(front)]
+    heads = ["id", *front.names, *floors, "kept", "suppressed", "classes"]
     wide = [[*n, *(row[c] for c in differing), end] for n, row, end in zip(numbers, levels, ends, strict=True)]
     wide_heads = [*heads, *(names[c] for c in differing), ""]
     if fits_width(wide_heads, wide, screen_width()):
