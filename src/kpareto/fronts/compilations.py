@@ -21,14 +21,14 @@ class Compilations:
         self._began = 0.0
         self._seconds = 0.0
 
-    def notify(self, told: Any) -> None:
+    def notify(self, message: Any) -> None:
         """A loop begins to be compiled, or is compiled; numba calls this, in whichever thread it is."""
         with self._lock:
-            if told.is_start:
+            if message.is_start:
                 if self._open == 0:
                     self._began = time.monotonic()
                 self._open += 1
-            elif told.is_end:
+            elif message.is_end:
                 self._open -= 1
                 if self._open == 0:
                     self._seconds += time.monotonic() - self._began

@@ -89,8 +89,8 @@ class CutCounter:
             shares = np.array_split(cuts, workers)
             with ThreadPoolExecutor(workers) as pool:
                 pieces = list(pool.map(run, shares))
-            for (own, _, _), first in zip(pieces, np.cumsum([0, *map(len, shares[:-1])]).tolist(), strict=True):
-                own[:, 0] += first
+            for (piece, _, _), first in zip(pieces, np.cumsum([0, *map(len, shares[:-1])]).tolist(), strict=True):
+                piece[:, 0] += first
             labels, ints, reals = (np.concatenate(column) for column in zip(*pieces, strict=True))
         capped = self.rule.number == CAP_MAX_K
         return CountedNodes(labels[:, 0], ints[:, K].copy() if capped else labels[:, 1], ints, reals)
@@ -202,11 +202,11 @@ class CutCounter:
                 parts.append(_join(alone, column, codes[:, column]))
         counts = np.array([part.count for part in parts], dtype=np.int64)
         combos = np.zeros((codes.shape[1], int(counts.max())), dtype=np.int32)
-        place = 0
+        line = 0
         for part in parts:
             for column in part.columns:
-                combos[place, part.ids] = codes[:, column]
-                place += 1
+                combos[line, part.ids] = codes[:, column]
+                line += 1
         columns = np.array([column for part in parts for column in part.columns], dtype=np.int64)
         borders = np.concatenate(([0], np.cumsum([len(part.columns) for part in parts]))).astype(np.int64)
         by_row = np.stack([part.ids for part in parts]).astype(np.int32)

@@ -230,8 +230,8 @@ class Walker:
                     size, lane_bits = raise_table(classes, size, mask, merge, to, asked, lane_bits, level > 1)
             turned = self._empty(size)
             groups = int(columns.group_counts[a, level])
-            place = np.empty(groups + 1, dtype=np.uint64)
-            rotate(classes, size, bits, total, groups, turned, to, place, self.values.questions, lane_bits, level > 0)
+            starts = np.empty(groups + 1, dtype=np.uint64)
+            rotate(classes, size, bits, total, groups, turned, to, starts, self.values.questions, lane_bits, level > 0)
             levels = task.levels.copy()
             levels[a] = level
             yield from self._below(WalkTask(turned, levels, a + 1, lane_bits), fixed)
@@ -343,8 +343,8 @@ def make_axes(wanted: Wanted) -> Axes | None:
     """What thresholds are taken of besides class sizes, as the kernels take it."""
     if not wanted.graded:
         return None
-    places = np.array([place for own in wanted.graded for place in own], dtype=np.int64)
-    owners = np.repeat(np.arange(len(wanted.graded)), [len(own) for own in wanted.graded])
+    places = np.array([place for asked in wanted.graded for place in asked], dtype=np.int64)
+    owners = np.repeat(np.arange(len(wanted.graded)), [len(asked) for asked in wanted.graded])
     return Axes(places, owners.astype(np.int64), len(wanted.graded), float(wanted.suppression.step))
 
 

@@ -151,10 +151,10 @@ class Front:
     def __iter__(self) -> Iterator[Point]:
         return (Point(self, i) for i in range(len(self)))
 
-    def __getitem__(self, place: int) -> Point:
-        if not -len(self) <= place < len(self):
-            raise BadJob(f"No point {place} on this front. Its points are 0 to {len(self) - 1}.")
-        return Point(self, place % len(self))
+    def __getitem__(self, number: int) -> Point:
+        if not -len(self) <= number < len(self):
+            raise BadJob(f"No point {number} on this front. Its points are 0 to {len(self) - 1}.")
+        return Point(self, number % len(self))
 
     @property
     def names(self) -> list[str]:

@@ -35,7 +35,7 @@ def safe(inside: object) -> Markup:
     if inside is None:
         return Markup("")
     if isinstance(inside, list | tuple):
-        return Markup("".join(safe(each) for each in inside))
+        return Markup("".join(safe(item) for item in inside))
     return Markup(escape(visible(inside), quote=True))
 
 
@@ -61,15 +61,15 @@ def table(
     """A table in a frame that scrolls sideways on small screens; the first cell of a row is its heading."""
     right = set(numeric)
 
-    def kind(place: int) -> dict[str, object]:
-        return {"class": "n"} if place in right else {}
+    def kind(column: int) -> dict[str, object]:
+        return {"class": "n"} if column in right else {}
 
-    top = tag("tr", [tag("th", name, at={"scope": "col", **kind(place)}) for place, name in enumerate(head)])
+    top = tag("tr", [tag("th", name, at={"scope": "col", **kind(column)}) for column, name in enumerate(head)])
     body = []
     for line, row in enumerate(rows):
         cells = [
-            tag("th", cell, at={"scope": "row", **kind(0)}) if place == 0 else tag("td", cell, at=kind(place))
-            for place, cell in enumerate(row)
+            tag("th", cell, at={"scope": "row", **kind(0)}) if column == 0 else tag("td", cell, at=kind(column))
+            for column, cell in enumerate(row)
         ]
         body.append(tag("tr", cells, at={"class": (classes or {}).get(line)}))
     inner = tag("table", tag("caption", tag("span", caption)), tag("thead", top), tag("tbody", body))

@@ -161,7 +161,7 @@ def _pack(table: Table, asked: AskedValues, bits: int, sets: tuple[np.ndarray, n
 
 def _pack_sets(rows: int, columns: Sequence[Counts], wanted: Sequence[bool]) -> tuple[np.ndarray, np.ndarray]:
     """The set words of each distinct row, and where the set of each column lies; columns share words where they fit."""
-    place = np.zeros((len(columns), 3), dtype=np.int64)
+    placing = np.zeros((len(columns), 3), dtype=np.int64)
     words: list[np.ndarray] = []
     room = 0  # bits left in the last word
     for position, counts in enumerate(columns):
@@ -174,13 +174,13 @@ def _pack_sets(rows: int, columns: Sequence[Counts], wanted: Sequence[bool]) -> 
             room = 0 if more > 1 else WORD
         else:
             first, shift = len(words) - 1, WORD - room
-        place[position] = first, max(1, -(-values // WORD)), shift
+        placing[position] = first, max(1, -(-values // WORD)), shift
         bit = counts.code.astype(np.int64) + shift
-        for word in range(first, first + int(place[position, 1])):
+        for word in range(first, first + int(placing[position, 1])):
             inside = bit // WORD == word - first
             np.bitwise_or.at(words[word], counts.row[inside], np.int64(1) << bit[inside] % WORD)
         room = max(0, room - values)
-    return np.array(words, dtype=np.int64).reshape(len(words), rows), place
+    return np.array(words, dtype=np.int64).reshape(len(words), rows), placing
 
 
 def _ask(table: Table, asked: AskedValues, at: dict[int, int]) -> tuple[ClassNumbers, ClassLimits]:

@@ -162,10 +162,10 @@ class Problem:
         """How the compiled kernels count this, or None where they cannot."""
         judged: list[HistLimit] = []
         for measure, threshold in self.class_limits:
-            own = class_limits(self.table, measure, threshold)
-            if own is None:
+            limits = class_limits(self.table, measure, threshold)
+            if limits is None:
                 return None
-            judged += own
+            judged += limits
         if len(self.suppression.fails) != len(self.class_limits):
             return None  # a user's own class-wise rule
         return translate(self.table, self._watched, self.suppression, tuple(judged))
@@ -193,15 +193,15 @@ class Problem:
 
     def _grid(self, values: np.ndarray, keys: np.ndarray) -> None:
         """Let graded numbers be compared on the grid on which their thresholds lie; keys: (n, objectives …) int64."""
-        for place, measure in enumerate(self.objectives):
+        for column, measure in enumerate(self.objectives):
             if isinstance(measure, Model) and measure in self.graded and self.suppression.step > 0:
-                keys[:, place] = real_keys(rank_numbers(measure, values[:, place], self.suppression.step))
+                keys[:, column] = real_keys(rank_numbers(measure, values[:, column], self.suppression.step))
 
     def _meets(self, values: np.ndarray) -> np.ndarray:
         """Which rows of limited values (n, limits) meet all limits."""
         met = np.ones(len(values), dtype=np.bool_)
-        for place, (measure, threshold) in enumerate(self.whole_limits):
-            met &= meets(measure.better, values[:, place], threshold)
+        for column, (measure, threshold) in enumerate(self.whole_limits):
+            met &= meets(measure.better, values[:, column], threshold)
         return met
 
     def by_partitions(self, numbered_partitions: Sequence[tuple[int, Partition]]) -> Numbers:
@@ -210,14 +210,14 @@ class Problem:
         values = np.array([[m(p) for m in watched] for _, p in numbered_partitions], dtype=np.float64).reshape(
             -1, len(watched)
         )
-        for place, measure in enumerate(watched):
-            if np.isnan(values[:, place]).any():
+        for column, measure in enumerate(watched):
+            if np.isnan(values[:, column]).any():
                 raise BadJob(f"The measure {measure.name!r} gave no number (NaN) for a recoding. Mend its function.")
         keys = np.zeros((len(numbered_partitions), count), dtype=np.int64)
-        for place, measure in enumerate(self.objectives):
+        for column, measure in enumerate(self.objectives):
             exacts = [exact(measure, p) for _, p in numbered_partitions]
-            reals = [v if e is None else float(e) for e, v in zip(exacts, values[:, place].tolist(), strict=True)]
-            keys[:, place] = real_keys(np.array(reals, dtype=np.float64), measure.better == "higher")
+            reals = [v if e is None else float(e) for e, v in zip(exacts, values[:, column].tolist(), strict=True)]
+            keys[:, column] = real_keys(np.array(reals, dtype=np.float64), measure.better == "higher")
         self._grid(values, keys)
         released = np.array([p.feasible and not p.empty for _, p in numbered_partitions], dtype=np.bool_)
         return Numbers(
@@ -278,9 +278,9 @@ class Problem:
             counted = self._counter.count(space.cuts(genomes), threads)
             return self.read(translation, counted)
         numbered_partitions: list[tuple[int, Partition]] = []
-        for place, genome in enumerate(genomes):
+        for at, genome in enumerate(genomes):
             pause()
-            numbered_partitions += [(place, p) for p in partitions(self.table, space.decode(genome), self.suppression)]
+            numbered_partitions += [(at, p) for p in partitions(self.table, space.decode(genome), self.suppression)]
         return self.by_partitions(numbered_partitions)
 
     @cached_property
@@ -299,18 +299,18 @@ class Problem:
         if rule.rule != "as-needed" or rule.thresholds:
             return rule
         # A number without bound is a threshold that no class misses.
-        places = {measure.name: place for place, measure in enumerate(self.objectives)}
+        columns = {measure.name: column for column, measure in enumerate(self.objectives)}
         numbers = {m.name: values[m.name] for m in self.graded if math.isfinite(values[m.name])}
-        graded = {name: float(self.on_grid(places[name], np.array([own]))[0]) for name, own in numbers.items()}
-        own = {m.name: limit for m, limit in self.class_limits}
-        thresholds = stricter({**graded, **({"k": float(threshold)} if rule.by_size and threshold > 1 else {})}, own)
+        graded = {name: float(self.on_grid(columns[name], np.array([number]))[0]) for name, number in numbers.items()}
+        limits = {m.name: limit for m, limit in self.class_limits}
+        thresholds = stricter({**graded, **({"k": float(threshold)} if rule.by_size and threshold > 1 else {})}, limits)
         others = rule.fails if len(rule.fails) != len(self.class_limits) else ()  # a user's own class-wise rules
         settled = settled_rule(thresholds, rule.limit, rule.rows)
         return replace(settled, fails=(*settled.fails, *others))
 
-    def on_grid(self, place: int, values: np.ndarray) -> np.ndarray:
+    def on_grid(self, column: int, values: np.ndarray) -> np.ndarray:
         """Values of an objective as the thresholds that they meet: nobody asks for t = 0.183742; (n,) float64."""
-        measure, step = self.objectives[place], self.suppression.step
+        measure, step = self.objectives[column], self.suppression.step
         if step == 0 or not isinstance(measure, Model) or measure not in self.graded:
             return values
         sign = -1 if measure.better == "higher" else 1

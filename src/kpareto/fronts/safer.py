@@ -42,13 +42,13 @@ class SaferPoint:
 
     def sentence(self) -> str:
         """Which of the two is the safer, what it costs, and how to take it."""
-        own, other = self.own, self.other
-        more = other.suppressed - own.suppressed
+        chosen, other = self.own, self.other
+        more = other.suppressed - chosen.suppressed
         rows = several(abs(more), f"{'fewer' if more < 0 else 'more'} row") if more else "no more rows"
         return (
             f"Point {other.id} of the front is clearly safer at nearly the same detail: its highest risk is "
-            f"{100 / other.k:.1f} % (k = {other.k:,}) instead of {100 / own.k:.1f} % (k = {own.k:,}), and it keeps "
-            f"{other.kept:.1f} % of the detail instead of {own.kept:.1f} %, with {rows} suppressed. Choose "
+            f"{100 / other.k:.1f} % (k = {other.k:,}) instead of {100 / chosen.k:.1f} % (k = {chosen.k:,}), and it "
+            f"keeps {other.kept:.1f} % of the detail instead of {chosen.kept:.1f} %, with {rows} suppressed. Choose "
             f"{self.choose} to take it."
         )
 
@@ -61,22 +61,22 @@ def find_safer(point: Point) -> SaferPoint | None:
     at most 2 % of its range. A point that reaches the largest class size in common use has nothing better to be told.
     """
     front = point.front
-    told = "k" in front.names and any(map(tells_detail, front.problem.objectives))
-    if not told or not 1 <= point.values["k"] < PRESETS[-1]:
+    is_known = "k" in front.names and any(map(tells_detail, front.problem.objectives))
+    if not is_known or not 1 <= point.values["k"] < PRESETS[-1]:
         return None
     sizes, suppressed = front.numbers.values[:, front.names.index("k")], front.numbers.suppressed
     near = (sizes * SAFER >= sizes[point.id]) & np.isfinite(sizes)
     near &= suppressed <= suppressed[point.id] + ROWS * front.problem.table.rows
     near &= _no_worse(point)
-    own = _weigh(point)
-    least = own.kept - min(POINTS, SHARE * own.kept) - 1e-9  # 82 must not miss 84 less 2
-    weighed = [_weigh(front[int(place)]) for place in np.flatnonzero(near)]
-    good = [each for each in weighed if each.kept >= least]
+    chosen = _weigh(point)
+    least = chosen.kept - min(POINTS, SHARE * chosen.kept) - 1e-9  # 82 must not miss 84 less 2
+    weighed = [_weigh(front[int(number)]) for number in np.flatnonzero(near)]
+    good = [other for other in weighed if other.kept >= least]
     if not good:
         return None
-    best = max(good, key=lambda each: (each.k, each.kept, -each.id))
+    best = max(good, key=lambda other: (other.k, other.kept, -other.id))
     words = f"k={best.k}" if front.choose(k=best.k).id == best.id else f"id={best.id}"
-    return SaferPoint(own, best, words)
+    return SaferPoint(chosen, best, words)
 
 
 def _weigh(point: Point) -> Weighed:

@@ -97,14 +97,14 @@ class Bounds:
             raise TypeError("ask can_bound first")
         for owner, reading in enumerate(translation.readings[:objectives]):
             self.terms += [self._term(term, owner) for term in reading.bounds]
-        for place, (measure, threshold) in enumerate(problem.whole_limits):
-            for term in translation.readings[objectives + place].bounds:
+        for at, (measure, threshold) in enumerate(problem.whole_limits):
+            for term in translation.readings[objectives + at].bounds:
                 if term.kind in (BY_SIZE, BY_SET, BY_CLASS) and _holds(problem, term):
-                    own = self._term(term, len(most))
-                    self.terms.append(own)
-                    most.append(_limit_key(own, measure.better, threshold))
-        for own, key in self._class_limits(len(most)):
-            self.terms.append(own)
+                    limiting = self._term(term, len(most))
+                    self.terms.append(limiting)
+                    most.append(_limit_key(limiting, measure.better, threshold))
+        for limiting, key in self._class_limits(len(most)):
+            self.terms.append(limiting)
             most.append(key)
         self.most = np.array(most, dtype=np.int64)
 
@@ -129,8 +129,8 @@ class Bounds:
             better: Better = "higher" if kind in (DISTINCT, ENTROPY) else "lower"
             if kind != DISTINCT and (kind == DELTA or (kind not in GENTLE and allowed_rows(self.problem) > 0)):
                 continue
-            own = _Term(BY_SET if kind == DISTINCT else BY_CLASS, first + len(terms), column, -1, kind, parameter)
-            terms.append((own, _limit_key(own, better, threshold)))
+            limiting = _Term(BY_SET if kind == DISTINCT else BY_CLASS, first + len(terms), column, -1, kind, parameter)
+            terms.append((limiting, _limit_key(limiting, better, threshold)))
         return terms
 
     def judge(self, reached: Numbers) -> Bounding:
@@ -218,11 +218,11 @@ class BoundedWalk:
             room = self.bounds.room(task)
             return self.walker.run(task, halt, (judge, room)), int(room.seen[0])
 
-        told: list[Numbers] = []
+        parts: list[Numbers] = []
         counted = 0
         for part, seen in run_in_order(run, tasks, threads):
             if part is None:
                 return None
-            told.append(self.problem.read(self.translation, part))
+            parts.append(self.problem.read(self.translation, part))
             counted += seen
-        return told, counted
+        return parts, counted

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from kpareto.errors import BadInput, Interrupted, Progress, Unsafe
-from kpareto.fronts.choose import RECOMMENDED, choose_point, read_wish
+from kpareto.fronts.choose import choose_point, read_wish
 from kpareto.fronts.front import Front, Point
+from kpareto.fronts.picture import RECOMMENDED
 from kpareto.fronts.problem import Problem
 from kpareto.fronts.problem import problem as make_problem
 from kpareto.jobs.job import Job

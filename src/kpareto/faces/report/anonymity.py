@@ -38,7 +38,7 @@ def _percent(share: float) -> str:
 
 
 def _classes(answer: Anonymity) -> AnswerTable:
-    rows = tuple((each.words, each.rows, _percent(each.rows / answer.rows), each.classes) for each in answer.bands)
+    rows = tuple((band.words, band.rows, _percent(band.rows / answer.rows), band.classes) for band in answer.bands)
     return AnswerTable("Rows by the size of their class", ("class size", "rows", "of all", "classes"), rows)
 
 
@@ -64,15 +64,16 @@ def _risks(answer: Anonymity) -> AnswerTable:
 
 def _sensitive(answer: Anonymity) -> AnswerTable:
     names = tuple(answer.sensitive[0].numbers)
-    rows = tuple((each.column, *(round(each.numbers[name], 3) for name in names)) for each in answer.sensitive)
+    rows = tuple((worst.column, *(round(worst.numbers[name], 3) for name in names)) for worst in answer.sensitive)
     below = "The worst class of each; entropy-l and l are better high, the others low."
     return AnswerTable("What classes tell of sensitive columns", ("column", *names), rows, below)
 
 
 def _columns(answer: Anonymity) -> AnswerTable:
     rows = tuple(
-        (each.columns[0], each.groups, each.unique, _percent(each.share), answer.without.get(each.columns[0], ""))
-        for each in answer.columns
+        (name, column.groups, column.unique, _percent(column.share), answer.without.get(name, ""))
+        for column in answer.columns
+        for name in column.columns[:1]
     )
     heads = ("column", "values", "rows it singles out", "of all", "alone without it")
     return AnswerTable("Which columns single people out", heads, rows)
@@ -80,7 +81,7 @@ def _columns(answer: Anonymity) -> AnswerTable:
 
 def _pairs(answer: Anonymity) -> AnswerTable:
     top = answer.pairs[:MOST_PAIRS]
-    rows = tuple((" + ".join(each.columns), each.groups, each.unique, _percent(each.share)) for each in top)
+    rows = tuple((" + ".join(pair.columns), pair.groups, pair.unique, _percent(pair.share)) for pair in top)
     hidden = len(answer.pairs) - len(top) + answer.pairs_left
     below = f"{hidden:,} more pairs; the JSON has those that were counted." if hidden else ""
     return AnswerTable(
@@ -92,13 +93,13 @@ def _rows(answer: Anonymity) -> AnswerTable:
     known = answer.riskiest[0].people is not None
     rows = tuple(
         (
-            ", ".join(each.values.values()),
-            each.size,
-            *([each.people] if known else []),
-            "; ".join(" + ".join(columns) for columns in each.alone_by[:2])
-            + (f"; {len(each.alone_by) - 2:,} more" if len(each.alone_by) > 2 else ""),
+            ", ".join(row.values.values()),
+            row.size,
+            *([row.people] if known else []),
+            "; ".join(" + ".join(columns) for columns in row.alone_by[:2])
+            + (f"; {len(row.alone_by) - 2:,} more" if len(row.alone_by) > 2 else ""),
         )
-        for each in answer.riskiest
+        for row in answer.riskiest
     )
     heads = (", ".join(answer.quasi), "class", *(["population"] if known else []), "alone by")
     below = "Confidential: these are values of people in the table. --rows 0 leaves them out."

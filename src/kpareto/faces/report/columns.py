@@ -27,32 +27,32 @@ def column_parts(
 ) -> tuple[ColumnPart, ...]:
     """One part per quasi-identifier; ``written`` are the labels of the released file, where there is one."""
     labels = [
-        (written or {}).get(h.name, own)
-        for h, own in zip(partition.recoding.hierarchies, partition.recoding.labels, strict=True)
+        (written or {}).get(h.name, labels_of)
+        for h, labels_of in zip(partition.recoding.hierarchies, partition.recoding.labels, strict=True)
     ]
     return tuple(
-        _column(partition, place, discretion, tuple(labels[place]))
-        for place in range(len(partition.recoding.hierarchies))
+        _column(partition, column, discretion, tuple(labels[column]))
+        for column in range(len(partition.recoding.hierarchies))
     )
 
 
-def _column(partition: Partition, place: int, discretion: Discretion, labels: tuple[str, ...]) -> ColumnPart:
+def _column(partition: Partition, column: int, discretion: Discretion, labels: tuple[str, ...]) -> ColumnPart:
     table, recoding = partition.table, partition.recoding
-    hierarchy, (first, last) = recoding.hierarchies[place], recoding.runs(place)
-    numerators, denominator = cell_loss(table, place, first, last)
+    hierarchy, (first, last) = recoding.hierarchies[column], recoding.runs(column)
+    numerators, denominator = cell_loss(table, column, first, last)
     kept = ~partition.suppressed
-    kept_rows = np.bincount(partition.groups[kept, place], weights=partition.rows[kept], minlength=len(numerators))
+    kept_rows = np.bincount(partition.groups[kept, column], weights=partition.rows[kept], minlength=len(numerators))
     lost = partition.suppressed_rows
     total = float(kept_rows @ numerators) / denominator
     rows_left = table.rows - lost
-    names = _Names(hierarchy, _count_released(partition, place), table.persons is None, discretion)
-    level = None if recoding.levels is None else recoding.levels[place]
+    names = _Names(hierarchy, _count_released(partition, column), table.persons is None, discretion)
+    level = None if recoding.levels is None else recoding.levels[column]
     used, by_class = np.flatnonzero(kept_rows), recoding.boxes is not None
     if by_class:
         bands = _label_bands(first[used], last[used], names, [labels[group] for group in used])
     else:
         draw = _bands if discretion.confidential else _public_bands
-        bands = draw(recoding.cuts[place], level, names, labels)
+        bands = draw(recoding.cuts[column], level, names, labels)
     return ColumnPart(
         hierarchy.name,
         None if level is None else level + hierarchy.first,
@@ -64,7 +64,7 @@ def _column(partition: Partition, place: int, discretion: Discretion, labels: tu
         None if discretion.hides(lost) else (total + lost) / table.rows,
         total / rows_left if rows_left else 1.0,
         bands,
-        _codes(partition, place, kept_rows.astype(np.int64), names, labels),
+        _codes(partition, column, kept_rows.astype(np.int64), names, labels),
         names.withheld or len([band for band in bands if band.name != LABELS]) <= hierarchy.height,
         hierarchy.data_dependent,
         hierarchy_digest(hierarchy),
@@ -72,11 +72,11 @@ def _column(partition: Partition, place: int, discretion: Discretion, labels: tu
     )
 
 
-def _count_released(partition: Partition, place: int) -> np.ndarray:
+def _count_released(partition: Partition, column: int) -> np.ndarray:
     """Released rows with each leaf: (leaves,) int64."""
     table, kept = partition.table, ~partition.suppressed[partition.members]
-    count = len(table.hierarchies[place].leaves)
-    counts = np.bincount(table.codes[kept, place], weights=table.weights[kept], minlength=count)
+    count = len(table.hierarchies[column].leaves)
+    counts = np.bincount(table.codes[kept, column], weights=table.weights[kept], minlength=count)
     return counts.astype(np.int64)
 
 
@@ -102,11 +102,11 @@ class _Names:
     @property
     def withheld(self) -> bool:
         """Whether some value is not named."""
-        return not all(self.may_name(place) for place in range(len(self.rows)))
+        return not all(self.may_name(leaf) for leaf in range(len(self.rows)))
 
-    def may_name(self, place: int) -> bool:
+    def may_name(self, leaf: int) -> bool:
         """Whether a value may be named."""
-        return self.discretion.confidential or (not self.never and int(self.rows[place]) >= self.discretion.least)
+        return self.discretion.confidential or (not self.never and int(self.rows[leaf]) >= self.discretion.least)
 
     def ends(self, first: int, last: int) -> tuple[str | None, str | None]:
         """The first and last value of a group; in public of those that released rows have, both or none."""
@@ -135,7 +135,7 @@ class _Names:
 
     def _holds_rare(self, labels: Sequence[str]) -> bool:
         """Whether a label has a rare value as a word of its own, as borders of a group may be."""
-        rare = {leaf for place, leaf in enumerate(self.hierarchy.leaves) if not self.may_name(place)}
+        rare = {value for leaf, value in enumerate(self.hierarchy.leaves) if not self.may_name(leaf)}
         words = {word.strip() for label in labels for shape in WORDS for word in shape.findall(label)}
         return not rare.isdisjoint({*labels, *words})
 
@@ -186,8 +186,8 @@ def _label_bands(first: np.ndarray, last: np.ndarray, names: _Names, labels: Seq
     leaves = len(names.hierarchy.leaves)
     slots = np.arange(leaves)
     if names.discretion.confidential:
-        groups, said = names.hierarchy.groups, names.hierarchy.labels
-        levels = tuple(_band(_level_name(at), each, said[at], False, slots) for at, each in enumerate(groups))
+        groups, labels_at = names.hierarchy.groups, names.hierarchy.labels
+        levels = tuple(_band(_level_name(at), cut, labels_at[at], False, slots) for at, cut in enumerate(groups))
     else:
         ends = np.unique(np.concatenate((first, last + 1)))
         slots = np.searchsorted(ends, slots, side="right") - 1
@@ -195,7 +195,7 @@ def _label_bands(first: np.ndarray, last: np.ndarray, names: _Names, labels: Seq
         return (*levels, LevelBand(LABELS, len(labels), True, ()))
     drawn = []
     for layer in layers:
-        runs = tuple((int(slots[first[each]]), int(slots[last[each]]), labels[each]) for each in layer)
+        runs = tuple((int(slots[first[label]]), int(slots[last[label]]), labels[label]) for label in layer)
         drawn.append(LevelBand(LABELS, len(runs), True, runs if len(runs) <= DRAWN else ()))
     return (*levels, *drawn)
 
@@ -221,15 +221,15 @@ def _band(name: str, cut: np.ndarray, labels: tuple[str, ...], chosen: bool, slo
 
 
 def _codes(
-    partition: Partition, place: int, kept_rows: np.ndarray, names: _Names, labels: tuple[str, ...]
+    partition: Partition, column: int, kept_rows: np.ndarray, names: _Names, labels: tuple[str, ...]
 ) -> tuple[Code, ...]:
     recoding = partition.recoding
     full, lost = names.discretion.confidential, None
     if full and recoding.boxes is None:
-        rows = np.bincount(recoding.cuts[place], weights=partition.table.leaf_rows[place], minlength=len(labels))
+        rows = np.bincount(recoding.cuts[column], weights=partition.table.leaf_rows[column], minlength=len(labels))
         lost = rows.astype(np.int64) - kept_rows
     codes = []
-    for group, (first, last) in enumerate(np.stack(recoding.runs(place), axis=1).tolist()):
+    for group, (first, last) in enumerate(np.stack(recoding.runs(column), axis=1).tolist()):
         if not kept_rows[group] and not full:
             continue  # a label that no released row shows is no part of the public code book
         itself = first == last and names.hierarchy.leaves[first] == labels[group]
@@ -237,8 +237,8 @@ def _codes(
         # How many rows of a label are suppressed could be had by subtraction from the other labels: not for the public.
         # Where labels differ from class to class, suppressed rows have none.
         gone = None if lost is None else int(lost[group])
-        told = names.list_values(first, last)
-        codes.append(Code(labels[group], *names.ends(first, last), count, told, int(kept_rows[group]), gone))
+        values = names.list_values(first, last)
+        codes.append(Code(labels[group], *names.ends(first, last), count, values, int(kept_rows[group]), gone))
     return tuple(codes)
 
 

@@ -29,7 +29,7 @@ def seen_ids(point: Point, partition: Partition, discretion: Discretion) -> list
     large = _large_ids(point, discretion)
     if discretion.confidential or not partition.suppressed_rows:
         return large
-    return [place for place in large if place == point.id or not _tells(point.front[place], partition, discretion)]
+    return [number for number in large if number == point.id or not _tells(point.front[number], partition, discretion)]
 
 
 def _large_ids(point: Point, discretion: Discretion) -> list[int]:
@@ -39,7 +39,7 @@ def _large_ids(point: Point, discretion: Discretion) -> list[int]:
     if not discretion.confidential and "k" in front.names:
         keep = front.numbers.values[:, front.names.index("k")] >= discretion.least
         keep[point.id] = True
-    return [int(place) for place in np.flatnonzero(keep)]
+    return [int(number) for number in np.flatnonzero(keep)]
 
 
 def _tells(point: Point, release: Partition, discretion: Discretion) -> bool:
@@ -80,11 +80,11 @@ def _tell_left_out(point: Point, seen: int, partition: Partition, discretion: Di
 def _values(front: Front, discretion: Discretion) -> np.ndarray:
     """The values that may be shown, rounded where they would tell a small number of rows: (points, objectives)."""
     values = front.numbers.values.copy()
-    for place, lost in enumerate(front.numbers.suppressed.tolist()):
+    for row, lost in enumerate(front.numbers.suppressed.tolist()):
         if discretion.hides(int(lost)):
             for column, measure in enumerate(front.problem.objectives):
                 if not aspect_of(measure).shown:
-                    values[place, column] = round_number(float(values[place, column]))
+                    values[row, column] = round_number(float(values[row, column]))
     return values
 
 
@@ -104,22 +104,22 @@ def front_part(
     veiled = discretion.veils(partition)
     seen, here = front.take(ids), ids.index(point.id)
     values = _values(seen, discretion)
-    marks = {ids.index(place): words for place, words in marks_of(front).items() if place in ids}
+    marks = {ids.index(number): words for number, words in marks_of(front).items() if number in ids}
     marks[here] = ("chosen", *(() if veiled else marks.get(here, ())))
-    places = _places(len(seen), set(marks) | {ids.index(place) for place in named if place in ids})
+    rows = _places(len(seen), set(marks) | {ids.index(number) for number in named if number in ids})
     points = []
-    for place in places:
-        own = partition if place == here else seen[place].partition
-        shape = seen[place].recoding
-        levels = shape.levels if shape.levels is not None else _count_labels(own)
+    for row in rows:
+        shown = partition if row == here else seen[row].partition
+        shape = seen[row].recoding
+        levels = shape.levels if shape.levels is not None else _count_labels(shown)
         points.append(
             FrontPoint(
-                ids[place],
-                _shown_values(seen, values[place], veiled),
-                discretion.count(own.suppressed_rows),
-                own.classes,
+                ids[row],
+                _shown_values(seen, values[row], veiled),
+                discretion.count(shown.suppressed_rows),
+                shown.classes,
                 {h.name: int(level) for h, level in zip(shape.hierarchies, levels, strict=True)},
-                marks.get(place, ()),
+                marks.get(row, ()),
             )
         )
     return FrontPart(
@@ -140,9 +140,9 @@ def front_part(
 def _tell_marks(front: Front, ids: Sequence[int], discretion: Discretion) -> tuple[str, ...]:
     """Which point is recommended, and what the next class sizes cost; only of points that are shown exactly."""
     lost = front.numbers.suppressed
-    exact = {place for place in ids if not discretion.hides(int(lost[place]))}
-    told = [mark for mark in mark_points(front) if mark.words and mark.point.id in exact]
-    return tuple(mark.words for mark in told if mark.beyond is None or mark.beyond.id in exact)
+    exact = {number for number in ids if not discretion.hides(int(lost[number]))}
+    exact_marks = [mark for mark in mark_points(front) if mark.words and mark.point.id in exact]
+    return tuple(mark.words for mark in exact_marks if mark.beyond is None or mark.beyond.id in exact)
 
 
 def _shown_values(front: Front, values: np.ndarray, veiled: bool) -> dict[str, float | None]:
@@ -178,8 +178,8 @@ def _drawing(
     axes = front.names[:2]
     shown = picture(front if "k" in axes else seen, axes[0], axes[1])
     points, cloud = (np.array(pairs).reshape(-1, 2) for pairs in (shown.points, shown.cloud))
-    marked = {ids.index(place): ", ".join(labels) for place, labels in marks_of(front).items() if place in ids}
-    marks = [(label, float(values[place, 0]), float(values[place, 1])) for place, label in marked.items()]
+    marked = {ids.index(number): ", ".join(labels) for number, labels in marks_of(front).items() if number in ids}
+    marks = [(label, float(values[row, 0]), float(values[row, 1])) for row, label in marked.items()]
     if "k" in axes and not discretion.confidential:
         axis = axes.index("k")
         points, cloud = (pairs[pairs[:, axis] >= discretion.least] for pairs in (points, cloud))

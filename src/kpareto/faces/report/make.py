@@ -70,27 +70,27 @@ def make_report(
     if partition.empty:
         raise Unsafe("Every row is suppressed, so there is no release to report on. Choose another point.")
     # The classes of a local recoding divide rows, so that their partition has a table of its own.
-    own = partition.table is point.table or (partition.recoding is point.recoding and point.recoding.boxes is not None)
-    if not own:
+    same = partition.table is point.table or (partition.recoding is point.recoding and point.recoding.boxes is not None)
+    if not same:
         raise BadJob("The context is about another table than the point. Make it with context_of(point).")
     k = int(partition.sizes[partition.visible].min())
     discretion = Discretion(k, confidential)
     change = risk_change(partition, about.population)
-    said = _certificate(certificate)
-    written = (said or {}).get("confidential", {}).get("recoding", {}).get("labels")
+    claims = _certificate(certificate)
+    written = (claims or {}).get("confidential", {}).get("recoding", {}).get("labels")
     columns = column_parts(partition, discretion, written)
     risks = tuple(
         _risk(before, after, discretion, partition)
         for before, after in zip(_three(change.before), _three(change.after), strict=True)
     )
     summary = _summary(partition, discretion, columns, (risks[0].before.highest, risks[0].after.highest))
-    method = words.method(point, columns, summary, said, confidential)
+    method = words.method(point, columns, summary, claims, confidential)
     profiles, note = _profiles(partition, discretion)
     ids = seen_ids(point, partition, discretion)
     shown = tuple(_warning(remark, about, ids, discretion) for remark in remarks(about))
     named = () if about.safer is None else (about.safer.other.id,)
     front = front_part(point, ids, partition, discretion, choice, named)
-    title = f"{'Release' if said else 'Candidate'} with k = {k:,}"
+    title = f"{'Release' if claims else 'Candidate'} with k = {k:,}"
     template = fill(point, summary, columns, risks, method, discretion)
     return Report(
         title,
@@ -101,7 +101,7 @@ def make_report(
         front,
         _sample(partition, discretion, written or {}),
         columns,
-        _sizes(partition, discretion),
+        _size_ranges(partition, discretion),
         risks,
         profiles,
         note,
@@ -182,10 +182,10 @@ def _risk(before: Risk, after: Risk, discretion: Discretion, partition: Partitio
 
 
 def _side(risk: Risk, discretion: Discretion) -> RiskSide:
-    counts = discretion.counts([each.rows for each in risk.above], risk.rows)
+    counts = discretion.counts([part.rows for part in risk.above], risk.rows)
     above = tuple(
-        (each.threshold, shown, None if shown is None else each.share)
-        for each, shown in zip(risk.above, counts, strict=True)
+        (part.threshold, shown, None if shown is None else part.share)
+        for part, shown in zip(risk.above, counts, strict=True)
     )
     return RiskSide(risk.highest, risk.mean, above, risk.basis)
 
@@ -211,14 +211,13 @@ def _sample(partition: Partition, discretion: Discretion, written: Mapping[str, 
     picked = [*some[_even(len(some), SAMPLE - min(2, len(gone)))], *gone[_even(len(gone), min(2, len(gone)))]]
     sample: list[SampleRow] = []
     for at in picked:
-        own = [counts.values[int(counts.code[counts.start[at]])] for counts in extras]
+        values = [counts.values[int(counts.code[counts.start[at]])] for counts in extras]
         before = [labels[code] for labels, code in zip(leaves, table.codes[at].tolist(), strict=True)]
-        place = int(partition.members[at])
-        after = (
-            [*_labels(partition, place, written), *own] if partition.visible[place] else ["" for _ in (*quasi, *own)]
-        )
-        size = int(partition.sizes[place]) if partition.visible[place] else None
-        sample.append(SampleRow((*before, *own), tuple(after), size, bool(lost[at])))
+        group = int(partition.members[at])
+        seen = bool(partition.visible[group])
+        after = [*_labels(partition, group, written), *values] if seen else ["" for _ in (*quasi, *values)]
+        size = int(partition.sizes[group]) if seen else None
+        sample.append(SampleRow((*before, *values), tuple(after), size, bool(lost[at])))
     note = "Original rows, spread evenly over the table, and what becomes of them. Confidential."
     return SampleView((*quasi, *(counts.name for counts in extras)), len(quasi), tuple(sample), note)
 
@@ -230,13 +229,13 @@ def _even(count: int, wanted: int) -> list[int]:
     return [round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted)]
 
 
-def _labels(partition: Partition, place: int, written: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    own = zip(partition.recoding.hierarchies, partition.recoding.labels, strict=True)
-    labels = [written.get(hierarchy.name, shown) for hierarchy, shown in own]
-    return tuple("*" if g < 0 else labels[c][g] for c, g in enumerate(partition.groups[place].tolist()))
+def _labels(partition: Partition, group: int, written: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    columns = zip(partition.recoding.hierarchies, partition.recoding.labels, strict=True)
+    labels = [written.get(hierarchy.name, shown) for hierarchy, shown in columns]
+    return tuple("*" if g < 0 else labels[c][g] for c, g in enumerate(partition.groups[group].tolist()))
 
 
-def _sizes(partition: Partition, discretion: Discretion) -> tuple[Sizes, ...]:
+def _size_ranges(partition: Partition, discretion: Discretion) -> tuple[Sizes, ...]:
     """Classes by size: from k on, each border twice the one before; in confidence also what is suppressed."""
     ranges = []
     if discretion.confidential:
@@ -269,13 +268,13 @@ def _profiles(partition: Partition, discretion: Discretion) -> tuple[tuple[Profi
     profiles = []
     # Values of a hierarchy built from the rows are cells whose borders are original values.
     built = {h.name for h in partition.table.hierarchies if h.data_dependent and not discretion.confidential}
-    for table in (each for each in bias_tables(partition) if each.by not in built):
+    for table in (table for table in bias_tables(partition) if table.by not in built):
         ordered = sorted(table.rows, key=lambda row: (-row.suppressed, -row.rows, row.group))
         rows = [ProfileRow(r.group, r.rows, r.suppressed_rows, r.suppressed, r.loss) for r in ordered]
         shown, merged = discretion.groups(rows)
         if shown:
             profiles.append(ProfileView(table.by, shown, merged > 0))
-    profiles.sort(key=lambda each: -(max(r.share for r in each.rows) - min(r.share for r in each.rows)))
+    profiles.sort(key=lambda table: -(max(r.share for r in table.rows) - min(r.share for r in table.rows)))
     total = partition.table.rows
     note = f"{lost:,} of {total:,} rows {are(lost)} suppressed ({words.percent(lost / total)})."
     if not discretion.confidential:
@@ -330,7 +329,7 @@ def _public_w7(remark: Remark, partition: Partition, discretion: Discretion) -> 
 def _public_w16(remark: Remark, safer: SaferPoint | None, ids: Sequence[int], discretion: Discretion) -> Alert:
     """The warning as it is where both points are shown exactly; otherwise without numbers."""
     both = () if safer is None else (safer.own, safer.other)
-    if all(each.id in ids and not discretion.hides(each.suppressed) for each in both):
+    if all(weighed.id in ids and not discretion.hides(weighed.suppressed) for weighed in both):
         return Alert("W16", remark.severity, remark.text, dict(remark.numbers))
     text = f"Another point of the front is clearly safer at nearly the same detail. {SEE_OTHER}"
     return Alert("W16", remark.severity, text, {})

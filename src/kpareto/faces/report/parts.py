@@ -40,7 +40,7 @@ def report_parts(report: Report) -> list[Part]:
         Part("front", "The trade-offs", _front(report.front, report.least, report.released)),
         Part("sample", words.sample_title(report.confidential), [_sample(report)]),
         Part("hierarchies", "Hierarchies and chosen cuts", [_hierarchies(report)]),
-        Part("classes", "Class sizes", _sizes(report)),
+        Part("classes", "Class sizes", _class_sizes(report)),
         Part("risk", "Risk before and after", _risks(report)),
         Part("loss", "Loss per column", [_loss(report)]),
         Part("suppressed", "Who is suppressed", _profiles(report)),
@@ -144,7 +144,7 @@ def _hierarchies(report: Report) -> Figures:
     return Figures(figures, note, Grid(caption, ["column", "done", "hierarchy", "loss"], rows))
 
 
-def _sizes(report: Report) -> list[Block]:
+def _class_sizes(report: Report) -> list[Block]:
     summary = report.summary
     text = (
         f"{several(summary.classes, 'class', 'classes')}; the smallest has "

@@ -136,9 +136,9 @@ def technique(column: ColumnPart) -> str:
     if column.by_class:
         return f"generalized to {several(column.groups, 'label')} that differ from class to class"
     how = "a cut of its hierarchy" if column.level is None else f"level {column.level} of {column.height}"
-    said = f"generalized to {several(column.groups, 'group')} ({how})"
+    done = f"generalized to {several(column.groups, 'group')} ({how})"
     shown = [code.label for code in column.codes if code.rows]
-    return f"{said}: every row shows {shown[0]!r}" if len(shown) == 1 else said
+    return f"{done}: every row shows {shown[0]!r}" if len(shown) == 1 else done
 
 
 IDENTIFIERS = {"drop": "removed", "token": "replaced by a random token, new for every row"}
@@ -148,8 +148,8 @@ def with_rows(
     template: Template, point: Point, columns: Sequence[ColumnPart], handling: Handling, plain: Sequence[str] | None
 ) -> Template:
     """The template with what is known of the rows as written: what becomes of identifiers, and the plain columns."""
-    told = inventory(point, columns, handling, plain)
-    sections = (replace(part, grid=told) if part.title == INVENTORY else part for part in template.sections)
+    grid = inventory(point, columns, handling, plain)
+    sections = (replace(part, grid=grid) if part.title == INVENTORY else part for part in template.sections)
     return replace(template, sections=tuple(sections))
 
 

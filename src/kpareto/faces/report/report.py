@@ -200,7 +200,7 @@ class Alert:
 
 def rank(alerts: Sequence[Alert]) -> list[Alert]:
     """The gravest first; equally grave ones as they stand."""
-    return sorted(alerts, key=lambda each: GRAVEST.index(each.severity))
+    return sorted(alerts, key=lambda alert: GRAVEST.index(alert.severity))
 
 
 @dataclass(frozen=True)

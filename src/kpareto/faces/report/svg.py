@@ -17,28 +17,28 @@ def size_picture(sizes: Sequence[Sizes], unit: str) -> Markup:
     if not sizes:
         return Markup("")
     line, left, right = 26, 128, 210
-    most = max(each.rows for each in sizes) or 1
+    most = max(band.rows for band in sizes) or 1
     height = line * len(sizes) + 26
     parts: list[object] = [text(left - 10, 14, f"{unit} in the class", "tick", "end"), text(left, 14, "rows", "tick")]
-    for place, each in enumerate(sizes):
-        y = 22 + place * line
-        width = each.rows / most * (WIDTH - left - right)
-        span = f"{each.low:,}" if each.low == each.high else f"{each.low:,}–{each.high:,}"
-        words = f"{several(each.rows, 'row')} in {several(each.classes, 'class', 'classes')}"
-        words += ", suppressed" if each.suppressed else ""
+    for row, band in enumerate(sizes):
+        y = 22 + row * line
+        width = band.rows / most * (WIDTH - left - right)
+        span = f"{band.low:,}" if band.low == band.high else f"{band.low:,}–{band.high:,}"
+        words = f"{several(band.rows, 'row')} in {several(band.classes, 'class', 'classes')}"
+        words += ", suppressed" if band.suppressed else ""
         parts.append(text(left - 10, y + 16, span, "tick", "end"))
         parts.append(
             rect(
                 left,
                 y + 3,
-                max(width, 1.5 if each.rows else 0),
+                max(width, 1.5 if band.rows else 0),
                 line - 8,
-                "bar lost" if each.suppressed else "bar",
+                "bar lost" if band.suppressed else "bar",
                 words,
             )
         )
         parts.append(text(left + width + 7, y + 16, words, "tick"))
-    description = "; ".join(f"{each.low} to {each.high}: {several(each.rows, 'row')}" for each in sizes)
+    description = "; ".join(f"{band.low} to {band.high}: {several(band.rows, 'row')}" for band in sizes)
     return svg("Rows by the size of their class", description, WIDTH, height, parts)
 
 
@@ -48,9 +48,9 @@ def loss_picture(columns: Sequence[ColumnPart]) -> Markup:
     height = line * len(columns) + 8
     room = WIDTH - left - right
     parts: list[object] = []
-    for place, column in enumerate(columns):
+    for row, column in enumerate(columns):
         loss = column.kept_loss if column.loss is None else column.loss
-        y = 4 + place * line
+        y = 4 + row * line
         name = column.name if len(column.name) <= 24 else column.name[:23] + "…"
         parts.append(text(left - 10, y + 16, name, "tick", "end"))
         parts.append(rect(left, y + 3, room, line - 8, "trough"))
@@ -74,8 +74,8 @@ def hierarchy_picture(column: ColumnPart) -> Markup:
     room = WIDTH - left - 4
     boxes = column.leaves or max((last + 1 for band in bands for _, last, _ in band.runs), default=1)
     parts: list[object] = []
-    for place, band in enumerate(bands):
-        y = 2 + place * line
+    for row, band in enumerate(bands):
+        y = 2 + row * line
         kind = "mark chosen" if band.chosen else "tick"
         parts.append(text(left - 10, y + 17, f"{band.name}: {band.groups:,}", kind, "end"))
         parts += _band(band, boxes, left, y, room, line - 5)

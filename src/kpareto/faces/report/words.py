@@ -49,8 +49,8 @@ ATTACKERS: Mapping[str, str] = {
 def notice(confidential: bool, least: int) -> tuple[str, str]:
     """For whom a report is, and what it holds therefore."""
     if confidential:
-        told = "This report holds original rows and counts that tell about single people. Keep it with the data."
-        return "Confidential.", told
+        what = "This report holds original rows and counts that tell about single people. Keep it with the data."
+        return "Confidential.", what
     if least == 1:
         return "Public report.", "It holds no original row. With k = 1 no count is too small to be shown."
     return "Public report.", (
@@ -87,8 +87,8 @@ def at_risk(value: int | None) -> str:
 def meaning(measure: Measure) -> str:
     """What a measure counts: the first sentence about it, without references; of a user's own measure its unit."""
     maker = None if parameters_of(measure) is None else MAKERS.get(short_name(measure.name))
-    said = (None if maker is None else maker.__doc__) or ""
-    first = said.strip().partition("\n\n")[0].replace("\n", " ")
+    docstring = (None if maker is None else maker.__doc__) or ""
+    first = docstring.strip().partition("\n\n")[0].replace("\n", " ")
     bare = re.sub(r"\s*\([^()]*\)\.?$", "", " ".join(first.split())).rstrip(".")
     return bare[:1].lower() + bare[1:] or measure.unit
 
@@ -234,7 +234,7 @@ def method(
     closed = (certificate or {}).get("confidential") or {}
     if open_part:
         parameters += [
-            (f"release: {key}", _plain(value)) for key, value in sorted(open_part.get("handling", {}).items())
+            (f"release: {key}", _spell_setting(value)) for key, value in sorted(open_part.get("handling", {}).items())
         ]
         hashes.append((RELEASED, str(open_part.get("release", {}).get("sha256") or "no file was written")))
         versions.append(("engine of the rows", str(open_part.get("engine", ""))))
@@ -246,7 +246,7 @@ def method(
     return Method(statement(point, columns), proof(front), PAPERS, tuple(parameters), tuple(versions), tuple(hashes))
 
 
-def _plain(value: object) -> str:
+def _spell_setting(value: object) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}: {each}" for key, each in value.items()) or "none"
+        return ", ".join(f"{key}: {item}" for key, item in value.items()) or "none"
     return str(value)

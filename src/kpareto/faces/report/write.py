@@ -125,20 +125,20 @@ def find(  # noqa: PLR0913 (as above)
     phase: Phase = in_silence,
 ) -> FrontFound:
     """The chosen point of a job file, of the word adult, or of a front's JSON with its job (given, or beside it)."""
-    place = Path(source)
-    is_front = place.suffix.lower() == ".json"
+    file = Path(source)
+    is_front = file.suffix.lower() == ".json"
     if choose is not None:
         read_wish(choose)  # words that are not understood are told before the search
-    known = load_job(str(_job_beside(place) if job is None else job) if is_front else str(source), changes, model)
+    known = load_job(str(_job_beside(file) if job is None else job) if is_front else str(source), changes, model)
     if point is not None:
         front = point.front
     if front is None and is_front:
-        data = front_data(place)
-        named = tuple(str(each.get("name")) for each in data["objectives"])
+        data = front_data(file)
+        named = tuple(str(objective.get("name")) for objective in data["objectives"])
         front = load_front(data, replace(known, objectives=named).problem())
     if front is None:
         problem = known.problem()
-        front = recall_front(place, known, problem)
+        front = recall_front(file, known, problem)
         if front is None:
             with phase("Searching") as progress:
                 front = search_job(known, problem, progress)
@@ -154,9 +154,9 @@ def find(  # noqa: PLR0913 (as above)
 def _job_beside(front: Path) -> Path:
     """The job of a front's JSON: of the same name, called job.toml, or the only one in the folder."""
     folder = front.parent
-    for place in (front.with_suffix(".toml"), folder / "job.toml"):
-        if place.is_file():
-            return place
+    for file in (front.with_suffix(".toml"), folder / "job.toml"):
+        if file.is_file():
+            return file
     others = sorted(folder.glob("*.toml")) if folder.is_dir() else []
     if len(others) == 1:
         return others[0]
@@ -251,11 +251,11 @@ def _released_context(job: Job, point: Point, release: Release | None = None) ->
         return context
     rows = release.path if release.path is not None else release.data
     alone = release.unique or _unique_rows(rows, release.certificate.public)
-    written = tuple(each for each in release.warnings if each.id == "W17")
+    written = tuple(warning for warning in release.warnings if warning.id == "W17")
     context = replace(_written_context(context, release.certificate.public, alone), written=written)
     # Of a sample, what was searched is reported on.
-    own = release.partition.table is point.table
-    return replace(context, partition=release.partition) if own else context
+    same = release.partition.table is point.table
+    return replace(context, partition=release.partition) if same else context
 
 
 def _written_context(context: Context, public: Mapping[str, Any], unique: UniqueRows) -> Context:
@@ -273,9 +273,9 @@ def _disclosures(certificate: Mapping[str, Any]) -> tuple[Remark, ...]:
     )
 
 
-def _unique_rows(rows: object, said: Mapping[str, Any]) -> UniqueRows:
+def _unique_rows(rows: object, public: Mapping[str, Any]) -> UniqueRows:
     """Rows of a release that are alone on all its columns; a file is read in the form that its certificate says."""
-    return unique_rows(in_form(rows, form_from(said["release"].get("form", {}))))
+    return unique_rows(in_form(rows, form_from(public["release"].get("form", {}))))
 
 
 def plain_columns(job: Job, point: Point) -> tuple[str, ...] | None:
@@ -307,16 +307,16 @@ def _find_release(job: Job, point: Point) -> tuple[Path, Mapping[str, Any]] | No
     """The release and certificate where the job writes them, if they are of this very point and unchanged."""
     if job.target is None:
         return None
-    place = job.path(job.target)
-    paper = document_files(place)["certificate"]
-    if not place.is_file() or not paper.is_file():
+    file = job.path(job.target)
+    paper = document_files(file)["certificate"]
+    if not file.is_file() or not paper.is_file():
         return None
     try:
-        said = read_json(paper, FileKind("The certificate", "Release again."), map_of(anything))
-        released, columns = said["public"]["release"], said["confidential"]["recoding"]["columns"]
-        same = released["sha256"] == file_digest(place) and columns == point.recoding.describe()
+        certificate = read_json(paper, FileKind("The certificate", "Release again."), map_of(anything))
+        released, columns = certificate["public"]["release"], certificate["confidential"]["recoding"]["columns"]
+        same = released["sha256"] == file_digest(file) and columns == point.recoding.describe()
         return (
-            (place, said)
+            (file, certificate)
             if same and released["rows"] == int(point.partition.rows[point.partition.visible].sum())
             else None
         )
