@@ -16,6 +16,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 Progress = Callable[[int, int], None]  # told what is done and how much it is in all, 0 where nobody knows
 
@@ -23,13 +24,56 @@ Progress = Callable[[int, int], None]  # told what is done and how much it is in
 LONGEST = 1_500  # letters of a sentence that a person still reads; what was given may be longer than that
 
 
-class KparetoError(Exception):
-    """The root of the tree; its text is one sentence for a person, with what was given shortened where it is long."""
+@dataclass(frozen=True)
+class Remedy:
+    """What to do about an error or a warning: a word that a face may have a sentence of its own for, and the usual one.
 
-    def __init__(self, sentence: str = "") -> None:
-        if len(sentence) > LONGEST:
-            sentence = f"{sentence[: LONGEST * 2 // 3]} … {sentence[-LONGEST // 3 :]}"
-        super().__init__(sentence)
+    ``text`` is for the terminal and for Python, in the words of job files; it ends the sentence that it belongs to.
+    """
+
+    word: str  # one of REMEDIES
+    text: str
+
+
+# What a person can be asked to do, wherever it is said.
+REMEDIES = (
+    "choose-encoding",
+    "choose-objectives",
+    "declare-column",
+    "give-number",
+    "give-role",
+    "give-rows",
+    "name-person",
+    "set-limit",
+    "set-time",
+    "tell-population",
+    "tie-column",
+)
+
+
+class KparetoError(Exception):
+    """The root of the tree; its text is one sentence for a person, with what was given shortened where it is long.
+
+    ``where`` is the setting of a job that is wrong, such as ``limits.k``: it begins the sentence. ``remedy`` says what
+    to do, and ends it.
+    """
+
+    def __init__(self, sentence: str = "", *, where: str = "", remedy: Remedy | None = None) -> None:
+        self.what = sentence
+        self.where = where
+        self.remedy = remedy
+        super().__init__(_shorten(f"{where} {sentence} {remedy.text if remedy else ''}".strip()))
+
+    def say_file(self, name: str) -> None:
+        """Begin the sentence with the name of the file in which the setting stands."""
+        joint = ", " if self.where.startswith("[") and self.where.endswith(":") else ": "
+        self.args = (_shorten(f"{name}{joint}{self}"),)
+
+
+def _shorten(sentence: str) -> str:
+    if len(sentence) <= LONGEST:
+        return sentence
+    return f"{sentence[: LONGEST * 2 // 3]} … {sentence[-LONGEST // 3 :]}"
 
 
 class BadInput(KparetoError):

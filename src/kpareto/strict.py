@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from kpareto.errors import BadInput, BadJob, KparetoError, did_you_mean
+from kpareto.errors import BadInput, BadJob, KparetoError, Remedy, did_you_mean
 
 MOST_BYTES = 1 << 30  # of a text: a recoding with ten million values has about half of that
 MOST_DEPTH = 64  # nested lists and objects; ours need eight
@@ -222,12 +222,14 @@ class Value:
         if not self.fits(value):
             raise Misfit(place, value, self.words)
 
-    def read(self, value: Any, where: str, remedy: str = "") -> Any:
+    def read(self, value: Any, where: str, remedy: Remedy | str = "") -> Any:
         """A value that somebody wrote into a job, or the sentence that says what to write instead."""
         if self.fits(value):
             return value
         near = did_you_mean(value, self.known) if isinstance(value, str) else ""
-        raise BadJob(f"{where} is {value!r}. {near}{remedy or f'Give {self.words}.'}")
+        if isinstance(remedy, Remedy):
+            raise BadJob(f"is {value!r}. {near}".rstrip(), where=where, remedy=remedy)
+        raise BadJob(f"is {value!r}. {near}{remedy or f'Give {self.words}.'}", where=where)
 
 
 def describe(words: str, shape: Shape) -> Value:

@@ -13,7 +13,7 @@ from kpareto.engines.form import DataFile, Form
 from kpareto.engines.read import read_drawn
 from kpareto.engines.source import is_file_name
 from kpareto.engines.wishes import Missing, Wish, load_hierarchies
-from kpareto.errors import BadJob, BadSchema, Progress, shorten
+from kpareto.errors import BadJob, BadSchema, Progress, Remedy, shorten
 from kpareto.fronts.problem import Problem, problem
 from kpareto.jobs.people import Everybody, draw_table
 from kpareto.tables.hierarchy import Hierarchy
@@ -118,7 +118,8 @@ class Job:
         try:
             return Schema(quasi, sensitive, target, identifier, self.person, weights, plain)
         except BadSchema as error:
-            raise BadJob(f"{error} Roles are given under [columns.NAME] in the job file.") from error
+            remedy = Remedy("give-role", "Roles are given under [columns.NAME] in the job file.")
+            raise BadJob(str(error), remedy=remedy) from error
 
     @property
     def undecided(self) -> tuple[str, ...]:
@@ -218,7 +219,7 @@ class Job:
         k = None
         if self.rule == "below-k":
             if "k" not in self.limits:
-                raise BadJob("The rule below-k needs a k. Add [limits] with k = 5, say.")
+                raise BadJob("The rule below-k needs a k.", remedy=Remedy("set-limit", "Add [limits] with k = 5, say."))
             k = int(self.limits["k"])  # a whole number: jobs.parse refuses others
         return Suppression(self.rule, self.limit, k, "mask" if self.rows == "mask" else "drop", step=self.step)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kpareto.atomic import write_whole
-from kpareto.errors import BadInput, BadJob
+from kpareto.errors import BadInput, BadJob, Remedy
 from kpareto.fronts.front import Front, load_front
 from kpareto.fronts.json_file import FRONT
 from kpareto.fronts.problem import Problem
@@ -81,8 +81,12 @@ def refuse_new_columns(known: object, job: Job, columns: Sequence[str]) -> None:
         several = len(new) > 1
         raise BadJob(
             f"The table has {'columns' if several else 'a column'} {', '.join(map(repr, new))} that it had not when "
-            f"the front was searched: give {'each' if several else 'it'} a role under [columns] of the job, or search "
-            "again with: kpareto front JOB."
+            "the front was searched.",
+            remedy=Remedy(
+                "give-role",
+                f"Give {'each' if several else 'it'} a role under [columns] of the job, or search again with: kpareto "
+                "front JOB.",
+            ),
         )
 
 

@@ -8,7 +8,6 @@ settings of its part leave without use is refused too, with the setting that wou
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -18,7 +17,7 @@ from kpareto.engines.admission import Admission
 from kpareto.engines.form import FORM_KEYS, USED, Form, TextForm, file_kind
 from kpareto.engines.source import is_text
 from kpareto.engines.wishes import Missing
-from kpareto.errors import BadJob, did_you_mean
+from kpareto.errors import BadJob, Remedy, did_you_mean
 from kpareto.jobs.job import Column, Job
 from kpareto.jobs.people import Everybody
 from kpareto.measures.measure import MAKERS, aspect_of, make, read_spec
@@ -126,41 +125,50 @@ def parse_job(
         _take_model(raw, model)
     for change in changes:
         _change(raw, change)
-    check = Check(name)
-    check.keys(raw, "", PARTS)
-    data = check.part(raw, "data", (*DATA, *ADMISSION_OPTIONS))
+    try:
+        return _read_job(raw, folder)
+    except BadJob as error:
+        if error.where:
+            error.say_file(name)
+        raise
+
+
+def _read_job(raw: Mapping[str, Any], folder: Path) -> Job:
+    """A job from the data of its text, every key of it checked."""
+    _keys(raw, "", PARTS)
+    data = _part(raw, "data", (*DATA, *ADMISSION_OPTIONS))
     if "source" not in data:
-        raise BadJob(f'{name} has no data.source. Add [data] with source = "people.csv".')
-    check_data(check, data)
-    suppression = check.part(raw, "suppression", ("rule", "limit", "rows", "step"))
-    check_suppression(check, suppression)
-    search = _search(check, raw)
-    limits = {key: check.number(value, f"limits.{key}") for key, value in check.table(raw, "limits").items()}
-    check_limits(check, limits)
-    release = check.part(raw, "release", ("choose", "target", *RELEASE_OPTIONS))
-    check_release(check, release)
-    read_text_form(check, release)
-    columns = _columns(check, raw, data)
+        raise BadJob('is missing. Add [data] with source = "people.csv".', where="data.source")
+    check_data(data)
+    suppression = _part(raw, "suppression", ("rule", "limit", "rows", "step"))
+    check_suppression(suppression)
+    search = _search(raw)
+    limits = {key: _number(value, f"limits.{key}") for key, value in _table(raw, "limits").items()}
+    check_limits(limits)
+    release = _part(raw, "release", ("choose", "target", *RELEASE_OPTIONS))
+    check_release(release)
+    read_text_form(release)
+    columns = _columns(raw, data)
     return Job(
         folder=folder,
-        source=check.text(data["source"], "data.source"),
-        missing=cast(Missing, check.one_of(data["missing"], "data.missing", get_args(Missing)))
+        source=_text(data["source"], "data.source"),
+        missing=cast(Missing, _one_of(data["missing"], "data.missing", get_args(Missing)))
         if "missing" in data
         else None,
-        missing_values=tuple(check.texts(data.get("missing_values", list(NO_VALUE)), "data.missing_values")),
-        person=check.text_of(data, "data", "person"),
-        domain=cast(Domain, check.one_of(data["domain"], "data.domain", get_args(Domain)))
+        missing_values=tuple(_texts(data.get("missing_values", list(NO_VALUE)), "data.missing_values")),
+        person=_text_of(data, "data", "person"),
+        domain=cast(Domain, _one_of(data["domain"], "data.domain", get_args(Domain)))
         if "domain" in data
         else None,
-        preset=check.text_of(data, "data", "preset"),
-        form=read_form(check, data, "data", folder),
-        table_name=check.text_of(data, "data", "table"),
+        preset=_text_of(data, "data", "preset"),
+        form=read_form(data, "data", folder),
+        table_name=_text_of(data, "data", "table"),
         columns=columns,
-        rule=read_rule(check, suppression, search["method"]),
-        step=check.number(suppression.get("step", STEP), "suppression.step"),
+        rule=read_rule(suppression, search["method"]),
+        step=_number(suppression.get("step", STEP), "suppression.step"),
         # 0 and 0.0 both mean none, and a page that has only one kind of number must end with the same front.
-        limit=read_limit(suppression.get("limit", 0.0), f"{name}: suppression.limit") or 0.0,
-        rows=check.one_of(suppression.get("rows", "drop"), "suppression.rows", ("drop", "mask")),
+        limit=read_limit(suppression.get("limit", 0.0), "suppression.limit") or 0.0,
+        rows=_one_of(suppression.get("rows", "drop"), "suppression.rows", ("drop", "mask")),
         method=search["method"],
         space=search["space"],
         objectives=search["objectives"],
@@ -168,45 +176,46 @@ def parse_job(
         seed=search["seed"],
         options=search["options"],
         limits=limits,
-        choose=check.text_of(release, "release", "choose")
+        choose=_text_of(release, "release", "choose")
         if "choose" in release
         else _choose_wished(search["options"]),
-        target=check.text_of(release, "release", "target"),
+        target=_text_of(release, "release", "target"),
         release={key: release[key] for key in RELEASE_OPTIONS if key in release},
-        admission=_admission(check, data, columns),
-        everybody=check_population(check, check.part(raw, "population", POPULATION_OPTIONS), folder)
+        admission=_admission(data, columns),
+        everybody=check_population(_part(raw, "population", POPULATION_OPTIONS), folder)
         if "population" in raw
         else None,
     )
 
 
-def _admission(check: Check, data: Mapping[str, Any], columns: Mapping[str, Column]) -> Admission:
+def _admission(data: Mapping[str, Any], columns: Mapping[str, Column]) -> Admission:
     first = {name: column.first for name, column in columns.items() if column.first}
     try:
         return Admission(first=first, **{key: data[key] for key in ADMISSION_OPTIONS if key in data})
     except BadJob as error:
-        raise BadJob(f"{check.name}, [data]: {error}") from error
+        raise BadJob(str(error), where="[data]:") from error
 
 
-def _search(check: Check, raw: Mapping[str, Any]) -> dict[str, Any]:
+def _search(raw: Mapping[str, Any]) -> dict[str, Any]:
     """What ``[search]`` says, every key checked against the list of its method."""
-    search = dict(check.table(raw, "search"))
-    method = check.one_of(search.pop("method", "exact"), "search.method", tuple(METHODS))
-    space = check.one_of(search.pop("space", METHODS[method][0]), "search.space", get_args(Kind))
+    search = dict(_table(raw, "search"))
+    method = _one_of(search.pop("method", "exact"), "search.method", tuple(METHODS))
+    space = _one_of(search.pop("space", METHODS[method][0]), "search.space", get_args(Kind))
     wished = search.get("preference")
     wishes = ["k", *(name for name in wished if name != "k")] if isinstance(wished, dict) else None
     objectives = search.pop("objectives", wishes or ["k", "glm"])
     if not isinstance(objectives, list) or not objectives:
-        raise BadJob(f'{check.name}: search.objectives is {objectives!r}. Give a list such as ["k", "glm"].')
+        remedy = Remedy("choose-objectives", 'Give a list such as ["k", "glm"].')
+        raise BadJob(f"is {objectives!r}.", where="search.objectives", remedy=remedy)
     seed = search.pop("seed", SEED.default)
-    SEED.check(seed, f"{check.name}: search.seed")
-    options = read_options(method, search, f"{check.name}: search.")
-    check_budget(check, options.get("budget"))
+    SEED.check(seed, "search.seed")
+    options = read_options(method, search, "search.")
+    check_budget(options.get("budget"))
     check_method(method, cast(Kind, space))
     return {
         "method": method,
         "space": space,
-        "objectives": tuple(check.texts(objectives, "search.objectives")),
+        "objectives": tuple(_texts(objectives, "search.objectives")),
         "budget": options.pop("budget", None),
         "seed": seed,
         "options": options,
@@ -222,111 +231,106 @@ def _choose_wished(options: Mapping[str, Any]) -> str | None:
 # -- checks of single values -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Check:
-    """Checks of raw TOML values; ``name`` is that of the job in every sentence."""
+def _keys(raw: Mapping[str, Any], where: str, known: Sequence[str]) -> None:
+    """Raise where a key is not among the known ones."""
+    for key in raw:
+        if key not in known:
+            sentence = f"is not known. {did_you_mean(key, known)}There are: {', '.join(known)}."
+            raise BadJob(sentence, where=f"{where}.{key}" if where else f"[{key}]")
 
-    name: str
 
-    def keys(self, raw: Mapping[str, Any], where: str, known: Sequence[str]) -> None:
-        """Raise where a key is not among the known ones."""
-        for key in raw:
-            if key not in known:
-                full = f"{where}.{key}" if where else f"[{key}]"
-                raise BadJob(
-                    f"{self.name}: {full} is not known. {did_you_mean(key, known)}There are: {', '.join(known)}."
-                )
+def _unused(where: str, why: str) -> BadJob:
+    """The sentence for a key that changes nothing, with what would give it a use."""
+    return BadJob(f"is not used: {why}", where=where)
 
-    def unused_key(self, where: str, why: str) -> BadJob:
-        """The sentence for a key that changes nothing, with what would give it a use."""
-        return BadJob(f"{self.name}: {where} is not used: {why}")
 
-    def table(self, raw: Mapping[str, Any], key: str) -> dict[str, Any]:
-        """A part of the job, by itself."""
-        part = raw.get(key, {})
-        if not isinstance(part, dict):
-            raise BadJob(f"{self.name}: {key} is {part!r}. Write it as a part of its own: [{key}].")
-        return part
+def _table(raw: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """A part of the job, by itself."""
+    part = raw.get(key, {})
+    if not isinstance(part, dict):
+        raise BadJob(f"is {part!r}. Write it as a part of its own: [{key}].", where=key)
+    return part
 
-    def part(self, raw: Mapping[str, Any], key: str, known: Sequence[str]) -> dict[str, Any]:
-        """A part of the job with known keys alone."""
-        part = self.table(raw, key)
-        self.keys(part, key, known)
-        return part
 
-    def text(self, value: Any, where: str) -> str:
-        """A text."""
-        return strict.text.read(value, f"{self.name}: {where}", "Give a text in quotes.")
+def _part(raw: Mapping[str, Any], key: str, known: Sequence[str]) -> dict[str, Any]:
+    """A part of the job with known keys alone."""
+    part = _table(raw, key)
+    _keys(part, key, known)
+    return part
 
-    def text_of(self, part: Mapping[str, Any], where: str, key: str) -> str | None:
-        """A text that may be missing."""
-        return self.text(part[key], f"{where}.{key}") if key in part else None
 
-    def texts(self, value: Any, where: str) -> list[str]:
-        """A list of texts."""
-        if not isinstance(value, list):
-            raise BadJob(f"{self.name}: {where} is {value!r}. Give a list of texts in quotes.")
-        return [self.text(entry, where) for entry in value]
+def _text(value: Any, where: str) -> str:
+    return strict.text.read(value, where, "Give a text in quotes.")
 
-    def one_of(self, value: Any, where: str, known: Collection[str]) -> str:
-        """One of some words."""
-        return strict.word(*known).read(value, f"{self.name}: {where}", f"Take one of: {', '.join(known)}.")
 
-    def number(self, value: Any, where: str) -> float:
-        """A finite number."""
-        return strict.number().read(value, f"{self.name}: {where}", "Give a number without quotes.")
+def _text_of(part: Mapping[str, Any], where: str, key: str) -> str | None:
+    """A text that may be missing."""
+    return _text(part[key], f"{where}.{key}") if key in part else None
 
-    def truth(self, value: Any, where: str) -> bool:
-        """True or false."""
-        return strict.truth.read(value, f"{self.name}: {where}", "Write true or false, without quotes.")
 
-    def whole(self, value: Any, where: str, least: int, most: int = 2**63 - 1) -> int:
-        """A whole number that a counter can hold."""
-        remedy = f"Give a whole number of at least {least}."
-        return strict.whole(least, most).read(value, f"{self.name}: {where}", remedy)
+def _texts(value: Any, where: str) -> list[str]:
+    if not isinstance(value, list):
+        raise BadJob(f"is {value!r}. Give a list of texts in quotes.", where=where)
+    return [_text(entry, where) for entry in value]
+
+
+def _one_of(value: Any, where: str, known: Collection[str]) -> str:
+    return strict.word(*known).read(value, where, f"Take one of: {', '.join(known)}.")
+
+
+def _number(value: Any, where: str) -> float:
+    return strict.number().read(value, where, Remedy("give-number", "Give a number without quotes."))
+
+
+def _truth(value: Any, where: str) -> bool:
+    return strict.truth.read(value, where, "Write true or false, without quotes.")
+
+
+def _whole(value: Any, where: str, least: int, most: int = 2**63 - 1) -> int:
+    return strict.whole(least, most).read(value, where, f"Give a whole number of at least {least}.")
 
 
 # -- [data], and the form of its files ---------------------------------------------------------------------------------
 
 
-def check_data(check: Check, data: Mapping[str, Any]) -> None:
+def check_data(data: Mapping[str, Any]) -> None:
     """Raise where a key of ``[data]`` has no use for this source."""
-    source = check.text(data["source"], "data.source")
+    source = _text(data["source"], "data.source")
     if "preset" in data and source != "adult":
-        raise check.unused_key("data.preset", f'only source = "adult" has presets, and it is {source!r}. Take it out.')
+        raise _unused("data.preset", f'only source = "adult" has presets, and it is {source!r}. Take it out.')
     if "table" in data and not is_address(source):
-        raise check.unused_key("data.table", f"only a database has tables, and the source is {source!r}. Take it out.")
+        raise _unused("data.table", f"only a database has tables, and the source is {source!r}. Take it out.")
     for key in ("sample", "seed"):
         if key in data and data.get("too_many", "error") != "sample":
             why = 'rows are sampled only with too_many = "sample". Add that under [data], or take it out.'
-            raise check.unused_key(f"data.{key}", why)
+            raise _unused(f"data.{key}", why)
 
 
-def read_form(check: Check, part: Mapping[str, Any], where: str, folder: Path) -> Form:
+def read_form(part: Mapping[str, Any], where: str, folder: Path) -> Form:
     """The form that a part of the job gives its source; what the source has no use for is refused."""
     source = str(part.get("source", ""))
     used = _used_keys(source, folder)
     for key in FORM_KEYS:
         if key in part and key not in used:
             who = _WHO.get(key, "a file")
-            raise check.unused_key(f"{where}.{key}", f"only {who} has one, and the source is {source!r}. Take it out.")
+            raise _unused(f"{where}.{key}", f"only {who} has one, and the source is {source!r}. Take it out.")
     keys = {key: part[key] for key in FORM_KEYS if key in part}
     for key in ("encoding", "separator", "decimal", "thousands", "sheet"):
         if key in keys:
-            check.text(keys[key], f"{where}.{key}")
+            _text(keys[key], f"{where}.{key}")
     for key in ("header", "codes"):
         if key in keys:
-            check.truth(keys[key], f"{where}.{key}")
+            _truth(keys[key], f"{where}.{key}")
     if "skip" in keys:
-        check.whole(keys["skip"], f"{where}.skip", 0, 1_000_000)
+        _whole(keys["skip"], f"{where}.skip", 0, 1_000_000)
     if "names" in keys:
-        keys["names"] = tuple(check.texts(keys["names"], f"{where}.names"))
+        keys["names"] = tuple(_texts(keys["names"], f"{where}.names"))
     if "dates" in keys:
-        keys["dates"] = _dates(check, keys["dates"], f"{where}.dates")
+        keys["dates"] = _dates(keys["dates"], f"{where}.dates")
     try:
         return Form(**keys)
     except BadJob as error:
-        raise BadJob(f"{check.name}, [{where}]: {error}") from error
+        raise BadJob(str(error), where=f"[{where}]:") from error
 
 
 def read_form_words(words: Sequence[str], source: str) -> dict[str, Any]:
@@ -340,14 +344,18 @@ def read_form_words(words: Sequence[str], source: str) -> dict[str, Any]:
                 f"of: {', '.join(FORM_KEYS)}."
             )
         keys[key.strip()] = read_value(value)
-    form = read_form(Check("--form"), {"source": source, **keys}, "data", Path())
+    try:
+        form = read_form({"source": source, **keys}, "data", Path())
+    except BadJob as error:
+        error.say_file("--form")
+        raise
     return {key: getattr(form, key) for key in keys}
 
 
-def _dates(check: Check, dates: object, where: str) -> dict[str, str]:
+def _dates(dates: object, where: str) -> dict[str, str]:
     if not isinstance(dates, dict):
-        raise BadJob(f'{check.name}: {where} is {dates!r}. Write a table such as {{born = "%d.%m.%Y"}}.')
-    return {name: check.text(form, f"{where}.{name}") for name, form in dates.items()}
+        raise BadJob(f'is {dates!r}. Write a table such as {{born = "%d.%m.%Y"}}.', where=where)
+    return {name: _text(form, f"{where}.{name}") for name, form in dates.items()}
 
 
 def _used_keys(source: str, folder: Path) -> tuple[str, ...]:
@@ -362,146 +370,149 @@ def _used_keys(source: str, folder: Path) -> tuple[str, ...]:
     return USED[file_kind(source)]
 
 
-def read_text_form(check: Check, release: Mapping[str, Any]) -> TextForm:
+def read_text_form(release: Mapping[str, Any]) -> TextForm:
     """How [release] wants text written; refused where the target is no text."""
-    keys = {key: check.text(release[key], f"release.{key}") for key in TEXT_KEYS if key in release}
+    keys = {key: _text(release[key], f"release.{key}") for key in TEXT_KEYS if key in release}
     target = release.get("target")
     if keys and isinstance(target, str) and not is_text(target):
         key = next(iter(keys))
-        raise check.unused_key(f"release.{key}", f"only text has one, and the target is {target!r}. Take it out.")
+        raise _unused(f"release.{key}", f"only text has one, and the target is {target!r}. Take it out.")
     try:
         return TextForm(**keys)
     except BadJob as error:
-        raise BadJob(f"{check.name}, [release]: {error}") from error
+        raise BadJob(str(error), where="[release]:") from error
 
 
 # -- [population] ------------------------------------------------------------------------------------------------------
 
 
-def check_population(check: Check, people: Mapping[str, Any], folder: Path) -> Everybody:
+def check_population(people: Mapping[str, Any], folder: Path) -> Everybody:
     """What a raw [population] says; each mistake is a sentence, and no key is left unused."""
     known = [key for key in KNOWLEDGE if key in people]
     if len(known) != 1:
         what = " and ".join(f"population.{key}" for key in known) or "neither source, sampling nor size"
         raise BadJob(
-            f"{check.name}: [population] has {what}. Give one of them: source (a table of everybody), sampling (the "
-            "share of everybody that is in the table) or size (how many everybody are)."
+            f"has {what}. Give one of them: source (a table of everybody), sampling (the share of everybody that is in "
+            "the table) or size (how many everybody are).",
+            where="[population]",
         )
     if "source" in people:
-        return _check_source(check, people, folder)
+        return _check_source(people, folder)
     for key in ("table", *FORM_KEYS):
         if key in people:
-            raise check.unused_key(f"population.{key}", "only a source has one. Take it out.")
-    model = check.one_of(people.get("model", "auto"), "population.model", get_args(Estimator))
+            raise _unused(f"population.{key}", "only a source has one. Take it out.")
+    model = _one_of(people.get("model", "auto"), "population.model", get_args(Estimator))
     if "size" in people:
-        return Everybody(size=check.whole(people["size"], "population.size", 1), model=cast(Estimator, model))
-    share = check.number(people["sampling"], "population.sampling")
+        return Everybody(size=_whole(people["size"], "population.size", 1), model=cast(Estimator, model))
+    share = _number(people["sampling"], "population.sampling")
     if not 0 < share <= 1:
         raise BadJob(
-            f"{check.name}: population.sampling is {share!r}. Give the share of the population that is in the table, "
-            "above 0 and at most 1, such as 0.1."
+            f"is {share!r}. Give the share of the population that is in the table, above 0 and at most 1, such as 0.1.",
+            where="population.sampling",
         )
     return Everybody(sampling=float(share), model=cast(Estimator, model))
 
 
-def _check_source(check: Check, people: Mapping[str, Any], folder: Path) -> Everybody:
-    source = check.text(people["source"], "population.source")
+def _check_source(people: Mapping[str, Any], folder: Path) -> Everybody:
+    source = _text(people["source"], "population.source")
     if "model" in people:
-        raise check.unused_key("population.model", "the population is counted, so nothing is estimated. Take it out.")
+        raise _unused("population.model", "the population is counted, so nothing is estimated. Take it out.")
     if "table" in people and not is_address(source):
-        raise check.unused_key("population.table", f"only a database has tables, and the source is {source!r}.")
+        raise _unused("population.table", f"only a database has tables, and the source is {source!r}.")
     if is_address(source) and "table" not in people:
         raise BadJob(
-            f'{check.name}: population.source is a database, and no table is named. Add table = "everybody" there.'
+            'is a database, and no table is named. Add table = "everybody" there.', where="population.source"
         )
-    name = check.text_of(people, "population", "table")
-    return Everybody(source, name, read_form(check, people, "population", folder))
+    name = _text_of(people, "population", "table")
+    return Everybody(source, name, read_form(people, "population", folder))
 
 
 # -- [columns] ---------------------------------------------------------------------------------------------------------
 
 
-def _columns(check: Check, raw: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Column]:
+def _columns(raw: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Column]:
     columns = {}
-    for name, entry in check.table(raw, "columns").items():
+    for name, entry in _table(raw, "columns").items():
         where = f"columns.{name}"
         if not isinstance(entry, dict):
-            raise BadJob(f'{check.name}: {where} is {entry!r}. Write [{where}] with role = "quasi-identifier", say.')
-        check.keys(entry, where, ("role", "hierarchy", "weight", "first", "tie", "declared"))
+            raise BadJob(f'is {entry!r}. Write [{where}] with role = "quasi-identifier", say.', where=where)
+        _keys(entry, where, ("role", "hierarchy", "weight", "first", "tie", "declared"))
         hierarchy = entry.get("hierarchy")
         if hierarchy is not None and not isinstance(hierarchy, str | dict):
             raise BadJob(
-                f"{check.name}: {where}.hierarchy is {hierarchy!r}. Give a file name, or an inline table such as "
-                "{intervals = [5, 10], from = 0}."
+                f"is {hierarchy!r}. Give a file name, or an inline table such as {{intervals = [5, 10], from = 0}}.",
+                where=f"{where}.hierarchy",
             )
         columns[name] = Column(
-            check.one_of(entry.get("role", "plain"), f"{where}.role", (*ROLES, DECIDE)),
+            _one_of(entry.get("role", "plain"), f"{where}.role", (*ROLES, DECIDE)),
             hierarchy,
-            check.number(entry.get("weight", 1.0), f"{where}.weight"),
-            check.whole(entry.get("first", 0), f"{where}.first", 0),
-            check.text_of(entry, where, "tie"),
-            check.truth(entry.get("declared", False), f"{where}.declared"),
+            _number(entry.get("weight", 1.0), f"{where}.weight"),
+            _whole(entry.get("first", 0), f"{where}.first", 0),
+            _text_of(entry, where, "tie"),
+            _truth(entry.get("declared", False), f"{where}.declared"),
         )
     quasi = [name for name, column in columns.items() if column.role == "quasi-identifier"]
     if not quasi and data["source"] == "adult":
-        quasi = list(preset_quasi(check, raw["columns"], data)) if columns else []
-    check_columns(check, check.table(raw, "columns"), quasi, data)
+        quasi = list(preset_quasi(raw["columns"], data)) if columns else []
+    check_columns(_table(raw, "columns"), quasi, data)
     return columns
 
 
-def check_columns(check: Check, columns: Mapping[str, Any], quasi: Collection[str], data: Mapping[str, Any]) -> None:
+def check_columns(columns: Mapping[str, Any], quasi: Collection[str], data: Mapping[str, Any]) -> None:
     """Raise where a column that is no quasi-identifier has what only those use, or a first level nobody reads."""
     coarser = data.get("too_many") == "coarsen" or data.get("coarsen") == "always"
     for name, column in columns.items():
         for key in ("hierarchy", "weight", "first"):
             if key in column and name not in quasi:
-                raise check.unused_key(
+                raise _unused(
                     f"columns.{name}.{key}",
                     f"the column's role is {column.get('role', 'plain')!r}, and only quasi-identifiers have one. "
                     "Take it out, or change the role.",
                 )
         for key in ("tie", "declared"):
             if key in column and column.get("role", "plain") != "plain":
-                raise check.unused_key(
+                raise _unused(
                     f"columns.{name}.{key}",
                     f"the column's role is {column['role']!r}, and only plain columns leave as they are. Take it out.",
                 )
         if "tie" in column and column["tie"] not in quasi:
             near = did_you_mean(str(column["tie"]), quasi)
             raise BadJob(
-                f"{check.name}: columns.{name}.tie is {column['tie']!r}, which is no quasi-identifier. "
-                f"{near}Take one of: {', '.join(quasi)}."
+                f"is {column['tie']!r}, which is no quasi-identifier. {near}Take one of: {', '.join(quasi)}.",
+                where=f"columns.{name}.tie",
             )
         if column.get("first") and not coarser:
             why = 'levels are left out only with too_many = "coarsen" or coarsen = "always". Add one under [data].'
-            raise check.unused_key(f"columns.{name}.first", why)
+            raise _unused(f"columns.{name}.first", why)
 
 
-def check_preset_roles(check: Check, columns: Mapping[str, Any], quasi: Collection[str]) -> None:
+def check_preset_roles(columns: Mapping[str, Any], quasi: Collection[str]) -> None:
     """Raise where roles are given beside those of a preset of the embedded table that cannot stand there."""
     for role in ("target", "sensitive"):
         names = [name for name, column in columns.items() if column.get("role") == role]
         if len(names) > 1:
             raise BadJob(
-                f"{check.name}: {' and '.join(names)} are {role}, and a preset takes one. Give every quasi-identifier "
-                "its role to choose the columns yourself."
+                f"are {role}, and a preset takes one. Give every quasi-identifier its role to choose the columns "
+                "yourself.",
+                where=" and ".join(names),
             )
     for name, column in columns.items():
         if column.get("role") in ("plain", "identifier") and name in quasi:
             raise BadJob(
-                f"{check.name}: columns.{name}.role is {column['role']!r}, and the preset makes it a quasi-identifier. "
-                "Give every quasi-identifier its role to choose the columns yourself."
+                f"is {column['role']!r}, and the preset makes it a quasi-identifier. Give every quasi-identifier its "
+                "role to choose the columns yourself.",
+                where=f"columns.{name}.role",
             )
 
 
-def preset_quasi(check: Check, columns: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[str, ...]:
+def preset_quasi(columns: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[str, ...]:
     """The quasi-identifiers of the embedded table where the job leaves them to the preset."""
     from kpareto.tables.adult import adult_schema
 
     roles = {column.get("role"): name for name, column in columns.items()}
-    preset = check.text(data.get("preset", "default"), "data.preset")
+    preset = _text(data.get("preset", "default"), "data.preset")
     quasi = adult_schema(preset, roles.get("target"), roles.get("sensitive")).quasi
-    check_preset_roles(check, columns, quasi)
+    check_preset_roles(columns, quasi)
     return quasi
 
 
@@ -513,75 +524,78 @@ def default_rule(method: str = "exact") -> Rule:
     return "cap-max-k" if method in ("poka", "poka-literal", "pbg-ea") else "as-needed"
 
 
-def read_rule(check: Check, suppression: Mapping[str, Any], method: str) -> Rule:
+def read_rule(suppression: Mapping[str, Any], method: str) -> Rule:
     """The rule of a job; names of earlier versions stand for what they became."""
     rule = suppression.get("rule", default_rule(method))
     if isinstance(rule, str) and rule in EARLIER:
         return EARLIER[rule]
-    return cast(Rule, check.one_of(rule, "suppression.rule", RULES))
+    return cast(Rule, _one_of(rule, "suppression.rule", RULES))
 
 
-def check_suppression(check: Check, suppression: Mapping[str, Any]) -> None:
+def check_suppression(suppression: Mapping[str, Any]) -> None:
     """Raise where a limit is given to a rule that knows none."""
     rule, limit = suppression.get("rule"), suppression.get("limit", 0)
-    number = check.number(limit, "suppression.limit")
-    if not 0 <= check.number(suppression.get("step", STEP), "suppression.step") <= 1:
+    number = _number(limit, "suppression.limit")
+    if not 0 <= _number(suppression.get("step", STEP), "suppression.step") <= 1:
         raise BadJob(
-            f"{check.name}: suppression.step is {suppression['step']!r}. Give a number from 0 (every value is a "
-            f"threshold) to 1, such as {STEP}."
+            f"is {suppression['step']!r}. Give a number from 0 (every value is a threshold) to 1, such as {STEP}.",
+            where="suppression.step",
         )
     if "step" in suppression and (rule or "as-needed") not in ("as-needed", *EARLIER):
-        raise check.unused_key("suppression.step", f"the rule {rule} has no thresholds. Take it out.")
+        raise _unused("suppression.step", f"the rule {rule} has no thresholds. Take it out.")
     if number > MOST_ROWS:
-        raise BadJob(f"{check.name}: suppression.limit is {limit!r}. Give a share from 0 to 1, or a number of rows.")
+        raise BadJob(f"is {limit!r}. Give a share from 0 to 1, or a number of rows.", where="suppression.limit")
     if rule == "none" and number > 0:
-        raise check.unused_key(
+        raise _unused(
             "suppression.limit", "the rule none suppresses no row. Take it out, or take another rule."
         )
     if rule == "below-k" and "limit" in suppression:
-        raise check.unused_key(
+        raise _unused(
             "suppression.limit",
             "the rule below-k suppresses every class below k, however many rows that are. Take it out, or take the "
             "rule as-needed, which keeps within a limit.",
         )
 
 
-def check_limits(check: Check, limits: Mapping[str, float]) -> None:
+def check_limits(limits: Mapping[str, float]) -> None:
     """Raise where a limit is negative, a part of a whole number, or beyond the share that there can be."""
     for spec, limit in limits.items():
-        check.one_of(read_spec(spec)[0], f"limits.{spec}", tuple(MAKERS))
+        _one_of(read_spec(spec)[0], f"limits.{spec}", tuple(MAKERS))
         measure = make(spec)
-        begin = f"{check.name}: limits.{spec} is {limit!r}"
+        why = ""
         if limit < 0:
-            raise BadJob(f"{begin}, and no {measure.name} is below 0. Give a positive number.")
-        if aspect_of(measure).shown and (limit < 1 or limit != int(limit)):
-            raise BadJob(f"{begin}. It counts {measure.unit}: give a whole number of at least 1.")
-        if plain_of(measure).reading == "share" and limit > 1:
-            raise BadJob(f"{begin}. It is a share: give a number from 0 to 1, such as 0.2 for 20 percent.")
+            why = f", and no {measure.name} is below 0. Give a positive number."
+        elif aspect_of(measure).shown and (limit < 1 or limit != int(limit)):
+            why = f". It counts {measure.unit}: give a whole number of at least 1."
+        elif plain_of(measure).reading == "share" and limit > 1:
+            why = ". It is a share: give a number from 0 to 1, such as 0.2 for 20 percent."
+        if why:
+            raise BadJob(f"is {limit!r}{why}", where=f"limits.{spec}")
 
 
-def check_budget(check: Check, budget: int | None) -> None:
+def check_budget(budget: int | None) -> None:
     """Raise where more recodings are asked for than anybody can wait for."""
     if budget is not None and budget > MOST_RECODINGS:
         raise BadJob(
-            f"{check.name}: search.budget is {budget:,} recodings, which would last for years. Give at most "
-            f"{MOST_RECODINGS:,}; a search can be stopped and go on."
+            f"is {budget:,} recodings, which would last for years. Give at most {MOST_RECODINGS:,}; a search can be "
+            "stopped and go on.",
+            where="search.budget",
         )
 
 
-def check_release(check: Check, release: Mapping[str, Any]) -> None:
+def check_release(release: Mapping[str, Any]) -> None:
     """Raise where a setting of the release makes no sense, before anything is searched."""
     for key, known in WAYS.items():
         if key in release:
-            check.one_of(release[key], f"release.{key}", known)
+            _one_of(release[key], f"release.{key}", known)
     if "seed" in release:
-        check.whole(release["seed"], "release.seed", 0)
+        _whole(release["seed"], "release.seed", 0)
         if release.get("order") == "kept":
-            raise check.unused_key("release.seed", 'it shuffles the rows, and order = "kept". Take one of the two out.')
-    if "sign" in release and not check.text(release["sign"], "release.sign").strip():
-        raise BadJob(f'{check.name}: release.sign is empty. Give the file of a key, such as "release.key".')
+            raise _unused("release.seed", 'it shuffles the rows, and order = "kept". Take one of the two out.')
+    if "sign" in release and not _text(release["sign"], "release.sign").strip():
+        raise BadJob('is empty. Give the file of a key, such as "release.key".', where="release.sign")
     shown = release.get("representative", {})
     if not isinstance(shown, dict):
-        raise BadJob(f'{check.name}: release.representative is {shown!r}. Write a table such as {{age = "midpoint"}}.')
+        raise BadJob(f'is {shown!r}. Write a table such as {{age = "midpoint"}}.', where="release.representative")
     for name, form in shown.items():
-        check.one_of(form, f"release.representative.{name}", SHOWN)
+        _one_of(form, f"release.representative.{name}", SHOWN)

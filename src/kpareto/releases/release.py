@@ -23,7 +23,7 @@ from kpareto.engines.facts import count_columns
 from kpareto.engines.read import fingerprint
 from kpareto.engines.source import Source, Written, is_text
 from kpareto.engines.unique_rows import open_view
-from kpareto.errors import BadInput, BadSchema, BadTable, Progress, Unsafe
+from kpareto.errors import BadInput, BadSchema, BadTable, Progress, Remedy, Unsafe
 from kpareto.fronts.front import Point
 from kpareto.measures import make
 from kpareto.measures.cells import lm
@@ -302,7 +302,7 @@ def _plain_remarks(recoded: Recoded) -> list[str]:
 
 def _formula_remarks(formulas: Mapping[str, int], how: Handling) -> list[str]:
     done = "were written behind an apostrophe" if how.formulas == "neutralise" else (
-        "would be run by a spreadsheet; give formulas='neutralise' to write them behind an apostrophe"
+        "would be run by a spreadsheet; neutralised (formulas) they are written behind an apostrophe"
     )  # fmt: skip
     return [f"{count:,} cells of {name!r} begin with = + - or @ and {done}." for name, count in formulas.items()]
 
@@ -369,10 +369,13 @@ def refuse_identifying(recoded: Recoded, schema: Schema) -> None:
     named = ", ".join(f"{name!r} ({why})" for name, why in looks)
     raise BadSchema(
         f"Column{'s' * several} {named} ha{'ve' if several else 's'} no role and look{'s' * (not several)} like "
-        f"{'direct identifiers' if several else 'a direct identifier'}: nothing was released. Declare "
-        f"{'each' if several else 'it'}, or leave it out of the table: in Python identifier=[{first!r}] keeps it out "
-        f'and plain=[{first!r}] lets it leave as it is (of Schema), in a job role = "identifier" or "plain" under '
-        f"[columns.{json.dumps(first, ensure_ascii=False)}]."
+        f"{'direct identifiers' if several else 'a direct identifier'}: nothing was released.",
+        remedy=Remedy(
+            "declare-column",
+            f"Declare {'each' if several else 'it'}, or leave it out of the table: in Python identifier=[{first!r}] "
+            f"keeps it out and plain=[{first!r}] lets it leave as it is (of Schema), in a job role = \"identifier\" or "
+            f'"plain" under [columns.{json.dumps(first, ensure_ascii=False)}].',
+        ),
     )
 
 

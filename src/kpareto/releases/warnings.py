@@ -16,7 +16,7 @@ from warnings import warn
 
 import numpy as np
 
-from kpareto.errors import ReleaseWarning, shorten
+from kpareto.errors import ReleaseWarning, Remedy, shorten
 from kpareto.fronts.front import Point
 from kpareto.fronts.numbers import spell_count
 from kpareto.fronts.problem import stricter
@@ -86,6 +86,7 @@ class Remark:
     severity: Severity
     text: str
     numbers: Mapping[str, Number]
+    remedy: Remedy | None = None  # what to do, which ends the text
 
     def to_dict(self) -> dict[str, object]:
         """The warning as plain data."""
@@ -164,10 +165,12 @@ def _w2(context: Context) -> Remark | None:
     text = (
         f"{head} In {worst.column!r} {classes_have(worst.classes, worst.rows)} one value at {worst.share:.0%} or more, "
         f"and {classes_have(worst.certain_classes, worst.certain_rows)} one value only: finding the class is knowing "
-        "the value. Add a limit such as l = 2."
+        "the value."
     )
+    remedy = Remedy("set-limit", "Add a limit such as l = 2.")
     if not worst.rows:
-        text = f"{head} In no class one value has {worst.share:.0%} or more; a limit such as l = 2 would keep it so."
+        text = f"{head} In no class one value has {worst.share:.0%} or more;"
+        remedy = Remedy("set-limit", "a limit such as l = 2 would keep it so.")
     numbers: dict[str, Number] = {
         "column": worst.column,
         "likely_classes": worst.classes,
@@ -175,7 +178,7 @@ def _w2(context: Context) -> Remark | None:
         "certain_classes": worst.certain_classes,
         "certain_rows": worst.certain_rows,
     }
-    return Remark("W2", _severity(worst.rows, worst.all_rows), text, numbers)
+    return Remark("W2", _severity(worst.rows, worst.all_rows), f"{text} {remedy.text}", numbers, remedy)
 
 
 def _w3(context: Context) -> Remark | None:
@@ -186,10 +189,14 @@ def _w3(context: Context) -> Remark | None:
     if persons is None:
         text = (
             f"No person id is declared, so k = {_smallest(partition)} counts rows. A person with several rows may fill "
-            "a class alone. If somebody can have more than one row, say which column tells persons apart: "
-            'person = "…" under [data] in the job, or Schema(person="…") in Python.'
+            "a class alone. If somebody can have more than one row,"
         )
-        return Remark("W3", "caution", text, {"k_rows": _smallest(partition)})
+        remedy = Remedy(
+            "name-person",
+            'say which column tells persons apart: person = "…" under [data] in the job, or Schema(person="…") in '
+            "Python.",
+        )
+        return Remark("W3", "caution", f"{text} {remedy.text}", {"k_rows": _smallest(partition)}, remedy)
     people = int(np.count_nonzero(persons.totals))
     if people == partition.table.rows:
         return None
@@ -251,10 +258,14 @@ def _w6(context: Context) -> Remark | None:
     once = " and nobody has two rows" if context.partition.table.persons is None else ""
     text = (
         "Whether the table is a sample or a census is not declared, so journalist and marketer risk are not "
-        f"estimable. If everybody is in it{once}, the highest risk is 1/{_smallest(context.partition)}. Say so under "
-        "[population] in the job, or by population= in Python: the share sampled (1 for a census), or a table of all."
+        f"estimable. If everybody is in it{once}, the highest risk is 1/{_smallest(context.partition)}."
     )
-    return Remark("W6", "caution", text, {"k": _smallest(context.partition)})
+    remedy = Remedy(
+        "tell-population",
+        "Say so under [population] in the job, or by population= in Python: the share sampled (1 for a census), or a "
+        "table of all.",
+    )
+    return Remark("W6", "caution", f"{text} {remedy.text}", {"k": _smallest(context.partition)}, remedy)
 
 
 def _w7(context: Context) -> Remark | None:
@@ -514,19 +525,21 @@ def warn_of_disclosing(disclosing: Sequence[DisclosingColumn], partition: Partit
     others = [" and ".join(each.columns) for each in disclosing if each is not worst]
     text = worst.sentence(int(partition.sizes[partition.visible].min()))
     text += f" So it is with {shorten(others)}." if others else ""
-    text += (
-        DECLARED
-        if worst.declared
-        else ' In the job, give the column tie = "' + worst.tells + '" to show it in the same groups, make it an '
-        "identifier to leave it out or a quasi-identifier, or write declared = true if nobody outside can know it."
-    )
+    remedy = None
+    if not worst.declared:
+        remedy = Remedy(
+            "tie-column",
+            f'In the job, give the column tie = "{worst.tells}" to show it in the same groups, make it an identifier '
+            "to leave it out or a quasi-identifier, or write declared = true if nobody outside can know it.",
+        )
+    text += DECLARED if remedy is None else f" {remedy.text}"
     numbers: dict[str, Number] = {
         "columns": len(disclosing),
         "k": worst.k,
         "below": worst.below,
         "told": worst.told.told,
     }
-    return Remark("W17", "caution" if worst.declared else "danger", text, numbers)
+    return Remark("W17", "caution" if worst.declared else "danger", text, numbers, remedy)
 
 
 def search_facts(point: Point) -> SearchFacts:

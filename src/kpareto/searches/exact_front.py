@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from kpareto.errors import BadJob
+from kpareto.errors import BadJob, Remedy
 from kpareto.fronts.count_lattice import Wanted, lattice_of
 from kpareto.fronts.count_lattice import count_lattice as count_nodes
 from kpareto.fronts.dominance import Ties
@@ -130,8 +130,10 @@ class Exact:
     def _check_size(self) -> None:
         if self.total >= MOST_NODES and self.limit.seconds is None:
             raise BadJob(
-                f"The lattice has {spell_count(self.total)} nodes, too many to number. Give the search a time "
-                "(search.seconds = 60), or fewer columns or levels."
+                f"The lattice has {spell_count(self.total)} nodes, too many to number.",
+                remedy=Remedy(
+                    "set-time", "Give the search a time (search.seconds = 60), or fewer columns or levels."
+                ),
             )
 
     def _look_on(self, state: State, tell: Tell) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from kpareto.errors import BadJob, did_you_mean
+from kpareto.errors import BadJob, Remedy, did_you_mean
 from kpareto.fronts.problem import Problem
 from kpareto.searches import MOST_EVALUATIONS, Option, Search, above_zero, count, one_of, options_of
 from kpareto.searches.cuts.flip import Flip
@@ -107,13 +107,13 @@ OPTIONS: dict[str, tuple[Option, ...]] = {  # method -> what may stand beside it
 def read_options(method: str, options: Mapping[str, object], where: str = "") -> dict[str, Any]:
     """The settings of a search, those that were not given by their defaults; a wrong or unused one is a sentence.
 
-    ``where`` stands before the key in the sentence, such as ``job.toml: search.``.
+    ``where`` stands before the key in the sentence, such as ``search.``.
     """
     check_known(method)
     known = {option.name: option for option in OPTIONS[method]}
     for key, value in options.items():
         if key not in known:
-            raise BadJob(f"{where}{_unknown(method, str(key))}")
+            raise BadJob(_unknown(method, str(key)), where=f"{where}{key}")
         known[key].check(value, f"{where}{key}")
     return {name: options.get(name, option.default) for name, option in known.items()}
 
@@ -132,7 +132,7 @@ def _unknown(method: str, key: str) -> str:
         why = f"is not used by the search {method!r}, only by {', '.join(users)}. Take it out, or take another search. "
     else:
         why = f"is not known. {did_you_mean(key, mine)}"
-    return f"{key} {why}With method = {method!r} there may stand: {', '.join(mine)}."
+    return f"{why}With method = {method!r} there may stand: {', '.join(mine)}."
 
 
 def check_known(method: str) -> None:
@@ -168,7 +168,8 @@ def make_search(method: str, problem: Problem, space: Space, options: Mapping[st
         return PbgEa(grid_for(problem, bred.pop("grid")), **bred)
     if method in ("datafly", "samarati"):
         if not problem.limits:
-            raise BadJob(f"The search {method!r} looks for one node that meets limits. Add [limits] with k = 5, say.")
+            remedy = Remedy("set-limit", "Add [limits] with k = 5, say.")
+            raise BadJob(f"The search {method!r} looks for one node that meets limits.", remedy=remedy)
         return datafly_for(problem.table) if method == "datafly" else Samarati()
     if not isinstance(space, Cuts):
         raise TypeError("check_method lets only cuts through")

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from kpareto.errors import BadJob
+from kpareto.errors import BadJob, Remedy
 from kpareto.tables.boxes import LabelBoxes
 from kpareto.tables.recoding import Recoding
 from kpareto.tables.table import Counts, Table, distinct_rows, merge_counts
@@ -90,14 +90,17 @@ def read_limit(value: object, where: str = "The suppression limit") -> float:
         return float(value)
     forms = "a share of the rows such as 0.01 (below 1), or a whole number of rows such as 10"
     if not isinstance(value, float | np.floating) or not 1 <= value < float("inf"):
-        raise BadJob(f"{where} is {value!r}. Give a number without quotes: {forms}.")
+        remedy = Remedy("give-rows", f"Give a number without quotes: {forms}.")
+        raise BadJob(f"is {value!r}.", where=where, remedy=remedy)
     number = float(value)
     if number == 1:
-        raise BadJob(f"{where} is 1.0, which could mean one row or all rows. For one row write 1; else give {forms}.")
+        sentence = f"is 1.0, which could mean one row or all rows. For one row write 1; else give {forms}."
+        raise BadJob(sentence, where=where)
     rows = f"{number:.0f}" if number.is_integer() else f"{number // 1:.0f} or {number // 1 + 1:.0f}"
     raise BadJob(
-        f"{where} is {number!r}, which could mean rows or percent. "
-        f"For rows write {rows}, without a point; for {number:g} percent write {number / 100:g}."
+        f"is {number!r}, which could mean rows or percent. For rows write {rows}, without a point; for {number:g} "
+        f"percent write {number / 100:g}.",
+        where=where,
     )
 
 

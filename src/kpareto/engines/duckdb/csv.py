@@ -22,7 +22,7 @@ from typing import IO, cast
 from kpareto.engines.duckdb.copies import name_columns
 from kpareto.engines.form import SEPARATORS, DataFile
 from kpareto.engines.values import BLANKS
-from kpareto.errors import BadTable
+from kpareto.errors import BadTable, Remedy
 
 HEAD = 1 << 20  # bytes looked at beforehand, and read at a time
 SAMPLE = 100  # lines the separator is recognised by
@@ -140,13 +140,14 @@ def _check_text(beginning: bytes, shown: str) -> None:
         return
     if nulls * 3 > len(beginning) and not beginning[::2].count(0) * beginning[1::2].count(0):
         name = "utf-16-le" if beginning[1::2].count(0) else "utf-16-be"
-        raise BadTable(f"File {shown!r} is not UTF-8; it looks like UTF-16. {_give(name)}")
+        raise BadTable(f"File {shown!r} is not UTF-8; it looks like UTF-16.", remedy=_give(name))
     raise BadTable(f"File {shown!r} is a binary file, not text. Give a CSV or Parquet file.")
 
 
-def _give(name: str, what: str = "") -> str:
+def _give(name: str, what: str = "") -> Remedy:
     such = f"{what}, such as " if what else ""
-    return f'Give {such}encoding="{name}". In a job it stands under [data]; inspect and apply take --encoding {name}.'
+    where = f"In a job it stands under [data]; inspect and apply take --encoding {name}."
+    return Remedy("choose-encoding", f'Give {such}encoding="{name}". {where}')
 
 
 @contextmanager
@@ -174,13 +175,13 @@ def decode_pieces(stream: IO[bytes], encoding: str, shown: str) -> Iterator[str]
             other = "its encoding" if name == "UTF-8" else "another encoding"
             raise BadTable(
                 f"File {shown!r} is not {name}: byte 0x{error.object[error.start]:02x} at offset "
-                f"{offset - pending + error.start:,} (line {line:,}) is not part of a character. "
-                f"{_give('latin-1', other)}"
+                f"{offset - pending + error.start:,} (line {line:,}) is not part of a character.",
+                remedy=_give("latin-1", other),
             ) from None
         except UnicodeError as error:  # a wide encoding that begins with a mark, in a file without one
             raise BadTable(
-                f"File {shown!r} is not {encoding.upper()}: {str(error).rstrip('.')}. "
-                f"{_give(f'{encoding}-le', 'another encoding')}"
+                f"File {shown!r} is not {encoding.upper()}: {str(error).rstrip('.')}.",
+                remedy=_give(f"{encoding}-le", "another encoding"),
             ) from None
         if not piece and not text:
             return
