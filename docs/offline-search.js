@@ -12,7 +12,9 @@ if (location.protocol === "file:") {
       inside.document.close();
       inside.postMessage = (data) => this.dispatchEvent(new MessageEvent("message", { data }));
       const script = inside.document.createElement("script");
-      this.ready = new Promise((resolve) => { script.onload = resolve; });
+      this.ready = new Promise((resolve) => {
+        script.onload = resolve;
+      });
       script.src = address;
       inside.document.body.append(script);
     }

@@ -488,7 +488,8 @@ def picture(front: Front, x: str | None = None, y: str | None = None, curves: Se
     return Picture(
         across,
         up,
-        *(is_drawn_by_factors(flat.problem.objectives[c], values[:, at]) for at, c in enumerate(pair)),
+        is_drawn_by_factors(flat.problem.objectives[pair[0]], values[:, 0]),
+        is_drawn_by_factors(flat.problem.objectives[pair[1]], values[:, 1]),
         bool(flat.problem.better[pair[0]] > 0),
         values[order].tolist(),
         [] if flat.cloud is None else flat.cloud[:, pair].tolist(),

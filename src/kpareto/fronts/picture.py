@@ -108,6 +108,8 @@ def sketch(drawn: Drawing, name: str, description: str) -> Markup:
     cloud = [pair for pair in drawn.cloud if _is_shown(drawn, pair)]
     points = [pair for pair in drawn.points if _is_shown(drawn, pair)]
     everything = [*points, *cloud, *([] if drawn.chosen is None else [drawn.chosen])]
+    if not everything:  # every number is infinite
+        return Markup("")
     up, y_low, y_high = _scale([y for _, y in everything], drawn.y_log, HEIGHT - BOTTOM, TOP)
     upright = ticks(y_low, y_high, drawn.y_log)
     # Long numbers move the picture to the right, so that the name of the axis stands beside them.

@@ -365,6 +365,12 @@ def test_no_cell_can_break_a_page(evil: str, confidential: bool) -> None:
                 assert line.endswith("|")
 
 
+def test_what_follows_a_list_of_markdown_is_not_in_it(public: Report) -> None:
+    """After the last line of a list stands an empty one, so that a sentence below it is no part of its last line."""
+    for line, below in pairwise(markdown(public).splitlines()):
+        assert not re.match(r"(\*|\d+\.) ", line) or below == "" or re.match(r"(\*|\d+\.) ", below)
+
+
 def test_tables_of_markdown_have_even_lines(public: Report) -> None:
     """Each line of a table has as many cells as its head."""
     cells = 0

@@ -111,7 +111,9 @@ def front_part(
     for row in rows:
         shown = partition if row == here else seen[row].partition
         shape = seen[row].recoding
-        levels = shape.levels if shape.levels is not None else _count_labels(shown)
+        # Where there is no level: how many labels of each column the released rows show.
+        labels = (len(np.unique(groups)) for groups in shown.groups[~shown.suppressed].T)
+        levels = tuple(labels) if shape.levels is None else shape.levels
         points.append(
             FrontPoint(
                 ids[row],
@@ -154,11 +156,6 @@ def _shown_values(front: Front, values: np.ndarray, veiled: bool) -> dict[str, f
         measure.name: None if veiled and not aspect_of(measure).shown else float(value)
         for measure, value in zip(front.problem.objectives, values, strict=True)
     }
-
-
-def _count_labels(partition: Partition) -> list[int]:
-    """How many labels of each column the released rows show."""
-    return [len(np.unique(groups)) for groups in partition.groups[~partition.suppressed].T]
 
 
 def _places(count: int, marked: set[int]) -> list[int]:

@@ -177,9 +177,9 @@ def _risks(report: Report) -> list[Block]:
 
 def _above(risk: RiskPart) -> Grid:
     rows = []
-    for (border, *before), (_, *after) in zip(risk.before.above, risk.after.above, strict=True):
-        cells = [f"above {border:.3g} (classes of fewer than {round(1 / border)})"]
-        for amount, share in (before, after):
+    for before, after in zip(risk.before.above, risk.after.above, strict=True):
+        cells = [f"above {before[0]:.3g} (classes of fewer than {round(1 / before[0])})"]
+        for _, amount, share in (before, after):
             cells.append(words.at_risk(amount) + (f" ({words.percent(share)})" if share is not None else ""))
         rows.append(cells)
     caption = "Rows whose risk is above thresholds in common use"

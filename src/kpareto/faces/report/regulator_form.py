@@ -41,7 +41,8 @@ def fill(
     discretion: Discretion,
 ) -> Template:
     """The template with everything the run knows."""
-    least = discretion.least
+    least, table = discretion.least, point.front.problem.table
+    dropped = f"{words.count(discretion.count(table.dropped), least)} (policy {table.missing!r})"
     rows = (
         "not shown: it would tell the number of suppressed rows" if summary.rows_in is None else f"{summary.rows_in:,}"
     )
@@ -75,7 +76,7 @@ def fill(
                 "Data",
                 (
                     FormField("Rows in the table", rows),
-                    FormField("Rows left out for missing values", _tell_dropped(point, discretion)),
+                    FormField("Rows left out for missing values", dropped),
                     FormField("Counted", f"{summary.unit} per equivalence class"),
                     FormField("Sample or whole population", None, "decides whether journalist risk can be claimed"),
                 ),
@@ -120,11 +121,6 @@ def fill(
             ),
         ),
     )
-
-
-def _tell_dropped(point: Point, discretion: Discretion) -> str:
-    table = point.front.problem.table
-    return f"{words.count(discretion.count(table.dropped), discretion.least)} (policy {table.missing!r})"
 
 
 def technique(column: ColumnPart) -> str:

@@ -33,10 +33,16 @@ export function setSession(id) {
   session = id;
 }
 
-export const setKnown = (job) => { known = job ? structuredClone(job) : null; };
+export const setKnown = (job) => {
+  known = job ? structuredClone(job) : null;
+};
 export const knownJob = () => known;
-export const onState = (work) => { heard.state = work; };
-export const onWork = (work) => { heard.work = work; };
+export const onState = (work) => {
+  heard.state = work;
+};
+export const onWork = (work) => {
+  heard.work = work;
+};
 export const underWay = () => [...works.values()];
 export const idle = () => waiting === 0;
 
@@ -81,7 +87,16 @@ function begin(path) {
   const line = LONG.find(([pattern]) => pattern.test(path));
   if (!line) return null;
   const controller = new AbortController();
-  const work = { id: crypto.getRandomValues(new Uint32Array(2)).join("-"), words: line[1], began: performance.now(), done: 0, total: 0, share: null, steps: 1, controller };
+  const work = {
+    id: crypto.getRandomValues(new Uint32Array(2)).join("-"),
+    words: line[1],
+    began: performance.now(),
+    done: 0,
+    total: 0,
+    share: null,
+    steps: 1,
+    controller,
+  };
   work.stop = () => {
     controller.abort();
     fetch(own(`/works/${work.id}`), { method: "DELETE", headers: keyed(), credentials: "same-origin" }).catch(() => {});
@@ -111,14 +126,24 @@ async function ask(method, path, body, headers = {}, answered = () => {}, hear =
   try {
     let answer;
     try {
-      answer = await fetch(path, { method, body, headers: keyed(work ? { ...headers, "x-work": work.id } : headers), credentials: "same-origin", signal: work ? work.controller.signal : undefined });
+      answer = await fetch(path, {
+        method,
+        body,
+        headers: keyed(work ? { ...headers, "x-work": work.id } : headers),
+        credentials: "same-origin",
+        signal: work ? work.controller.signal : undefined,
+      });
     } catch {
       if (work && work.controller.signal.aborted) throw stopped();
       if (method === "GET" || /\/(check|report)$/.test(path)) missed.asked = true;
       throw lost();
     }
     let content = null;
-    try { content = await answer.json(); } catch { /* an answer without JSON is told by its status */ }
+    try {
+      content = await answer.json();
+    } catch {
+      /* an answer without JSON is told by its status */
+    }
     if (!answer.ok) throw failed(answer.status, content);
     answered();
     if (hear && content && content.draft !== undefined) heard.state(content);
@@ -136,26 +161,49 @@ function send(path, file, headers) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open("PUT", path);
-    for (const [name, value] of Object.entries(keyed({ ...headers, "x-work": work.id }))) request.setRequestHeader(name, value);
-    request.upload.onprogress = (event) => { Object.assign(work, { sending: true, done: event.loaded, total: event.total, share: event.total ? event.loaded / event.total : null, words: `Sending ${file.name}` }); heard.work(); };
-    request.upload.onload = () => { Object.assign(work, { sending: false, done: 0, total: 0, share: null, words: `Looking at ${file.name}` }); heard.work(); };
+    for (const [name, value] of Object.entries(keyed({ ...headers, "x-work": work.id })))
+      request.setRequestHeader(name, value);
+    request.upload.onprogress = (event) => {
+      Object.assign(work, {
+        sending: true,
+        done: event.loaded,
+        total: event.total,
+        share: event.total ? event.loaded / event.total : null,
+        words: `Sending ${file.name}`,
+      });
+      heard.work();
+    };
+    request.upload.onload = () => {
+      Object.assign(work, { sending: false, done: 0, total: 0, share: null, words: `Looking at ${file.name}` });
+      heard.work();
+    };
     request.onerror = () => reject(lost());
     request.onabort = () => reject(stopped());
     request.onload = () => {
       let content = null;
-      try { content = JSON.parse(request.responseText); } catch { /* told by its status */ }
-      if (request.status >= 400 || !content) { reject(failed(request.status, content)); return; }
+      try {
+        content = JSON.parse(request.responseText);
+      } catch {
+        /* told by its status */
+      }
+      if (request.status >= 400 || !content) {
+        reject(failed(request.status, content));
+        return;
+      }
       if (content.draft !== undefined) heard.state(content);
       resolve(content);
     };
     work.controller.signal.addEventListener("abort", () => request.abort());
     request.send(file);
-  }).finally(() => { waiting -= 1; end(work); });
+  }).finally(() => {
+    waiting -= 1;
+    end(work);
+  });
 }
 
 const json = { "content-type": "application/json" };
 const own = (path) => `/api/sessions/${encodeURIComponent(session)}${path}`;
-const changesJob = (path) => (path.startsWith("/hierarchy") && path !== "/hierarchy/preview");
+const changesJob = (path) => path.startsWith("/hierarchy") && path !== "/hierarchy/preview";
 
 export const about = () => ask("GET", "/api/about");
 export const newSession = () => ask("POST", "/api/sessions");
@@ -169,18 +217,29 @@ export async function post(path, body = {}) {
     return ask("POST", own(path), JSON.stringify(body), json);
   }
   const before = known;
-  return inLine((answered) => ask("POST", own(path), JSON.stringify(before ? { revision: meant(path, body, before), ...body } : body), json, answered));
+  return inLine((answered) =>
+    ask(
+      "POST",
+      own(path),
+      JSON.stringify(before ? { revision: meant(path, body, before), ...body } : body),
+      json,
+      answered,
+    ),
+  );
 }
 
 // The job that a change of a hierarchy is meant for: what was changed here meanwhile does no harm, unless it is another
 // table, or the very groups that an edit names by their places.
 function meant(path, { column }, before) {
-  const fits = sameTable(before, known) && (path !== "/hierarchy" || JSON.stringify(before.columns[column]) === JSON.stringify(known.columns[column]));
+  const fits =
+    sameTable(before, known) &&
+    (path !== "/hierarchy" || JSON.stringify(before.columns[column]) === JSON.stringify(known.columns[column]));
   return fits ? known.revision : before.revision;
 }
 
 export const remove = (path) => ask("DELETE", own(path));
-export const upload = (kind, file, encoding = "utf-8") => send(own(`/upload/${kind}`), file, { "x-name": encodeURIComponent(file.name), "x-encoding": encoding });
+export const upload = (kind, file, encoding = "utf-8") =>
+  send(own(`/upload/${kind}`), file, { "x-name": encodeURIComponent(file.name), "x-encoding": encoding });
 export const link = (path) => own(path);
 
 let line = Promise.resolve(); // changes of the job go one after the other
@@ -190,10 +249,18 @@ export const changesWait = () => unanswered > 0;
 
 function inLine(send) {
   let open = true;
-  const answered = () => { unanswered -= open ? 1 : 0; open = false; };
+  const answered = () => {
+    unanswered -= open ? 1 : 0;
+    open = false;
+  };
   unanswered += 1;
   waiting += 1;
-  const answer = line.then(() => send(answered)).finally(() => { answered(); waiting -= 1; });
+  const answer = line
+    .then(() => send(answered))
+    .finally(() => {
+      answered();
+      waiting -= 1;
+    });
   line = answer.catch(() => {});
   return answer;
 }
@@ -206,7 +273,10 @@ export function putJob(read) {
   return inLine(async (answered) => {
     const sent = { ...structuredClone(read()), revision: known.revision };
     try {
-      return await ask("PUT", own("/job"), JSON.stringify(sent), json, () => { setKnown(sent); answered(); });
+      return await ask("PUT", own("/job"), JSON.stringify(sent), json, () => {
+        setKnown(sent);
+        answered();
+      });
     } catch (error) {
       if (error.lost) missed.dropped = true;
       throw Object.assign(error, { sent });
@@ -224,7 +294,11 @@ export async function once(path) {
 export async function pulse() {
   let answer;
   try {
-    answer = await fetch(own("/pulse"), { headers: keyed(), credentials: "same-origin", signal: AbortSignal.timeout(5000) });
+    answer = await fetch(own("/pulse"), {
+      headers: keyed(),
+      credentials: "same-origin",
+      signal: AbortSignal.timeout(5000),
+    });
   } catch {
     throw lost();
   }
@@ -238,7 +312,11 @@ export async function pulse() {
 export function watch(onstatus, onend = () => {}) {
   const controller = new AbortController();
   const listen = async () => {
-    const answer = await fetch(own("/events"), { headers: keyed(), credentials: "same-origin", signal: controller.signal });
+    const answer = await fetch(own("/events"), {
+      headers: keyed(),
+      credentials: "same-origin",
+      signal: controller.signal,
+    });
     if (!answer.ok) throw failed(answer.status, null);
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
@@ -256,6 +334,8 @@ export function watch(onstatus, onend = () => {}) {
     }
     onend(!over);
   };
-  listen().catch(() => { if (!controller.signal.aborted) onend(true); });
+  listen().catch(() => {
+    if (!controller.signal.aborted) onend(true);
+  });
   return { close: () => controller.abort() };
 }

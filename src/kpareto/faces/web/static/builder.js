@@ -4,19 +4,62 @@
 import * as api from "/static/api.js";
 import { h, number, replace, say, select } from "/static/dom.js";
 
-const numbers = (text) => text.split(/[\s,;]+/).filter(Boolean).map(Number);
+const numbers = (text) =>
+  text
+    .split(/[\s,;]+/)
+    .filter(Boolean)
+    .map(Number);
 
 // kind -> [name, fields [key, label, default by profile], rule]
 const KINDS = {
-  intervals: ["Intervals of equal width", [["widths", "Widths, narrow ones first", (about) => widths(about)], ["from", "Counted from", () => "0"], ["top", "One group from here on (empty: none)", () => ""]],
-    (v) => ({ intervals: numbers(v.widths), from: Number(v.from || 0), ...(v.top === "" ? {} : { top_code: Number(v.top) }) })],
-  quantiles: ["Parts with equally many rows", [["parts", "Numbers of parts, each divides the one before", () => "8, 4, 2"]], (v) => ({ quantiles: numbers(v.parts) })],
-  round: ["Rounded numbers", [["steps", "Rounded to, finest first", (about) => widths(about)]], (v) => ({ round: numbers(v.steps) })],
-  prefix: ["First letters of codes", [["keep", "Letters that are kept, most first", (about) => prefixes(about)]], (v) => ({ prefix: numbers(v.keep) })],
-  suffix: ["Last letters of codes", [["keep", "Letters that are kept, most first", (about) => prefixes(about)]], (v) => ({ prefix: numbers(v.keep), stars: "left" })],
-  mask: ["Letters starred from the end", [["stars", "Letters that are starred", () => "1, 2, 3"]], (v) => ({ mask: numbers(v.stars) })],
-  dates: ["Dates by calendar", [["units", "Units, fine to coarse", () => "month, quarter, year, decade"]], (v) => ({ dates: v.units.split(/[\s,;]+/).filter(Boolean) })],
-  alphabet: ["Ranges of the alphabet", [["parts", "Numbers of ranges, each divides the one before", () => "8, 4, 2"]], (v) => ({ alphabet: numbers(v.parts) })],
+  intervals: [
+    "Intervals of equal width",
+    [
+      ["widths", "Widths, narrow ones first", (about) => widths(about)],
+      ["from", "Counted from", () => "0"],
+      ["top", "One group from here on (empty: none)", () => ""],
+    ],
+    (v) => ({
+      intervals: numbers(v.widths),
+      from: Number(v.from || 0),
+      ...(v.top === "" ? {} : { top_code: Number(v.top) }),
+    }),
+  ],
+  quantiles: [
+    "Parts with equally many rows",
+    [["parts", "Numbers of parts, each divides the one before", () => "8, 4, 2"]],
+    (v) => ({ quantiles: numbers(v.parts) }),
+  ],
+  round: [
+    "Rounded numbers",
+    [["steps", "Rounded to, finest first", (about) => widths(about)]],
+    (v) => ({ round: numbers(v.steps) }),
+  ],
+  prefix: [
+    "First letters of codes",
+    [["keep", "Letters that are kept, most first", (about) => prefixes(about)]],
+    (v) => ({ prefix: numbers(v.keep) }),
+  ],
+  suffix: [
+    "Last letters of codes",
+    [["keep", "Letters that are kept, most first", (about) => prefixes(about)]],
+    (v) => ({ prefix: numbers(v.keep), stars: "left" }),
+  ],
+  mask: [
+    "Letters starred from the end",
+    [["stars", "Letters that are starred", () => "1, 2, 3"]],
+    (v) => ({ mask: numbers(v.stars) }),
+  ],
+  dates: [
+    "Dates by calendar",
+    [["units", "Units, fine to coarse", () => "month, quarter, year, decade"]],
+    (v) => ({ dates: v.units.split(/[\s,;]+/).filter(Boolean) }),
+  ],
+  alphabet: [
+    "Ranges of the alphabet",
+    [["parts", "Numbers of ranges, each divides the one before", () => "8, 4, 2"]],
+    (v) => ({ alphabet: numbers(v.parts) }),
+  ],
   flat: ["Values, or nothing", [], () => ({ flat: true })],
 };
 
@@ -29,20 +72,28 @@ function widths(about) {
 
 function prefixes(about) {
   const longest = about.longest || 5;
-  return [longest - 1, longest - 2, longest - 3, 1].filter((each, place, all) => each > 0 && all.indexOf(each) === place).join(", ");
+  return [longest - 1, longest - 2, longest - 3, 1]
+    .filter((each, place, all) => each > 0 && all.indexOf(each) === place)
+    .join(", ");
 }
 
-const first = (about) => ({ "whole number": "intervals", number: "intervals", date: "dates" }[about.kind] || (about.coded ? "prefix" : "alphabet"));
+const first = (about) =>
+  ({ "whole number": "intervals", number: "intervals", date: "dates" })[about.kind] ||
+  (about.coded ? "prefix" : "alphabet");
 
 export function builder(page, column, take) {
   const about = page.profile.columns.find((each) => each.name === column) || {};
-  const others = Object.keys(page.draft.columns).filter((name) => name !== column && page.draft.columns[name].role === "quasi-identifier");
+  const others = Object.keys(page.draft.columns).filter(
+    (name) => name !== column && page.draft.columns[name].role === "quasi-identifier",
+  );
   let kind = first(about);
   const place = h("div", { class: "builder" });
   const fields = h("div", { class: "row" });
   const preview = h("div", { role: "status" });
-  let later = null, asked = 0;
-  const values = () => Object.fromEntries([...fields.querySelectorAll("input")].map((input) => [input.dataset.field, input.value.trim()]));
+  let later = null,
+    asked = 0;
+  const values = () =>
+    Object.fromEntries([...fields.querySelectorAll("input")].map((input) => [input.dataset.field, input.value.trim()]));
   const rule = () => KINDS[kind][2](values());
   const look = async () => {
     const mine = ++asked;
@@ -53,29 +104,125 @@ export function builder(page, column, take) {
       if (mine === asked) replace(preview, h("p", { class: "bad" }, error.message));
     }
   };
-  const soon = () => { clearTimeout(later); later = setTimeout(look, 250); };
+  const soon = () => {
+    clearTimeout(later);
+    later = setTimeout(look, 250);
+  };
   const drawFields = () => {
-    replace(fields, KINDS[kind][1].map(([key, label, standard]) => h("label", { class: "field" }, h("span", {}, label),
-      h("input", { type: "text", "data-field": key, id: `build-${key}`, value: standard(about), oninput: soon, spellcheck: "false" }))));
+    replace(
+      fields,
+      KINDS[kind][1].map(([key, label, standard]) =>
+        h(
+          "label",
+          { class: "field" },
+          h("span", {}, label),
+          h("input", {
+            type: "text",
+            "data-field": key,
+            id: `build-${key}`,
+            value: standard(about),
+            oninput: soon,
+            spellcheck: "false",
+          }),
+        ),
+      ),
+    );
     look();
   };
   const use = async (form, done) => {
     const answer = await page.attempt(() => api.post("/hierarchy/use", { column, ...form }));
-    if (answer) { say(done); take(answer); }
+    if (answer) {
+      say(done);
+      take(answer);
+    }
   };
-  const file = h("input", { type: "file", id: "hierarchy-file", class: "unseen", accept: ".csv,.tsv,.txt,.json", onchange: (event) => { bring(event.target.files[0], use); event.target.value = ""; } });
+  const file = h("input", {
+    type: "file",
+    id: "hierarchy-file",
+    class: "unseen",
+    accept: ".csv,.tsv,.txt,.json",
+    onchange: (event) => {
+      bring(event.target.files[0], use);
+      event.target.value = "";
+    },
+  });
   const folder = h("span", {});
-  api.get("/hierarchy/files").then(({ files }) => {
-    const own = files.filter((name) => name !== page.draft.data.source);
-    replace(folder, own.length ? select("A file of the folder", [["", "choose …"], ...own], "", (name) => { if (name) use({ file: name }, `The groups of ${name} are taken.`); }, { id: "hierarchy-folder" }) : null);
-  }).catch(() => {});
-  replace(place,
-    h("div", { class: "row" }, select("Build it from", Object.entries(KINDS).map(([name, [title]]) => [name, title]), kind, (value) => { kind = value; drawFields(); }, { id: "build-kind" })),
-    fields, preview,
-    h("div", { class: "row" }, h("button", { type: "button", class: "small", id: "use-hierarchy", onclick: () => use({ rule: rule() }, "The hierarchy is taken.") }, "Use this")),
-    h("div", { class: "row" }, file, h("label", { for: "hierarchy-file", class: "button second small" }, "Bring a file (ARX, CSV, JSON)"), folder,
-      others.length ? select("Copy from", [["", "another column …"], ...others], "", (name) => { if (name) use({ copy: name }, `The hierarchy of ${name} is taken.`); }, { id: "hierarchy-copy" }) : null),
-    h("p", { class: "quiet" }, "A file can also be dropped on the tree: one line per value, the value first, then its groups from fine to coarse."));
+  api
+    .get("/hierarchy/files")
+    .then(({ files }) => {
+      const own = files.filter((name) => name !== page.draft.data.source);
+      replace(
+        folder,
+        own.length
+          ? select(
+              "A file of the folder",
+              [["", "choose …"], ...own],
+              "",
+              (name) => {
+                if (name) use({ file: name }, `The groups of ${name} are taken.`);
+              },
+              { id: "hierarchy-folder" },
+            )
+          : null,
+      );
+    })
+    .catch(() => {});
+  replace(
+    place,
+    h(
+      "div",
+      { class: "row" },
+      select(
+        "Build it from",
+        Object.entries(KINDS).map(([name, [title]]) => [name, title]),
+        kind,
+        (value) => {
+          kind = value;
+          drawFields();
+        },
+        { id: "build-kind" },
+      ),
+    ),
+    fields,
+    preview,
+    h(
+      "div",
+      { class: "row" },
+      h(
+        "button",
+        {
+          type: "button",
+          class: "small",
+          id: "use-hierarchy",
+          onclick: () => use({ rule: rule() }, "The hierarchy is taken."),
+        },
+        "Use this",
+      ),
+    ),
+    h(
+      "div",
+      { class: "row" },
+      file,
+      h("label", { for: "hierarchy-file", class: "button second small" }, "Bring a file (ARX, CSV, JSON)"),
+      folder,
+      others.length
+        ? select(
+            "Copy from",
+            [["", "another column …"], ...others],
+            "",
+            (name) => {
+              if (name) use({ copy: name }, `The hierarchy of ${name} is taken.`);
+            },
+            { id: "hierarchy-copy" },
+          )
+        : null,
+    ),
+    h(
+      "p",
+      { class: "quiet" },
+      "A file can also be dropped on the tree: one line per value, the value first, then its groups from fine to coarse.",
+    ),
+  );
   drawFields();
   return place;
 }
@@ -91,9 +238,22 @@ export async function bring(file, use) {
 
 function drawn(view) {
   const shown = view.levels.map((level) => {
-    const groups = level.groups.slice(0, 8).map((group) => group[2]).join(", ");
+    const groups = level.groups
+      .slice(0, 8)
+      .map((group) => group[2])
+      .join(", ");
     const title = level.level === 0 ? "values" : level.level === view.height ? "all" : `level ${level.level}`;
-    return h("tr", {}, h("th", { scope: "row" }, title), h("td", { class: "num" }, number(level.count)), h("td", {}, groups, level.count > 8 ? " …" : ""));
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, title),
+      h("td", { class: "num" }, number(level.count)),
+      h("td", {}, groups, level.count > 8 ? " …" : ""),
+    );
   });
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "What would come of it" }, h("table", { class: "preview" }, h("caption", {}, "What would come of it"), h("tbody", {}, shown)));
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": "What would come of it" },
+    h("table", { class: "preview" }, h("caption", {}, "What would come of it"), h("tbody", {}, shown)),
+  );
 }

@@ -3,7 +3,8 @@
 const isPlain = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 // A column may be called __proto__: what an object has of its own is asked for and set, never what it inherits.
 const own = (object, key) => (object && Object.hasOwn(object, key) ? object[key] : undefined);
-const set = (object, key, value) => Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+const set = (object, key, value) =>
+  Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 const same = (one, two) => JSON.stringify(one) === JSON.stringify(two);
 
 // Every place where the second job differs from the first: its path, and what stands there now (undefined: nothing).
@@ -35,7 +36,11 @@ export function putOnTop(job, changes) {
 
 // Whether two jobs are of one table: a change of roles fits no other.
 export function sameTable(one, two) {
-  return Boolean(one && two) && one.data.source === two.data.source && same(Object.keys(one.columns).sort(), Object.keys(two.columns).sort());
+  return (
+    Boolean(one && two) &&
+    one.data.source === two.data.source &&
+    same(Object.keys(one.columns).sort(), Object.keys(two.columns).sort())
+  );
 }
 
 // Let an object be what another one is, inner objects included, without becoming another object.

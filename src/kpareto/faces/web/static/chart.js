@@ -10,10 +10,17 @@ export const CURVE_COLOURS = { lattice: "--accent", cuts: "--calm", strict: "--g
 
 export function scale(low, high, log, from, to) {
   const turn = log ? Math.log : (value) => value;
-  let a = turn(low), b = turn(high);
-  if (!(b > a)) { a -= 0.5; b += 0.5; }
+  let a = turn(low),
+    b = turn(high);
+  if (!(b > a)) {
+    a -= 0.5;
+    b += 0.5;
+  }
   const make = (value) => from + ((turn(value) - a) / (b - a)) * (to - from);
-  make.back = (pixel) => { const at = a + ((pixel - from) / (to - from)) * (b - a); return log ? Math.exp(at) : at; };
+  make.back = (pixel) => {
+    const at = a + ((pixel - from) / (to - from)) * (b - a);
+    return log ? Math.exp(at) : at;
+  };
   make.ticks = () => (log ? logTicks(low, high) : ticks(low, high));
   return make;
 }
@@ -24,7 +31,8 @@ function ticks(low, high) {
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= raw);
   const marks = [];
-  for (let at = Math.ceil(low / step) * step; at <= high + step * 1e-9; at += step) marks.push(Number(at.toPrecision(12)));
+  for (let at = Math.ceil(low / step) * step; at <= high + step * 1e-9; at += step)
+    marks.push(Number(at.toPrecision(12)));
   return marks;
 }
 
@@ -78,14 +86,22 @@ export class Scatter {
       body.setAttribute("tabindex", "0");
       body.setAttribute("role", "slider");
       body.setAttribute("data-key", "plot");
-      body.setAttribute("aria-label", "Points of the front; arrow keys move the choice, plus and minus zoom, 0 shows all");
+      body.setAttribute(
+        "aria-label",
+        "Points of the front; arrow keys move the choice, plus and minus zoom, 0 shows all",
+      );
       body.addEventListener("click", (event) => this.pick(event));
       body.addEventListener("pointerdown", (event) => this.press(event));
       body.addEventListener("pointermove", (event) => (this.from ? this.drag(event) : this.hover(event)));
       body.addEventListener("pointerup", (event) => this.release(event));
-      body.addEventListener("pointercancel", () => { this.from = null; this.band.hidden = true; });
+      body.addEventListener("pointercancel", () => {
+        this.from = null;
+        this.band.hidden = true;
+      });
       body.addEventListener("dblclick", () => this.zoomTo(null));
-      body.addEventListener("pointerleave", () => { this.tip.hidden = true; });
+      body.addEventListener("pointerleave", () => {
+        this.tip.hidden = true;
+      });
       body.addEventListener("keydown", (event) => this.walk(event));
     }
     this.body = body;
@@ -96,11 +112,15 @@ export class Scatter {
     window.addEventListener("resize", this.again); // also told when the colours change, which a canvas does not follow
   }
 
-  close() { this.observer.disconnect(); window.removeEventListener("resize", this.again); }
+  close() {
+    this.observer.disconnect();
+    window.removeEventListener("resize", this.again);
+  }
 
   ranges(shown) {
     const range = (axis, log) => {
-      let low = Infinity, high = -Infinity;
+      let low = Infinity,
+        high = -Infinity;
       const lines = shown.curves || [];
       for (const point of [...shown.points, ...lines.flatMap((curve) => curve.points)]) {
         if (point[axis] === null || (log && !(point[axis] > 0))) continue;
@@ -119,7 +139,10 @@ export class Scatter {
     const width = this.place.clientWidth || 600;
     const height = this.quiet ? 230 : Math.max(300, Math.min(470, width * 0.62));
     const pen = fit(this.canvas, this.svg, width, height);
-    if (!shown.points.length) { replace(this.svg); return; }
+    if (!shown.points.length) {
+      replace(this.svg);
+      return;
+    }
     const pad = { ...PAD, left: width < 420 ? 54 : PAD.left };
     const [xl, xh, yl, yh] = this.ranges(shown);
     const x = scale(xl, xh, shown.logs[0], pad.left, width - pad.right);
@@ -181,13 +204,21 @@ export class Scatter {
     if (!this.frame) return;
     Object.assign(this.shown, { chosen, pins });
     const point = this.shown.points[chosen];
-    if (this.zoom && point && !this.inside(point.x, point.y)) { this.zoomTo(null); return; }
+    if (this.zoom && point && !this.inside(point.x, point.y)) {
+      this.zoomTo(null);
+      return;
+    }
     this.overlay(this.shown, ...this.frame);
   }
 
   inside(px, py) {
     const [x, y, pad, width, height] = this.frame;
-    return x(px) >= pad.left - 1 && x(px) <= width - pad.right + 1 && y(py) >= pad.top - 1 && y(py) <= height - pad.bottom + 1;
+    return (
+      x(px) >= pad.left - 1 &&
+      x(px) <= width - pad.right + 1 &&
+      y(py) >= pad.top - 1 &&
+      y(py) <= height - pad.bottom + 1
+    );
   }
 
   overlay(shown, x, y, pad, width, height) {
@@ -203,17 +234,44 @@ export class Scatter {
     const title = (place, room) => {
       const wish = shown.betters ? `; ${shown.betters[place] === "higher" ? "more" : "less"} is better` : "";
       const scaled = shown.logs[place] ? ", logarithmic" : "";
-      const words = [shown.names[place] + scaled + wish, shown.names[place] + scaled, shown.names[place], shown.names[place].replace(/ \(.*/, "")];
+      const words = [
+        shown.names[place] + scaled + wish,
+        shown.names[place] + scaled,
+        shown.names[place],
+        shown.names[place].replace(/ \(.*/, ""),
+      ];
       return words.find((text) => text.length * 7 < room) || words[3].slice(0, Math.floor(room / 7));
     };
-    parts.push(s("text", { class: "axis", x: (pad.left + width - pad.right) / 2, y: height - 8, "text-anchor": "middle" }, title(0, width - pad.left)));
-    parts.push(s("text", { class: "axis", x: 14, y: (pad.top + bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${(pad.top + bottom) / 2})` }, title(1, bottom - pad.top)));
+    parts.push(
+      s(
+        "text",
+        { class: "axis", x: (pad.left + width - pad.right) / 2, y: height - 8, "text-anchor": "middle" },
+        title(0, width - pad.left),
+      ),
+    );
+    parts.push(
+      s(
+        "text",
+        {
+          class: "axis",
+          x: 14,
+          y: (pad.top + bottom) / 2,
+          "text-anchor": "middle",
+          transform: `rotate(-90 14 ${(pad.top + bottom) / 2})`,
+        },
+        title(1, bottom - pad.top),
+      ),
+    );
     this.marks(shown, parts);
     this.pins(shown, parts);
     const chosen = shown.points[shown.chosen];
     if (chosen && this.inside(chosen.x, chosen.y)) {
-      const cx = x(chosen.x), cy = y(chosen.y);
-      parts.push(s("line", { class: "cross", x1: pad.left, x2: cx, y1: cy, y2: cy }), s("line", { class: "cross", x1: cx, x2: cx, y1: cy, y2: bottom }));
+      const cx = x(chosen.x),
+        cy = y(chosen.y);
+      parts.push(
+        s("line", { class: "cross", x1: pad.left, x2: cx, y1: cy, y2: cy }),
+        s("line", { class: "cross", x1: cx, x2: cx, y1: cy, y2: bottom }),
+      );
       parts.push(s("circle", { class: "chosen", cx, cy, r: 8 }));
     }
     replace(this.svg, parts);
@@ -228,19 +286,26 @@ export class Scatter {
   // Labels stand right below their point, or above where the frame ends; never over each other, a point or the axis.
   marks(shown, parts) {
     const [x, y, pad, width, height] = this.frame;
-    const marked = shown.marks.map((mark) => shown.points[mark.id]).filter((point) => point && point.x !== null && point.y !== null);
+    const marked = shown.marks
+      .map((mark) => shown.points[mark.id])
+      .filter((point) => point && point.x !== null && point.y !== null);
     const taken = marked.map((point) => [x(point.x) - 8, y(point.y) + 4, 16]); // the rings themselves
     for (const mark of shown.marks) {
       const point = shown.points[mark.id];
       if (!point || point.x === null || point.y === null || !this.inside(point.x, point.y)) continue;
-      const cx = x(point.x), cy = y(point.y);
+      const cx = x(point.x),
+        cy = y(point.y);
       parts.push(s("circle", { class: mark.kind ? `mark ${mark.kind}` : "mark", cx, cy, r: 7 }));
       const wide = mark.label.length * 6.6;
       const lx = cx + 9 + wide > width - pad.right ? cx - 9 - wide : cx + 9;
-      const covers = (ly) => this.spots.some(([sx, sy]) => sx > lx - 5 && sx < lx + wide + 5 && sy > ly - 14 && sy < ly + 6);
-      const free = (ly) => !taken.some(([a, b, w]) => lx < a + w + 4 && a < lx + wide + 4 && Math.abs(b - ly) < 13) && !covers(ly);
+      const covers = (ly) =>
+        this.spots.some(([sx, sy]) => sx > lx - 5 && sx < lx + wide + 5 && sy > ly - 14 && sy < ly + 6);
+      const free = (ly) =>
+        !taken.some(([a, b, w]) => lx < a + w + 4 && a < lx + wide + 4 && Math.abs(b - ly) < 13) && !covers(ly);
       const places = [18, -10, 31, -23, 44, -36, 57, -49].map((step) => cy + step);
-      const ly = places.find((at) => at > pad.top + 8 && at < height - pad.bottom - 4 && free(at)) ?? Math.max(pad.top + 10, Math.min(height - pad.bottom - 6, cy + 18));
+      const ly =
+        places.find((at) => at > pad.top + 8 && at < height - pad.bottom - 4 && free(at)) ??
+        Math.max(pad.top + 10, Math.min(height - pad.bottom - 6, cy + 18));
       taken.push([lx, ly, wide]);
       parts.push(s("text", { class: mark.kind ? `label ${mark.kind}` : "label", x: lx, y: ly }, mark.label));
     }
@@ -251,10 +316,14 @@ export class Scatter {
     for (const pin of shown.pins || []) {
       const point = shown.points[pin.id];
       if (!point || !this.inside(point.x, point.y)) continue;
-      const cx = x(point.x), cy = y(point.y);
+      const cx = x(point.x),
+        cy = y(point.y);
       const up = cy - 34 > pad.top - 26 && cy > 36; // else it would be cut off at the top
       const path = up ? `M${cx} ${cy - 6}l-7 -12h14z` : `M${cx} ${cy + 6}l-7 12h14z`;
-      parts.push(s("path", { class: "pin", d: path }), s("text", { class: "pin-name", x: cx, y: up ? cy - 20 : cy + 31, "text-anchor": "middle" }, pin.label));
+      parts.push(
+        s("path", { class: "pin", d: path }),
+        s("text", { class: "pin-name", x: cx, y: up ? cy - 20 : cy + 31, "text-anchor": "middle" }, pin.label),
+      );
     }
   }
 
@@ -266,12 +335,16 @@ export class Scatter {
   nearest(event) {
     if (!this.spots) return -1;
     const [px, py] = this.at(event);
-    let best = -1, least = 900;
+    let best = -1,
+      least = 900;
     this.spots.forEach(([sx, sy], place) => {
       const point = this.shown.points[place];
       if (this.shown.hidden && this.shown.hidden.has(point.id)) return;
       const far = (sx - px) ** 2 + (sy - py) ** 2;
-      if (far < least && this.inside(point.x, point.y)) { least = far; best = place; }
+      if (far < least && this.inside(point.x, point.y)) {
+        least = far;
+        best = place;
+      }
     });
     return best;
   }
@@ -281,11 +354,21 @@ export class Scatter {
   }
 
   drag(event) {
-    const [ax, ay] = this.from, [bx, by] = this.at(event);
-    if (!event.buttons) { this.from = null; this.band.hidden = true; return; }
+    const [ax, ay] = this.from,
+      [bx, by] = this.at(event);
+    if (!event.buttons) {
+      this.from = null;
+      this.band.hidden = true;
+      return;
+    }
     this.dragged = Math.abs(ax - bx) > 6 && Math.abs(ay - by) > 6;
     this.band.hidden = !this.dragged;
-    Object.assign(this.band.style, { left: `${Math.min(ax, bx)}px`, top: `${Math.min(ay, by)}px`, width: `${Math.abs(ax - bx)}px`, height: `${Math.abs(ay - by)}px` });
+    Object.assign(this.band.style, {
+      left: `${Math.min(ax, bx)}px`,
+      top: `${Math.min(ay, by)}px`,
+      width: `${Math.abs(ax - bx)}px`,
+      height: `${Math.abs(ay - by)}px`,
+    });
   }
 
   release(event) {
@@ -298,7 +381,8 @@ export class Scatter {
     const keep = (value, low, high) => Math.max(low, Math.min(high, value));
     const xs = [from[0], bx].map((at) => keep(at, pad.left, width - pad.right)).sort((a, b) => a - b);
     const ys = [from[1], by].map((at) => keep(at, pad.top, height - pad.bottom)).sort((a, b) => b - a);
-    if (xs[1] - xs[0] > 6 && ys[0] - ys[1] > 6) this.zoomTo([x.back(xs[0]), x.back(xs[1]), y.back(ys[0]), y.back(ys[1])]);
+    if (xs[1] - xs[0] > 6 && ys[0] - ys[1] > 6)
+      this.zoomTo([x.back(xs[0]), x.back(xs[1]), y.back(ys[0]), y.back(ys[1])]);
   }
 
   zoomTo(range) {
@@ -312,8 +396,14 @@ export class Scatter {
     if (!this.frame) return;
     const [x, y, pad, width, height] = this.frame;
     const point = this.shown.points[this.shown.chosen] || this.shown.points[0];
-    const cx = this.inside(point.x, point.y) ? x(point.x) : width / 2, cy = this.inside(point.x, point.y) ? y(point.y) : height / 2;
-    const range = [x.back(cx + (pad.left - cx) / factor), x.back(cx + (width - pad.right - cx) / factor), y.back(cy + (height - pad.bottom - cy) / factor), y.back(cy + (pad.top - cy) / factor)];
+    const cx = this.inside(point.x, point.y) ? x(point.x) : width / 2,
+      cy = this.inside(point.x, point.y) ? y(point.y) : height / 2;
+    const range = [
+      x.back(cx + (pad.left - cx) / factor),
+      x.back(cx + (width - pad.right - cx) / factor),
+      y.back(cy + (height - pad.bottom - cy) / factor),
+      y.back(cy + (pad.top - cy) / factor),
+    ];
     const kept = this.zoom;
     this.zoom = null;
     const whole = this.ranges(this.shown);
@@ -322,7 +412,10 @@ export class Scatter {
   }
 
   pick(event) {
-    if (this.dragged) { this.dragged = false; return; }
+    if (this.dragged) {
+      this.dragged = false;
+      return;
+    }
     const place = this.nearest(event);
     if (place >= 0 && this.onpick) this.onpick(this.shown.points[place].id);
   }
@@ -330,7 +423,10 @@ export class Scatter {
   hover(event) {
     const place = this.nearest(event);
     this.body.classList.toggle("near", place >= 0);
-    if (place < 0) { this.tip.hidden = true; return; }
+    if (place < 0) {
+      this.tip.hidden = true;
+      return;
+    }
     const point = this.shown.points[place];
     this.tip.hidden = false;
     this.tip.textContent = this.shown.tell ? this.shown.tell(point.id) : `${number(point.x)} · ${number(point.y)}`;
@@ -341,8 +437,16 @@ export class Scatter {
 
   walk(event) {
     const zooms = { "+": 1.6, "=": 1.6, "-": 1 / 1.6 };
-    if (event.key in zooms) { event.preventDefault(); this.zoomBy(zooms[event.key]); return; }
-    if (event.key === "0") { event.preventDefault(); this.zoomTo(null); return; }
+    if (event.key in zooms) {
+      event.preventDefault();
+      this.zoomBy(zooms[event.key]);
+      return;
+    }
+    if (event.key === "0") {
+      event.preventDefault();
+      this.zoomTo(null);
+      return;
+    }
     const to = stepAlong(event, this.order(), this.shown.chosen);
     if (to === null) return;
     event.preventDefault();
@@ -351,7 +455,10 @@ export class Scatter {
 
   order() {
     const { points, hidden } = this.shown;
-    return points.map((point) => point.id).filter((id) => !hidden || !hidden.has(id)).sort((a, b) => points[a].x - points[b].x || points[a].y - points[b].y);
+    return points
+      .map((point) => point.id)
+      .filter((id) => !hidden || !hidden.has(id))
+      .sort((a, b) => points[a].x - points[b].x || points[a].y - points[b].y);
   }
 }
 
@@ -360,8 +467,14 @@ function paintGrid(pen, [x, y, pad, width, height]) {
   pen.globalAlpha = 0.7;
   pen.lineWidth = 0.6;
   pen.beginPath();
-  for (const at of x.ticks()) { pen.moveTo(x(at), pad.top); pen.lineTo(x(at), height - pad.bottom); }
-  for (const at of y.ticks()) { pen.moveTo(pad.left, y(at)); pen.lineTo(width - pad.right, y(at)); }
+  for (const at of x.ticks()) {
+    pen.moveTo(x(at), pad.top);
+    pen.lineTo(x(at), height - pad.bottom);
+  }
+  for (const at of y.ticks()) {
+    pen.moveTo(pad.left, y(at));
+    pen.lineTo(width - pad.right, y(at));
+  }
   pen.stroke();
   pen.globalAlpha = 1;
 }
@@ -373,7 +486,9 @@ function paintCurve(pen, curve, x, y, colour) {
     pen.fillStyle = ink;
     pen.globalAlpha = 0.1;
     pen.beginPath();
-    bounded.forEach((point, place) => (place ? pen.lineTo(x(point.x), y(point.most)) : pen.moveTo(x(point.x), y(point.most))));
+    bounded.forEach((point, place) =>
+      place ? pen.lineTo(x(point.x), y(point.most)) : pen.moveTo(x(point.x), y(point.most)),
+    );
     for (const point of [...bounded].reverse()) pen.lineTo(x(point.x), y(point.y));
     pen.fill();
   }
@@ -382,7 +497,9 @@ function paintCurve(pen, curve, x, y, colour) {
   pen.lineWidth = 2;
   pen.setLineDash(DASHES[curve.name] || []);
   pen.beginPath();
-  curve.points.forEach((point, place) => (place ? pen.lineTo(x(point.x), y(point.y)) : pen.moveTo(x(point.x), y(point.y))));
+  curve.points.forEach((point, place) =>
+    place ? pen.lineTo(x(point.x), y(point.y)) : pen.moveTo(x(point.x), y(point.y)),
+  );
   pen.stroke();
   pen.setLineDash([]);
   for (const point of curve.points) pen.fillRect(x(point.x) - 3, y(point.y) - 3, 6, 6);
@@ -401,11 +518,26 @@ export function stepAlong(event, order, chosen) {
 
 // The picture as a PNG: the SVG over the canvas, drawn as an image that holds its own colours.
 export async function savePicture(plot, name) {
-  const canvas = plot.querySelector("canvas"), svg = plot.querySelector("svg");
-  const width = canvas.clientWidth, height = canvas.clientHeight, ratio = 2;
+  const canvas = plot.querySelector("canvas"),
+    svg = plot.querySelector("svg");
+  const width = canvas.clientWidth,
+    height = canvas.clientHeight,
+    ratio = 2;
   const copy = svg.cloneNode(true);
-  const properties = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font-size", "font-weight", "font-family", "paint-order"];
-  const from = [...svg.querySelectorAll("*")], to = [...copy.querySelectorAll("*")];
+  const properties = [
+    "fill",
+    "stroke",
+    "stroke-width",
+    "stroke-dasharray",
+    "stroke-opacity",
+    "opacity",
+    "font-size",
+    "font-weight",
+    "font-family",
+    "paint-order",
+  ];
+  const from = [...svg.querySelectorAll("*")],
+    to = [...copy.querySelectorAll("*")];
   from.forEach((element, place) => {
     const style = getComputedStyle(element);
     for (const word of properties) to[place].setAttribute(word, style.getPropertyValue(word));

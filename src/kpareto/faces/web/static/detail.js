@@ -8,16 +8,46 @@ const opened = new Map(); // which parts are open; they stay so when another poi
 
 export function detail(page, front, about) {
   return [
-    part("Recoding", about.columns.some((each) => each.by_class) ? "What each column shows; the coloured labels are released, each in some classes." : "What each column shows; the coloured level is released.", () => about.columns.map(column)),
-    part("Class sizes", `${number(about.classes)} classes; how many rows are in classes of which size.`, () => sizes(about.sizes)),
+    part(
+      "Recoding",
+      about.columns.some((each) => each.by_class)
+        ? "What each column shows; the coloured labels are released, each in some classes."
+        : "What each column shows; the coloured level is released.",
+      () => about.columns.map(column),
+    ),
+    part("Class sizes", `${number(about.classes)} classes; how many rows are in classes of which size.`, () =>
+      sizes(about.sizes),
+    ),
     part("Risk", "How likely a person is recognised by one who knows the quasi-identifiers.", () => risks(about.risks)),
     part("Rows and cells at risk", "", () => riskPart(about), true),
-    part("Detail kept per column", "The share of a cell that is kept, suppressed rows counted as lost.", () => losses(about.columns)),
+    part("Detail kept per column", "The share of a cell that is kept, suppressed rows counted as lost.", () =>
+      losses(about.columns),
+    ),
     part("Columns before and after", "How many rows have which value.", () => distributionPart(page, about), true),
-    front.groups.length > 1 ? part("Two columns together", "How many rows have which pair of values.", () => contingencyPart(page, front, about), true) : null,
+    front.groups.length > 1
+      ? part(
+          "Two columns together",
+          "How many rows have which pair of values.",
+          () => contingencyPart(page, front, about),
+          true,
+        )
+      : null,
     part("Rows before and after", about.sample.note, () => sample(about.sample)),
     about.tree ? part("Decision tree", "How well the target can still be learned.", () => tree(about)) : null,
-    about.warnings.length ? part("Warnings", "", () => h("ul", { class: "warnings" }, about.warnings.map((each) => h("li", { class: each.severity }, h("strong", {}, each.id), " ", each.text))), true, about.warnings.length) : null,
+    about.warnings.length
+      ? part(
+          "Warnings",
+          "",
+          () =>
+            h(
+              "ul",
+              { class: "warnings" },
+              about.warnings.map((each) => h("li", { class: each.severity }, h("strong", {}, each.id), " ", each.text)),
+            ),
+          true,
+          about.warnings.length,
+        )
+      : null,
   ];
 }
 
@@ -25,7 +55,13 @@ export function detail(page, front, about) {
 function part(title, words, make, closed = false, count = null) {
   const open = opened.has(title) ? opened.get(title) : !closed;
   const body = h("div", {}, open ? make() : null);
-  const box = h("details", { open }, h("summary", { "data-key": `part-${title}` }, h("h3", {}, count === null ? title : `${title} (${count})`)), words ? h("p", { class: "quiet" }, words) : null, body);
+  const box = h(
+    "details",
+    { open },
+    h("summary", { "data-key": `part-${title}` }, h("h3", {}, count === null ? title : `${title} (${count})`)),
+    words ? h("p", { class: "quiet" }, words) : null,
+    body,
+  );
   box.addEventListener("toggle", () => {
     opened.set(title, box.open);
     if (box.open && !body.childNodes.length) add(body, [make()]);
@@ -34,80 +70,256 @@ function part(title, words, make, closed = false, count = null) {
 }
 
 function column(about) {
-  const width = 460, high = 13, gap = 2;
+  const width = 460,
+    high = 13,
+    gap = 2;
   const bands = [...about.bands].reverse();
   const total = about.leaves;
-  const svg = s("svg", { class: "bands", viewBox: `0 0 ${width} ${bands.length * (high + gap)}`, role: "img", preserveAspectRatio: "none",
-    "aria-label": `${about.name}: ${about.by_class ? `${about.groups} labels by class` : about.level === null ? `${about.groups} groups` : `level ${about.level} of ${about.height}`}, ${about.groups} groups of ${about.leaves} values` });
+  const svg = s("svg", {
+    class: "bands",
+    viewBox: `0 0 ${width} ${bands.length * (high + gap)}`,
+    role: "img",
+    preserveAspectRatio: "none",
+    "aria-label": `${about.name}: ${about.by_class ? `${about.groups} labels by class` : about.level === null ? `${about.groups} groups` : `level ${about.level} of ${about.height}`}, ${about.groups} groups of ${about.leaves} values`,
+  });
   bands.forEach((band, place) => {
     const y = place * (high + gap);
     const runs = band.runs.length ? band.runs : [[0, total - 1, ""]];
     for (const [first, last, label] of runs) {
-      const x = (first / total) * width, wide = ((last - first + 1) / total) * width;
-      svg.append(s("rect", { class: band.chosen ? "band chosen" : "band", x: x + 0.5, y, width: Math.max(0.6, wide - 1), height: high, rx: 2 }, s("title", {}, label)));
-      if (wide > label.length * 6.2 + 6 && label) svg.append(s("text", { class: band.chosen ? "on" : "", x: x + wide / 2, y: y + 10, "text-anchor": "middle" }, label));
+      const x = (first / total) * width,
+        wide = ((last - first + 1) / total) * width;
+      svg.append(
+        s(
+          "rect",
+          {
+            class: band.chosen ? "band chosen" : "band",
+            x: x + 0.5,
+            y,
+            width: Math.max(0.6, wide - 1),
+            height: high,
+            rx: 2,
+          },
+          s("title", {}, label),
+        ),
+      );
+      if (wide > label.length * 6.2 + 6 && label)
+        svg.append(
+          s("text", { class: band.chosen ? "on" : "", x: x + wide / 2, y: y + 10, "text-anchor": "middle" }, label),
+        );
     }
   });
-  const where = about.by_class ? `${number(about.groups)} labels, which differ from class to class` : about.level === null ? `${number(about.groups)} groups of ${number(about.leaves)} values` : `level ${about.level} of ${about.height}: ${number(about.groups)} of ${number(about.leaves)} values`;
-  const shown = about.codes.slice(0, 6).map((code) => code.label).join(", ");
-  return h("div", { class: "column" }, h("p", {}, h("strong", {}, about.name), " ", h("span", { class: "quiet" }, where)), svg,
-    h("p", { class: "quiet clip" }, shown, about.codes.length > 6 ? " …" : ""));
+  const where = about.by_class
+    ? `${number(about.groups)} labels, which differ from class to class`
+    : about.level === null
+      ? `${number(about.groups)} groups of ${number(about.leaves)} values`
+      : `level ${about.level} of ${about.height}: ${number(about.groups)} of ${number(about.leaves)} values`;
+  const shown = about.codes
+    .slice(0, 6)
+    .map((code) => code.label)
+    .join(", ");
+  return h(
+    "div",
+    { class: "column" },
+    h("p", {}, h("strong", {}, about.name), " ", h("span", { class: "quiet" }, where)),
+    svg,
+    h("p", { class: "quiet clip" }, shown, about.codes.length > 6 ? " …" : ""),
+  );
 }
 
 function sizes(bars) {
   const most = Math.max(1, ...bars.map((each) => each.rows));
-  const width = 460, height = 130, bottom = 26;
+  const width = 460,
+    height = 130,
+    bottom = 26;
   const step = width / Math.max(1, bars.length);
-  const svg = s("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Histogram of class sizes: " + bars.map((each) => `${each.low} to ${each.high}: ${each.classes} classes, ${each.rows} rows${each.suppressed ? ", suppressed" : ""}`).join("; ") });
+  const svg = s("svg", {
+    class: "bars",
+    viewBox: `0 0 ${width} ${height}`,
+    role: "img",
+    "aria-label":
+      "Histogram of class sizes: " +
+      bars
+        .map(
+          (each) =>
+            `${each.low} to ${each.high}: ${each.classes} classes, ${each.rows} rows${each.suppressed ? ", suppressed" : ""}`,
+        )
+        .join("; "),
+  });
   bars.forEach((each, place) => {
     const high = (each.rows / most) * (height - bottom - 18);
     const x = place * step;
-    const span = each.low === each.high ? `${each.low}` : each.low >= 1000 ? `${number(Math.round(each.low / 100) / 10)}k+` : `${each.low}–${each.high}`;
-    svg.append(s("rect", { class: each.suppressed ? "bar gone" : "bar", x: x + 2, y: height - bottom - high, width: Math.max(1, step - 4), height: Math.max(1, high), rx: 2 }, s("title", {}, `${each.classes} classes, ${each.rows} rows`)),
-      s("text", { x: x + step / 2, y: height - bottom - high - 4, "text-anchor": "middle" }, step > 30 ? number(each.rows) : ""),
-      s("text", { x: x + step / 2, y: height - 10, "text-anchor": "middle" }, step > 34 || place % 2 === 0 ? span : ""));
+    const span =
+      each.low === each.high
+        ? `${each.low}`
+        : each.low >= 1000
+          ? `${number(Math.round(each.low / 100) / 10)}k+`
+          : `${each.low}–${each.high}`;
+    svg.append(
+      s(
+        "rect",
+        {
+          class: each.suppressed ? "bar gone" : "bar",
+          x: x + 2,
+          y: height - bottom - high,
+          width: Math.max(1, step - 4),
+          height: Math.max(1, high),
+          rx: 2,
+        },
+        s("title", {}, `${each.classes} classes, ${each.rows} rows`),
+      ),
+      s(
+        "text",
+        { x: x + step / 2, y: height - bottom - high - 4, "text-anchor": "middle" },
+        step > 30 ? number(each.rows) : "",
+      ),
+      s("text", { x: x + step / 2, y: height - 10, "text-anchor": "middle" }, step > 34 || place % 2 === 0 ? span : ""),
+    );
   });
   const gone = bars.some((each) => each.suppressed);
-  return [svg, gone ? h("p", { class: "quiet" }, h("span", { class: "key gone", "aria-hidden": "true" }), " suppressed ", h("span", { class: "key", "aria-hidden": "true" }), " released; numbers are rows") : null];
+  return [
+    svg,
+    gone
+      ? h(
+          "p",
+          { class: "quiet" },
+          h("span", { class: "key gone", "aria-hidden": "true" }),
+          " suppressed ",
+          h("span", { class: "key", "aria-hidden": "true" }),
+          " released; numbers are rows",
+        )
+      : null,
+  ];
 }
 
 function risks(attacks) {
   const rows = attacks.filter((each) => each.after.mean !== null || each.after.highest !== null);
-  return h("table", { class: "risks" }, h("thead", {}, h("tr", {}, h("td", {}), ["before", "after"].map((each) => h("th", { scope: "col", class: "num" }, each)))),
-    h("tbody", {}, rows.flatMap((each) => [
-      each.after.highest === null ? null : h("tr", {}, h("th", { scope: "row" }, `highest, ${each.attacker}`), h("td", { class: "num" }, percent(each.before.highest)), h("td", { class: "num" }, percent(each.after.highest))),
-      h("tr", {}, h("th", { scope: "row" }, `mean, ${each.attacker}`), h("td", { class: "num" }, percent(each.before.mean, 2)), h("td", { class: "num" }, percent(each.after.mean, 2))),
-      ...each.after.above.map(([border, , share], place) => h("tr", {}, h("th", { scope: "row" }, `rows above 1/${Math.round(1 / border)}`),
-        h("td", { class: "num" }, percent(each.before.above[place] ? each.before.above[place][2] : null)), h("td", { class: "num" }, percent(share)))),
-    ])));
+  return h(
+    "table",
+    { class: "risks" },
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        h("td", {}),
+        ["before", "after"].map((each) => h("th", { scope: "col", class: "num" }, each)),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      rows.flatMap((each) => [
+        each.after.highest === null
+          ? null
+          : h(
+              "tr",
+              {},
+              h("th", { scope: "row" }, `highest, ${each.attacker}`),
+              h("td", { class: "num" }, percent(each.before.highest)),
+              h("td", { class: "num" }, percent(each.after.highest)),
+            ),
+        h(
+          "tr",
+          {},
+          h("th", { scope: "row" }, `mean, ${each.attacker}`),
+          h("td", { class: "num" }, percent(each.before.mean, 2)),
+          h("td", { class: "num" }, percent(each.after.mean, 2)),
+        ),
+        ...each.after.above.map(([border, , share], place) =>
+          h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, `rows above 1/${Math.round(1 / border)}`),
+            h("td", { class: "num" }, percent(each.before.above[place] ? each.before.above[place][2] : null)),
+            h("td", { class: "num" }, percent(share)),
+          ),
+        ),
+      ]),
+    ),
+  );
 }
 
 function losses(columns) {
-  return h("table", { class: "losses" }, h("tbody", {}, columns.map((each) =>
-    h("tr", {}, h("th", { scope: "row" }, each.name), h("td", {}, meter(1 - (each.loss ?? each.kept_loss), `${percent(1 - (each.loss ?? each.kept_loss))} kept`)), h("td", { class: "num" }, percent(1 - (each.loss ?? each.kept_loss)))))));
+  return h(
+    "table",
+    { class: "losses" },
+    h(
+      "tbody",
+      {},
+      columns.map((each) =>
+        h(
+          "tr",
+          {},
+          h("th", { scope: "row" }, each.name),
+          h("td", {}, meter(1 - (each.loss ?? each.kept_loss), `${percent(1 - (each.loss ?? each.kept_loss))} kept`)),
+          h("td", { class: "num" }, percent(1 - (each.loss ?? each.kept_loss))),
+        ),
+      ),
+    ),
+  );
 }
 
 function sample(example) {
   const body = example.rows.map((row) => [
-    row.before ? h("tr", { class: "before" }, h("th", { scope: "row" }, "before"), row.before.map((cell) => h("td", {}, cell))) : null,
-    h("tr", { class: row.suppressed ? "after gone" : "after" }, h("th", { scope: "row" }, row.suppressed ? "suppressed" : "after"), row.after.map((cell, place) => h("td", { class: row.before && cell !== row.before[place] ? "changed" : "" }, row.suppressed ? "" : cell))),
+    row.before
+      ? h(
+          "tr",
+          { class: "before" },
+          h("th", { scope: "row" }, "before"),
+          row.before.map((cell) => h("td", {}, cell)),
+        )
+      : null,
+    h(
+      "tr",
+      { class: row.suppressed ? "after gone" : "after" },
+      h("th", { scope: "row" }, row.suppressed ? "suppressed" : "after"),
+      row.after.map((cell, place) =>
+        h("td", { class: row.before && cell !== row.before[place] ? "changed" : "" }, row.suppressed ? "" : cell),
+      ),
+    ),
   ]);
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Rows before and after" },
-    h("table", { class: "sample" }, h("thead", {}, h("tr", {}, h("td", {}), example.columns.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, body)));
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": "Rows before and after" },
+    h(
+      "table",
+      { class: "sample" },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          h("td", {}),
+          example.columns.map((name) => h("th", { scope: "col" }, name)),
+        ),
+      ),
+      h("tbody", {}, body),
+    ),
+  );
 }
 
 function tree(about) {
   const place = h("p", { role: "status" });
-  const button = h("button", { type: "button", class: "second small", onclick: async () => {
-    button.disabled = true;
-    replace(place, "Growing trees …");
-    try {
-      const answer = await api.post(`/points/${about.id}/tree`);
-      replace(place, answer.sentence);
-    } catch (error) {
-      replace(place, h("span", { class: "bad" }, error.message));
-    }
-    button.disabled = false;
-  } }, "Measure the decision-tree error");
+  const button = h(
+    "button",
+    {
+      type: "button",
+      class: "second small",
+      onclick: async () => {
+        button.disabled = true;
+        replace(place, "Growing trees …");
+        try {
+          const answer = await api.post(`/points/${about.id}/tree`);
+          replace(place, answer.sentence);
+        } catch (error) {
+          replace(place, h("span", { class: "bad" }, error.message));
+        }
+        button.disabled = false;
+      },
+    },
+    "Measure the decision-tree error",
+  );
   return h("div", {}, button, place);
 }

@@ -7,7 +7,8 @@ function fill(element, attributes, children) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (name === "class") element.setAttribute("class", value);
-    else if (name in element && (name === "value" || name === "checked" || name === "disabled" || name === "selected")) element[name] = value;
+    else if (name in element && (name === "value" || name === "checked" || name === "disabled" || name === "selected"))
+      element[name] = value;
     else element.setAttribute(name, value === true ? "" : String(value));
   }
   add(element, children);
@@ -26,12 +27,22 @@ export const h = (tag, attributes, ...children) => fill(document.createElement(t
 export const s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
 // What was focused, so that it can be found again in what takes its place.
-const wordsOf = (field) => [field.getAttribute("aria-label") || "", field.closest("label") ? field.closest("label").textContent : ""].join();
+const wordsOf = (field) =>
+  [field.getAttribute("aria-label") || "", field.closest("label") ? field.closest("label").textContent : ""].join();
 
 function describe(active, root) {
   const same = [...root.querySelectorAll(active.tagName)].filter((each) => each.type === active.type);
   const text = active.matches("button, a, summary") ? active.textContent : null;
-  return { id: active.id, key: active.dataset.key, label: active.getAttribute("aria-label"), words: wordsOf(active), tag: active.tagName, text, place: same.indexOf(active), type: active.type };
+  return {
+    id: active.id,
+    key: active.dataset.key,
+    label: active.getAttribute("aria-label"),
+    words: wordsOf(active),
+    tag: active.tagName,
+    text,
+    place: same.indexOf(active),
+    type: active.type,
+  };
 }
 
 function findAgain(root, was) {
@@ -66,22 +77,55 @@ export function replace(element, ...children) {
 const typed = new WeakSet();
 let rested = null;
 const TEXTS = "textarea, input:not([type=range], [type=checkbox], [type=radio], [type=file])";
-document.addEventListener("input", (event) => { if (event.target.matches(TEXTS)) typed.add(event.target); }, true);
-for (const end of ["change", "focusout"]) document.addEventListener(end, (event) => { typed.delete(event.target); setTimeout(rest); });
+document.addEventListener(
+  "input",
+  (event) => {
+    if (event.target.matches(TEXTS)) typed.add(event.target);
+  },
+  true,
+);
+for (const end of ["change", "focusout"])
+  document.addEventListener(end, (event) => {
+    typed.delete(event.target);
+    setTimeout(rest);
+  });
 
 export const isTyping = () => document.activeElement !== null && typed.has(document.activeElement);
-export const whenRested = (work) => { rested = work; };
+export const whenRested = (work) => {
+  rested = work;
+};
 
 // Draw when the hand has let go: a control that is replaced under a pressed button hears no click, and one that is
 // replaced while the focus moves loses it.
 let pressed = false;
 const waiting = [];
-const letGo = () => { pressed = false; for (const work of waiting.splice(0)) setTimeout(work); };
-document.addEventListener("pointerdown", (event) => { pressed = event.button === 0; }, true);
+const letGo = () => {
+  pressed = false;
+  for (const work of waiting.splice(0)) setTimeout(work);
+};
+document.addEventListener(
+  "pointerdown",
+  (event) => {
+    pressed = event.button === 0;
+  },
+  true,
+);
 for (const end of ["pointerup", "pointercancel"]) document.addEventListener(end, letGo, true);
 // An open list, or what lies outside the window, may have kept the end of a press to itself.
-document.addEventListener("change", (event) => { if (event.target.matches("select")) letGo(); }, true);
-document.addEventListener("pointermove", (event) => { if (pressed && !event.buttons) letGo(); }, true);
+document.addEventListener(
+  "change",
+  (event) => {
+    if (event.target.matches("select")) letGo();
+  },
+  true,
+);
+document.addEventListener(
+  "pointermove",
+  (event) => {
+    if (pressed && !event.buttons) letGo();
+  },
+  true,
+);
 export const afterHands = (work) => (pressed ? waiting.push(work) : setTimeout(work));
 export const handsOff = () => (pressed ? new Promise(afterHands) : Promise.resolve());
 
@@ -116,7 +160,10 @@ export function say(text) {
 
 export function wrong(text) {
   const place = document.getElementById("wrong");
-  if (!text) { place.replaceChildren(); return; }
+  if (!text) {
+    place.replaceChildren();
+    return;
+  }
   replace(place, h("p", {}, text), h("button", { type: "button", class: "plain", onclick: () => wrong("") }, "Close"));
 }
 
@@ -127,18 +174,39 @@ const PAUSE = 1000; // milliseconds, after which browsers begin a word anew
 export function select(label, options, chosen, onchange, attributes = {}) {
   let later = null;
   let keyed = -PAUSE;
-  const tell = () => { clearTimeout(later); later = null; typed.delete(box); onchange(box.value); setTimeout(rest); };
-  const wait = () => { clearTimeout(later); later = setTimeout(tell, PAUSE); setTimeout(() => { if (later) typed.add(box); }); };
-  const box = h("select", {
-    onkeydown: (event) => { keyed = event.key === "Enter" ? -PAUSE : performance.now(); if (later && event.key === "Enter") tell(); else if (later) wait(); },
-    onchange: () => (performance.now() - keyed < PAUSE ? wait() : tell()),
-    onblur: () => { if (later) tell(); },
-    ...attributes,
-  },
+  const tell = () => {
+    clearTimeout(later);
+    later = null;
+    typed.delete(box);
+    onchange(box.value);
+    setTimeout(rest);
+  };
+  const wait = () => {
+    clearTimeout(later);
+    later = setTimeout(tell, PAUSE);
+    setTimeout(() => {
+      if (later) typed.add(box);
+    });
+  };
+  const box = h(
+    "select",
+    {
+      onkeydown: (event) => {
+        keyed = event.key === "Enter" ? -PAUSE : performance.now();
+        if (later && event.key === "Enter") tell();
+        else if (later) wait();
+      },
+      onchange: () => (performance.now() - keyed < PAUSE ? wait() : tell()),
+      onblur: () => {
+        if (later) tell();
+      },
+      ...attributes,
+    },
     options.map((each) => {
       const [value, text] = Array.isArray(each) ? each : [each, each];
       return h("option", { value, selected: value === chosen }, text);
-    }));
+    }),
+  );
   return label === null ? box : h("label", { class: "field" }, h("span", {}, label), box);
 }
 

@@ -43,7 +43,15 @@ export async function exploreView(page) {
     if (view.mode === "parallel" && names.length > 2) {
       if (scatter) scatter.close();
       scatter = null;
-      parallel(chartPlace, front, view, { hidden, pins: pinned(), onpick: choose, onbrush: (name, ends) => { page.remember({ filter: { ...view.filter, [name]: ends } }); drawFilter(); } });
+      parallel(chartPlace, front, view, {
+        hidden,
+        pins: pinned(),
+        onpick: choose,
+        onbrush: (name, ends) => {
+          page.remember({ filter: { ...view.filter, [name]: ends } });
+          drawFilter();
+        },
+      });
       return;
     }
     if (view.mode === "table") {
@@ -54,7 +62,8 @@ export async function exploreView(page) {
     }
     if (!scatter) scatter = new Scatter(chartPlace, { onpick: choose, onzoom: drawZoom });
     const [across, up] = [objective(view.x), objective(view.y)];
-    const x = names.indexOf(view.x), y = names.indexOf(view.y);
+    const x = names.indexOf(view.x),
+      y = names.indexOf(view.y);
     const curves = curvesFor(models.curves(), across, up);
     scatter.draw({
       points: front.values.map((row, id) => ({ id, x: drawn(across, row[x]), y: drawn(up, row[y]) })),
@@ -89,16 +98,34 @@ export async function exploreView(page) {
   const zoomPlace = h("div", { class: "row zoom" });
   function drawZoom() {
     const mode = view.mode || "scatter";
-    const button = (text, key, work, off = false) => h("button", { type: "button", class: "small second", "data-key": key, disabled: off, onclick: work }, text);
-    replace(zoomPlace, mode === "table" ? null : [
-      mode === "scatter" ? [button("Zoom in", "zoom-in", () => scatter.zoomBy(1.6)), button("Zoom out", "zoom-out", () => scatter.zoomBy(1 / 1.6), !(scatter && scatter.zoom)), button("Whole picture", "zoom-all", () => scatter.zoomTo(null), !(scatter && scatter.zoom))] : null,
-      button("Save picture", "save-picture", () => page.attempt(() => savePicture(chartPlace.querySelector(".plot"), "front.png"))),
-      mode === "scatter" ? h("span", { class: "quiet" }, "Draw a rectangle to look closer.") : null]);
+    const button = (text, key, work, off = false) =>
+      h("button", { type: "button", class: "small second", "data-key": key, disabled: off, onclick: work }, text);
+    replace(
+      zoomPlace,
+      mode === "table"
+        ? null
+        : [
+            mode === "scatter"
+              ? [
+                  button("Zoom in", "zoom-in", () => scatter.zoomBy(1.6)),
+                  button("Zoom out", "zoom-out", () => scatter.zoomBy(1 / 1.6), !(scatter && scatter.zoom)),
+                  button("Whole picture", "zoom-all", () => scatter.zoomTo(null), !(scatter && scatter.zoom)),
+                ]
+              : null,
+            button("Save picture", "save-picture", () =>
+              page.attempt(() => savePicture(chartPlace.querySelector(".plot"), "front.png")),
+            ),
+            mode === "scatter" ? h("span", { class: "quiet" }, "Draw a rectangle to look closer.") : null,
+          ],
+    );
   }
 
   async function loadPair() {
     const mine = ++paired;
-    const pair = names.length > 1 && view.x !== view.y ? await api.get(`/pair?x=${encodeURIComponent(view.x)}&y=${encodeURIComponent(view.y)}`) : { ids: [] };
+    const pair =
+      names.length > 1 && view.x !== view.y
+        ? await api.get(`/pair?x=${encodeURIComponent(view.x)}&y=${encodeURIComponent(view.y)}`)
+        : { ids: [] };
     await handsOff();
     if (mine !== paired) return;
     line = pair.ids;
@@ -106,27 +133,89 @@ export async function exploreView(page) {
   }
 
   function drawControls() {
-    const axis = (which, label) => select(label, front.objectives.map((each) => [each.name, `${each.label} (${each.name})`]), view[which], async (value) => {
-      const other = which === "x" ? "y" : "x";
-      const swap = view[other] === value && names.length > 1 ? { [other]: view[which], [`log${other}`]: null } : {};
-      page.remember({ [which]: value, [`log${which}`]: null, ...swap });
-      if (scatter) scatter.zoom = null;
-      afterHands(() => { drawZoom(); drawControls(); });
-      await loadPair();
-    }, { id: `axis-${which}` });
-    const log = (which) => h("label", { class: "tick" }, h("input", { type: "checkbox", checked: logged(which), disabled: !mayLog(objective(view[which])), "aria-label": `logarithmic axis ${which === "x" ? "across" : "up"}`, onchange: (event) => {
-      page.remember({ [`log${which}`]: event.target.checked });
-      if (scatter) scatter.zoom = null;
-      drawPicture();
-      drawZoom();
-    } }), "log");
+    const axis = (which, label) =>
+      select(
+        label,
+        front.objectives.map((each) => [each.name, `${each.label} (${each.name})`]),
+        view[which],
+        async (value) => {
+          const other = which === "x" ? "y" : "x";
+          const swap = view[other] === value && names.length > 1 ? { [other]: view[which], [`log${other}`]: null } : {};
+          page.remember({ [which]: value, [`log${which}`]: null, ...swap });
+          if (scatter) scatter.zoom = null;
+          afterHands(() => {
+            drawZoom();
+            drawControls();
+          });
+          await loadPair();
+        },
+        { id: `axis-${which}` },
+      );
+    const log = (which) =>
+      h(
+        "label",
+        { class: "tick" },
+        h("input", {
+          type: "checkbox",
+          checked: logged(which),
+          disabled: !mayLog(objective(view[which])),
+          "aria-label": `logarithmic axis ${which === "x" ? "across" : "up"}`,
+          onchange: (event) => {
+            page.remember({ [`log${which}`]: event.target.checked });
+            if (scatter) scatter.zoom = null;
+            drawPicture();
+            drawZoom();
+          },
+        }),
+        "log",
+      );
     const modes = [["scatter", "Picture"], ...(names.length > 2 ? [["parallel", "Parallel"]] : []), ["table", "Table"]];
     const mode = view.mode || "scatter";
-    replace(controls,
-      h("div", { class: "tabs", role: "group", "aria-label": "How the front is shown" }, modes.map(([name, text]) =>
-        h("button", { type: "button", class: "tab", "aria-pressed": String(mode === name), onclick: () => { page.remember({ mode: name }); drawControls(); drawPicture(); drawZoom(); } }, text))),
-      mode === "scatter" ? [axis("x", "across"), log("x"), axis("y", "up"), log("y"),
-        h("label", { class: "tick" }, h("input", { type: "checkbox", checked: view.cloud !== false, onchange: (event) => { page.remember({ cloud: event.target.checked }); drawPicture(); } }), `beaten recodings (${number(front.cloud.length)})`)] : null);
+    replace(
+      controls,
+      h(
+        "div",
+        { class: "tabs", role: "group", "aria-label": "How the front is shown" },
+        modes.map(([name, text]) =>
+          h(
+            "button",
+            {
+              type: "button",
+              class: "tab",
+              "aria-pressed": String(mode === name),
+              onclick: () => {
+                page.remember({ mode: name });
+                drawControls();
+                drawPicture();
+                drawZoom();
+              },
+            },
+            text,
+          ),
+        ),
+      ),
+      mode === "scatter"
+        ? [
+            axis("x", "across"),
+            log("x"),
+            axis("y", "up"),
+            log("y"),
+            h(
+              "label",
+              { class: "tick" },
+              h("input", {
+                type: "checkbox",
+                checked: view.cloud !== false,
+                onchange: (event) => {
+                  page.remember({ cloud: event.target.checked });
+                  drawPicture();
+                },
+              }),
+              `beaten recodings (${number(front.cloud.length)})`,
+            ),
+          ]
+        : null,
+    );
   }
 
   // Sliders move in the unit that is shown; the server is asked in the unit that is counted.
@@ -140,7 +229,14 @@ export async function exploreView(page) {
       const from = (value) => (log ? Math.exp(value) : value);
       const value = wishes[each.name] ?? front.values[view.chosen][column];
       const shown = h("output", {}, spell(each, value));
-      const input = h("input", { type: "range", min: to(ends[0]), max: to(ends[1]), step: "any", "data-wish": each.name, "aria-label": `Wish for ${each.label} (${each.name})`, "aria-valuetext": spell(each, value),
+      const input = h("input", {
+        type: "range",
+        min: to(ends[0]),
+        max: to(ends[1]),
+        step: "any",
+        "data-wish": each.name,
+        "aria-label": `Wish for ${each.label} (${each.name})`,
+        "aria-valuetext": spell(each, value),
         oninput: (event) => {
           let now = Math.min(ends[1], Math.max(ends[0], from(Number(event.target.value))));
           if (Number.isInteger(each.low) && Number.isInteger(each.high) && each.privacy) now = Math.round(now);
@@ -148,14 +244,40 @@ export async function exploreView(page) {
           shown.textContent = spell(each, wishes[each.name]);
           event.target.setAttribute("aria-valuetext", shown.textContent);
           wish(wishes);
-        } });
+        },
+      });
       input.value = to(drawn(each, value));
-      return h("label", { class: "slider" }, h("span", {}, each.label, isKept(each) ? ", about" : "", " ", h("span", { class: "formula" }, each.name)), input, shown);
+      return h(
+        "label",
+        { class: "slider" },
+        h("span", {}, each.label, isKept(each) ? ", about" : "", " ", h("span", { class: "formula" }, each.name)),
+        input,
+        shown,
+      );
     });
-    replace(sliders, h("h3", {}, "What would you like?"), h("p", { class: "quiet" }, "The nearest point of the finished front is chosen while you move; nothing is searched anew."), sliderRows,
-      h("ul", { class: "advice", id: "advice" }, front.advice.map((mark) => h("li", {},
-        h("button", { type: "button", class: "small second", onclick: () => choose(mark.id) }, mark.label), h("span", { class: "quiet" }, mark.words)))),
-      h("p", { class: "quiet", id: "wish-note", role: "status" }));
+    replace(
+      sliders,
+      h("h3", {}, "What would you like?"),
+      h(
+        "p",
+        { class: "quiet" },
+        "The nearest point of the finished front is chosen while you move; nothing is searched anew.",
+      ),
+      sliderRows,
+      h(
+        "ul",
+        { class: "advice", id: "advice" },
+        front.advice.map((mark) =>
+          h(
+            "li",
+            {},
+            h("button", { type: "button", class: "small second", onclick: () => choose(mark.id) }, mark.label),
+            h("span", { class: "quiet" }, mark.words),
+          ),
+        ),
+      ),
+      h("p", { class: "quiet", id: "wish-note", role: "status" }),
+    );
   }
 
   async function wish(wishes) {
@@ -168,26 +290,40 @@ export async function exploreView(page) {
       choose(id, true);
       sliders.dataset.answered = "true";
     } catch (error) {
-      if (mine === asked && document.getElementById("wish-note")) document.getElementById("wish-note").textContent = error.message;
+      if (mine === asked && document.getElementById("wish-note"))
+        document.getElementById("wish-note").textContent = error.message;
     }
   }
 
   // A local search is for some k; one between them is searched when somebody wants it.
-  const notSearched = (wishes) => [`${wishes.k === undefined ? "This" : `k = ${number(wishes.k)}`} was not searched: what is shown is the best of what was. `,
-    h("button", { type: "button", class: "small second", id: "search-wish", onclick: async () => {
-      try {
-        const { id } = await api.post("/prefer/search", wishes);
-        page.front = null;
-        page.remember({ chosen: id, pins: [null, null], wishes: {} });
-        page.redraw();
-      } catch (error) {
-        if (!error.stopped) replace(document.getElementById("wish-note"), error.message);
-      }
-    } }, "Search it")];
+  const notSearched = (wishes) => [
+    `${wishes.k === undefined ? "This" : `k = ${number(wishes.k)}`} was not searched: what is shown is the best of what was. `,
+    h(
+      "button",
+      {
+        type: "button",
+        class: "small second",
+        id: "search-wish",
+        onclick: async () => {
+          try {
+            const { id } = await api.post("/prefer/search", wishes);
+            page.front = null;
+            page.remember({ chosen: id, pins: [null, null], wishes: {} });
+            page.redraw();
+          } catch (error) {
+            if (!error.stopped) replace(document.getElementById("wish-note"), error.message);
+          }
+        },
+      },
+      "Search it",
+    ),
+  ];
 
   let later = null;
   function choose(id, wished = false) {
-    if (!wished) { view.wishes = {}; }
+    if (!wished) {
+      view.wishes = {};
+    }
     page.remember({ chosen: id });
     markPicture();
     if (!wished) drawSliders();
@@ -203,11 +339,32 @@ export async function exploreView(page) {
     const row = front.values[view.chosen];
     const mark = front.marks.find((each) => each.id === view.chosen);
     const suppressed = front.suppressed[view.chosen];
-    replace(head,
+    replace(
+      head,
       h("h2", { class: "unseen" }, "The chosen point"),
-      h("p", { class: "big" }, front.objectives.map((each, column) => h("span", { "data-objective": each.name }, h("strong", {}, spell(each, row[column])), " ", h("span", { class: "quiet" }, each.label), " ", h("span", { class: "formula" }, each.name))), mark ? h("span", { class: "tag" }, mark.label) : null),
-      h("p", { class: "quiet" }, `Point ${view.chosen} of ${front.values.length - 1}; ${number(suppressed)} of ${number(front.rows)} rows suppressed (${percent(suppressed / front.rows)}).`),
-      prices());
+      h(
+        "p",
+        { class: "big" },
+        front.objectives.map((each, column) =>
+          h(
+            "span",
+            { "data-objective": each.name },
+            h("strong", {}, spell(each, row[column])),
+            " ",
+            h("span", { class: "quiet" }, each.label),
+            " ",
+            h("span", { class: "formula" }, each.name),
+          ),
+        ),
+        mark ? h("span", { class: "tag" }, mark.label) : null,
+      ),
+      h(
+        "p",
+        { class: "quiet" },
+        `Point ${view.chosen} of ${front.values.length - 1}; ${number(suppressed)} of ${number(front.rows)} rows suppressed (${percent(suppressed / front.rows)}).`,
+      ),
+      prices(),
+    );
   }
 
   // The next step of k, in the words of what is shown.
@@ -220,7 +377,14 @@ export async function exploreView(page) {
       const next = here[loss] + here.cost;
       const points = Math.abs(drawn(about, next) - drawn(about, here[loss]));
       const cost = unit(about) ? `${number(points, 2)} percentage points` : number(here.cost);
-      sentences.push(h("p", { class: "price" }, h("strong", {}, "One more k"), ` leads to k = ${number(here.k + here.step)} and costs ${cost} of ${about.label}: ${spell(about, here[loss])} becomes ${spell(about, next)}.`));
+      sentences.push(
+        h(
+          "p",
+          { class: "price" },
+          h("strong", {}, "One more k"),
+          ` leads to k = ${number(here.k + here.step)} and costs ${cost} of ${about.label}: ${spell(about, here[loss])} becomes ${spell(about, next)}.`,
+        ),
+      );
     }
     return sentences;
   }
@@ -238,33 +402,93 @@ export async function exploreView(page) {
   }
 
   function actions() {
-    const pin = (place) => h("button", { type: "button", class: "second small", onclick: () => {
-      const pins = [...view.pins];
-      pins[place] = view.chosen;
-      page.remember({ pins });
-      markPicture();
-      drawCompare();
-    } }, `Pin as ${"AB"[place]}`);
-    return h("div", { class: "row" }, pin(0), pin(1), h("a", { class: "button small", href: "#release" }, "Release this point"));
+    const pin = (place) =>
+      h(
+        "button",
+        {
+          type: "button",
+          class: "second small",
+          onclick: () => {
+            const pins = [...view.pins];
+            pins[place] = view.chosen;
+            page.remember({ pins });
+            markPicture();
+            drawCompare();
+          },
+        },
+        `Pin as ${"AB"[place]}`,
+      );
+    return h(
+      "div",
+      { class: "row" },
+      pin(0),
+      pin(1),
+      h("a", { class: "button small", href: "#release" }, "Release this point"),
+    );
   }
 
   async function drawCompare() {
     await compare(page, front, comparePlace, drawCompare);
   }
 
-  const models = modelsCard(page, () => { if (scatter) drawPicture(); });
+  const models = modelsCard(page, () => {
+    if (scatter) drawPicture();
+  });
   drawControls();
   drawZoom();
   replace(filterPlace, filterPanel(page, front, drawFilter));
   drawSliders();
   headline();
   replace(detailPlace, head, actions(), body);
-  const proof = h("p", { class: "lead" }, front.complete ? h("span", { class: "tag good-tag" }, "complete") : h("span", { class: "tag" }, "may miss points"), " ", front.sentence);
-  const built = h("div", {}, h("div", { class: "title" }, h("h1", {}, `${number(front.values.length)} trade-offs`)), proof, page.staleNote(),
-    h("div", { class: "split explore" }, h("div", {}, h("section", { class: "card", "aria-labelledby": "front-title" }, h("h2", { id: "front-title", class: "unseen" }, "The front"), controls, chartPlace, zoomPlace, filterPlace, sliders), models.place, comparePlace), detailPlace));
-  const again = () => { if (view.mode === "parallel") drawPicture(); };
+  const proof = h(
+    "p",
+    { class: "lead" },
+    front.complete ? h("span", { class: "tag good-tag" }, "complete") : h("span", { class: "tag" }, "may miss points"),
+    " ",
+    front.sentence,
+  );
+  const built = h(
+    "div",
+    {},
+    h("div", { class: "title" }, h("h1", {}, `${number(front.values.length)} trade-offs`)),
+    proof,
+    page.staleNote(),
+    h(
+      "div",
+      { class: "split explore" },
+      h(
+        "div",
+        {},
+        h(
+          "section",
+          { class: "card", "aria-labelledby": "front-title" },
+          h("h2", { id: "front-title", class: "unseen" }, "The front"),
+          controls,
+          chartPlace,
+          zoomPlace,
+          filterPlace,
+          sliders,
+        ),
+        models.place,
+        comparePlace,
+      ),
+      detailPlace,
+    ),
+  );
+  const again = () => {
+    if (view.mode === "parallel") drawPicture();
+  };
   window.addEventListener("resize", again);
-  page.leave = () => { asked += 1; window.removeEventListener("resize", again); models.close(); if (scatter) scatter.close(); };
-  requestAnimationFrame(() => { loadPair().catch(() => drawPicture()); loadDetail(); drawCompare(); });
+  page.leave = () => {
+    asked += 1;
+    window.removeEventListener("resize", again);
+    models.close();
+    if (scatter) scatter.close();
+  };
+  requestAnimationFrame(() => {
+    loadPair().catch(() => drawPicture());
+    loadDetail();
+    drawCompare();
+  });
   return built;
 }

@@ -15,118 +15,383 @@ export function rowsCard(page, encodings) {
       const slice = await api.get(`/table/rows?start=${start}&count=${ROWS}`);
       if (mine !== asked) return;
       const last = Math.min(slice.total, slice.start + slice.rows.length);
-      const turn = (to, text) => h("button", { type: "button", class: "small second", "data-key": `rows-${text}`, disabled: to < 0 || to >= slice.total, onclick: () => show(to) }, text);
-      replace(place,
-        h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Rows of the table" }, h("table", { class: "sample first-rows" },
-          h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "num" }, "row"), slice.columns.map((name) => h("th", { scope: "col" }, name)))),
-          h("tbody", {}, slice.rows.map((row, at) => h("tr", {}, h("th", { scope: "row", class: "num" }, number(slice.start + at + 1)), row.map((cell) => (cell === null ? h("td", { class: "quiet" }, "–") : h("td", {}, cell)))))))),
-        h("div", { class: "row" }, h("span", { class: "quiet" }, `Rows ${number(slice.start + 1)} to ${number(last)} of ${number(slice.total)}`), turn(start - ROWS < 0 && start > 0 ? 0 : start - ROWS, "Before"), turn(start + ROWS, "Next")));
+      const turn = (to, text) =>
+        h(
+          "button",
+          {
+            type: "button",
+            class: "small second",
+            "data-key": `rows-${text}`,
+            disabled: to < 0 || to >= slice.total,
+            onclick: () => show(to),
+          },
+          text,
+        );
+      replace(
+        place,
+        h(
+          "div",
+          { class: "scroll", tabindex: "0", role: "region", "aria-label": "Rows of the table" },
+          h(
+            "table",
+            { class: "sample first-rows" },
+            h(
+              "thead",
+              {},
+              h(
+                "tr",
+                {},
+                h("th", { scope: "col", class: "num" }, "row"),
+                slice.columns.map((name) => h("th", { scope: "col" }, name)),
+              ),
+            ),
+            h(
+              "tbody",
+              {},
+              slice.rows.map((row, at) =>
+                h(
+                  "tr",
+                  {},
+                  h("th", { scope: "row", class: "num" }, number(slice.start + at + 1)),
+                  row.map((cell) => (cell === null ? h("td", { class: "quiet" }, "–") : h("td", {}, cell))),
+                ),
+              ),
+            ),
+          ),
+        ),
+        h(
+          "div",
+          { class: "row" },
+          h("span", { class: "quiet" }, `Rows ${number(slice.start + 1)} to ${number(last)} of ${number(slice.total)}`),
+          turn(start - ROWS < 0 && start > 0 ? 0 : start - ROWS, "Before"),
+          turn(start + ROWS, "Next"),
+        ),
+      );
     } catch (error) {
       if (mine === asked) replace(place, h("p", { class: "bad" }, error.message));
     }
   };
   show(0);
-  return h("section", { class: "card", "aria-labelledby": "rows-look" }, h("details", { open: page.view.rowsClosed !== true, ontoggle: (event) => page.remember({ rowsClosed: !event.target.open }) },
-    h("summary", { "data-key": "rows-look" }, h("h2", { id: "rows-look" }, "The rows")), formRow(page, encodings), place));
+  return h(
+    "section",
+    { class: "card", "aria-labelledby": "rows-look" },
+    h(
+      "details",
+      { open: page.view.rowsClosed !== true, ontoggle: (event) => page.remember({ rowsClosed: !event.target.open }) },
+      h("summary", { "data-key": "rows-look" }, h("h2", { id: "rows-look" }, "The rows")),
+      formRow(page, encodings),
+      place,
+    ),
+  );
 }
 
-const SEPARATORS = [["", "found out"], [",", "comma"], [";", "semicolon"], ["\t", "tab"], ["|", "bar"]];
-const HEADERS = [["", "found out"], ["true", "has the names of the columns"], ["false", "is a row"]];
-const DECIMALS = [["", "a point"], [",", "a comma"]];
+const SEPARATORS = [
+  ["", "found out"],
+  [",", "comma"],
+  [";", "semicolon"],
+  ["\t", "tab"],
+  ["|", "bar"],
+];
+const HEADERS = [
+  ["", "found out"],
+  ["true", "has the names of the columns"],
+  ["false", "is a row"],
+];
+const DECIMALS = [
+  ["", "a point"],
+  [",", "a comma"],
+];
 
 // How the file was read, and how it could be read otherwise; what the library cannot be told is not offered.
 export function formRow(page, encodings) {
   const place = h("div", { class: "row form-row", id: "form-row" });
   const { data } = page.draft;
   const change = async (key, value) => {
-    const state = await page.attempt(() => api.post("/table/form", { [key]: value === "" ? null : value }), "Reading the file again …");
-    if (state) { page.front = null; page.take(state); }
+    const state = await page.attempt(
+      () => api.post("/table/form", { [key]: value === "" ? null : value }),
+      "Reading the file again …",
+    );
+    if (state) {
+      page.front = null;
+      page.take(state);
+    }
     page.redraw();
   };
-  page.facts.then(({ form_keys: keys }) => {
-    const has = (key, box) => (keys.includes(key) ? box() : null);
-    if (!keys.length) return;
-    replace(place,
-      has("encoding", () => select("Letters are written in", encodings.some(([name]) => name === (data.encoding || "utf-8")) ? encodings : [...encodings, data.encoding], data.encoding || "utf-8", (value) => change("encoding", value), { id: "form-encoding" })),
-      has("separator", () => select("Cells are separated by", SEPARATORS, data.separator || "", (value) => change("separator", value), { id: "form-separator" })),
-      has("header", () => select("The first line", HEADERS, data.header === undefined ? "" : String(data.header), (value) => change("header", value === "" ? "" : value === "true"), { id: "form-header" })),
-      has("decimal", () => select("Before decimals stands", DECIMALS, data.decimal === "," ? "," : "", (value) => change("decimal", value), { id: "form-decimal" })),
-      has("skip", () => h("label", { class: "field narrow" }, h("span", {}, "Lines above the table"), h("input", { type: "number", id: "form-skip", min: 0, step: 1, value: data.skip ?? 0, onchange: (event) => change("skip", Number(event.target.value) || "") }))),
-      h("p", { class: "quiet" }, "Reading the file otherwise proposes roles and hierarchies anew."));
-  }).catch(() => {});
+  page.facts
+    .then(({ form_keys: keys }) => {
+      const has = (key, box) => (keys.includes(key) ? box() : null);
+      if (!keys.length) return;
+      replace(
+        place,
+        has("encoding", () =>
+          select(
+            "Letters are written in",
+            encodings.some(([name]) => name === (data.encoding || "utf-8")) ? encodings : [...encodings, data.encoding],
+            data.encoding || "utf-8",
+            (value) => change("encoding", value),
+            { id: "form-encoding" },
+          ),
+        ),
+        has("separator", () =>
+          select("Cells are separated by", SEPARATORS, data.separator || "", (value) => change("separator", value), {
+            id: "form-separator",
+          }),
+        ),
+        has("header", () =>
+          select(
+            "The first line",
+            HEADERS,
+            data.header === undefined ? "" : String(data.header),
+            (value) => change("header", value === "" ? "" : value === "true"),
+            { id: "form-header" },
+          ),
+        ),
+        has("decimal", () =>
+          select(
+            "Before decimals stands",
+            DECIMALS,
+            data.decimal === "," ? "," : "",
+            (value) => change("decimal", value),
+            { id: "form-decimal" },
+          ),
+        ),
+        has("skip", () =>
+          h(
+            "label",
+            { class: "field narrow" },
+            h("span", {}, "Lines above the table"),
+            h("input", {
+              type: "number",
+              id: "form-skip",
+              min: 0,
+              step: 1,
+              value: data.skip ?? 0,
+              onchange: (event) => change("skip", Number(event.target.value) || ""),
+            }),
+          ),
+        ),
+        h("p", { class: "quiet" }, "Reading the file otherwise proposes roles and hierarchies anew."),
+      );
+    })
+    .catch(() => {});
   return place;
 }
 
 // How anonymous the table is before anything is done to it; counted when somebody asks, for it reads all rows.
 export function measureCard(page) {
   const place = h("div", { id: "measured", role: "status" });
-  const button = h("button", { type: "button", class: "second", id: "measure-now", onclick: async () => {
-    button.disabled = true;
-    const measurement = await page.attempt(() => api.post("/table/measure", {}), "Measuring …");
-    button.disabled = false;
-    if (document.activeElement === document.body) button.focus({ preventScroll: true }); // else somebody has gone on
-    if (measurement) replace(place, measured(measurement));
-  } }, "Measure");
-  return h("section", { class: "card", "aria-labelledby": "measure-title" }, h("h2", { id: "measure-title" }, "How anonymous is the table as it is?"),
-    h("p", { class: "quiet" }, "By the roles above, before anything is recoded: who could be singled out, and by which columns."), button, place);
+  const button = h(
+    "button",
+    {
+      type: "button",
+      class: "second",
+      id: "measure-now",
+      onclick: async () => {
+        button.disabled = true;
+        const measurement = await page.attempt(() => api.post("/table/measure", {}), "Measuring …");
+        button.disabled = false;
+        if (document.activeElement === document.body) button.focus({ preventScroll: true }); // else somebody has gone on
+        if (measurement) replace(place, measured(measurement));
+      },
+    },
+    "Measure",
+  );
+  return h(
+    "section",
+    { class: "card", "aria-labelledby": "measure-title" },
+    h("h2", { id: "measure-title" }, "How anonymous is the table as it is?"),
+    h(
+      "p",
+      { class: "quiet" },
+      "By the roles above, before anything is recoded: who could be singled out, and by which columns.",
+    ),
+    button,
+    place,
+  );
 }
 
 function measured(measurement) {
-  const size = ({ from, to }) => (to === null ? `${number(from)} or more` : from === to ? number(from) : `${number(from)} to ${number(to)}`);
-  const head = (...titles) => h("thead", {}, h("tr", {}, titles.map((title, at) => h("th", { scope: "col", class: at ? "num" : "" }, title))));
-  const body = (rows) => h("tbody", {}, rows.map(([name, ...cells]) => h("tr", {}, h("th", { scope: "row" }, name), cells.map((cell) => h("td", { class: "num" }, cell)))));
-  const scroll = (label, ...inside) => h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": label }, h("table", {}, inside));
-  return [h("ul", {}, measurement.sentences.map((each) => h("li", {}, each))),
-    h("div", { class: "cards" },
-      scroll("Rows by the size of their class", h("caption", {}, "Rows that look alike"), head("In a class of", "rows", "share"), body(measurement.classes.map((band) => [size(band), number(band.rows), percent(band.rows / measurement.rows)]))),
-      scroll("Rows that a column singles out", h("caption", {}, "What each column gives away"), head("Column", "alone by it", "alone without it"), body(measurement.columns.map((each) => [each.columns.join(", "), number(each.unique), number(each.without)]))))];
+  const size = ({ from, to }) =>
+    to === null ? `${number(from)} or more` : from === to ? number(from) : `${number(from)} to ${number(to)}`;
+  const head = (...titles) =>
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        titles.map((title, at) => h("th", { scope: "col", class: at ? "num" : "" }, title)),
+      ),
+    );
+  const body = (rows) =>
+    h(
+      "tbody",
+      {},
+      rows.map(([name, ...cells]) =>
+        h(
+          "tr",
+          {},
+          h("th", { scope: "row" }, name),
+          cells.map((cell) => h("td", { class: "num" }, cell)),
+        ),
+      ),
+    );
+  const scroll = (label, ...inside) =>
+    h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": label }, h("table", {}, inside));
+  return [
+    h(
+      "ul",
+      {},
+      measurement.sentences.map((each) => h("li", {}, each)),
+    ),
+    h(
+      "div",
+      { class: "cards" },
+      scroll(
+        "Rows by the size of their class",
+        h("caption", {}, "Rows that look alike"),
+        head("In a class of", "rows", "share"),
+        body(measurement.classes.map((band) => [size(band), number(band.rows), percent(band.rows / measurement.rows)])),
+      ),
+      scroll(
+        "Rows that a column singles out",
+        h("caption", {}, "What each column gives away"),
+        head("Column", "alone by it", "alone without it"),
+        body(measurement.columns.map((each) => [each.columns.join(", "), number(each.unique), number(each.without)])),
+      ),
+    ),
+  ];
 }
 
 // The sentences above everything: they follow the roles.
 export function factsLine(page) {
   const { profile } = page;
-  const line = h("p", { class: "lead", id: "facts", role: "status" }, h("strong", {}, number(profile.rows)), " rows, ", h("strong", {}, profile.columns.length), " columns.");
+  const line = h(
+    "p",
+    { class: "lead", id: "facts", role: "status" },
+    h("strong", {}, number(profile.rows)),
+    " rows, ",
+    h("strong", {}, profile.columns.length),
+    " columns.",
+  );
   page.facts = api.get("/table/facts");
-  page.facts.then((facts) => {
-    if (!line.isConnected && document.getElementById("facts")) return;
-    const fate = { drop: "and will be left out", category: "which counts as a value of its own", error: "so the search will be refused" }[facts.policy];
-    replace(line, h("strong", {}, number(facts.rows)), " rows, ", h("strong", {}, profile.columns.length), " columns. ",
-      facts.unique === null ? "No column is a quasi-identifier yet. " : [h("strong", {}, percent(facts.unique / facts.rows)), ` of the rows are unique on the ${number(facts.columns.length)} quasi-identifiers. `],
-      facts.lacking ? [h("strong", { class: facts.policy === "category" ? "" : "bad" }, `${number(facts.lacking)} rows (${percent(facts.lacking / facts.rows)})`), ` lack a value in a column that counts, ${fate}${facts.named ? "" : ` (kpareto's choice: left out where they are at most 5 %, else kept)`}.`] : "No row lacks a value in a column that counts.",
-      facts.remarks.map((each) => [" ", each]));
-  }).catch((error) => { line.append(" ", h("span", { class: "bad" }, error.message)); });
+  page.facts
+    .then((facts) => {
+      if (!line.isConnected && document.getElementById("facts")) return;
+      const fate = {
+        drop: "and will be left out",
+        category: "which counts as a value of its own",
+        error: "so the search will be refused",
+      }[facts.policy];
+      replace(
+        line,
+        h("strong", {}, number(facts.rows)),
+        " rows, ",
+        h("strong", {}, profile.columns.length),
+        " columns. ",
+        facts.unique === null
+          ? "No column is a quasi-identifier yet. "
+          : [
+              h("strong", {}, percent(facts.unique / facts.rows)),
+              ` of the rows are unique on the ${number(facts.columns.length)} quasi-identifiers. `,
+            ],
+        facts.lacking
+          ? [
+              h(
+                "strong",
+                { class: facts.policy === "category" ? "" : "bad" },
+                `${number(facts.lacking)} rows (${percent(facts.lacking / facts.rows)})`,
+              ),
+              ` lack a value in a column that counts, ${fate}${facts.named ? "" : ` (kpareto's choice: left out where they are at most 5 %, else kept)`}.`,
+            ]
+          : "No row lacks a value in a column that counts.",
+        facts.remarks.map((each) => [" ", each]),
+      );
+    })
+    .catch((error) => {
+      line.append(" ", h("span", { class: "bad" }, error.message));
+    });
   return line;
 }
 
 // Bars of a column: numbers in rising order, or its commonest values.
 export function columnPicture(name) {
   const place = h("div", { class: "column-look" }, h("p", { class: "quiet" }, "Loading …"));
-  api.get(`/table/column?column=${encodeURIComponent(name)}`).then((column) => {
-    const words = [`${number(column.distinct)} values`, column.missing ? `${number(column.missing)} rows without one` : "", column.others ? `${number(column.others)} rows with further values` : ""].filter(Boolean).join(", ");
-    replace(place, column.bars.length ? (column.ordered && column.bars.length > 12 ? columns(column) : rows(column)) : null, h("p", { class: "quiet" }, words, "."));
-  }).catch((error) => replace(place, h("p", { class: "bad" }, error.message)));
+  api
+    .get(`/table/column?column=${encodeURIComponent(name)}`)
+    .then((column) => {
+      const words = [
+        `${number(column.distinct)} values`,
+        column.missing ? `${number(column.missing)} rows without one` : "",
+        column.others ? `${number(column.others)} rows with further values` : "",
+      ]
+        .filter(Boolean)
+        .join(", ");
+      replace(
+        place,
+        column.bars.length ? (column.ordered && column.bars.length > 12 ? columns(column) : rows(column)) : null,
+        h("p", { class: "quiet" }, words, "."),
+      );
+    })
+    .catch((error) => replace(place, h("p", { class: "bad" }, error.message)));
   return place;
 }
 
 function columns(column) {
-  const width = 460, height = 120, bottom = 22;
+  const width = 460,
+    height = 120,
+    bottom = 22;
   const most = Math.max(1, ...column.bars.map(([, rows]) => rows));
   const step = width / column.bars.length;
-  const svg = s("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${column.name}: ${column.bars.map(([label, rows]) => `${label}: ${rows}`).join("; ")}` });
+  const svg = s("svg", {
+    class: "bars",
+    viewBox: `0 0 ${width} ${height}`,
+    role: "img",
+    "aria-label": `${column.name}: ${column.bars.map(([label, rows]) => `${label}: ${rows}`).join("; ")}`,
+  });
   column.bars.forEach(([label, rows], place) => {
     const high = (rows / most) * (height - bottom - 6);
-    svg.append(s("rect", { class: "bar", x: place * step + 0.5, y: height - bottom - high, width: Math.max(1, step - 1), height: high }, s("title", {}, `${label}: ${number(rows)} rows`)));
+    svg.append(
+      s(
+        "rect",
+        { class: "bar", x: place * step + 0.5, y: height - bottom - high, width: Math.max(1, step - 1), height: high },
+        s("title", {}, `${label}: ${number(rows)} rows`),
+      ),
+    );
   });
-  const ends = [[0, "start", 2], [column.bars.length - 1, "end", width - 2]];
-  ends.forEach(([at, anchor, x]) => svg.append(s("text", { x, y: height - 7, "text-anchor": anchor }, column.bars[at][0])));
+  const ends = [
+    [0, "start", 2],
+    [column.bars.length - 1, "end", width - 2],
+  ];
+  ends.forEach(([at, anchor, x]) =>
+    svg.append(s("text", { x, y: height - 7, "text-anchor": anchor }, column.bars[at][0])),
+  );
   return svg;
 }
 
 function rows(column) {
   const most = Math.max(1, ...column.bars.map(([, count]) => count));
-  return h("div", { class: "scroll bars-scroll", tabindex: "0", role: "region", "aria-label": `Values of ${column.name}` }, h("table", { class: "value-bars" }, h("tbody", {}, column.bars.map(([label, count]) => {
-    const inner = h("span", {});
-    inner.style.width = `${(100 * count) / most}%`;
-    return h("tr", {}, h("th", { scope: "row" }, label === "" ? "(empty)" : label), h("td", {}, h("span", { class: "meter wide-meter", "aria-hidden": "true" }, inner)), h("td", { class: "num" }, number(count)));
-  }))));
+  return h(
+    "div",
+    { class: "scroll bars-scroll", tabindex: "0", role: "region", "aria-label": `Values of ${column.name}` },
+    h(
+      "table",
+      { class: "value-bars" },
+      h(
+        "tbody",
+        {},
+        column.bars.map(([label, count]) => {
+          const inner = h("span", {});
+          inner.style.width = `${(100 * count) / most}%`;
+          return h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, label === "" ? "(empty)" : label),
+            h("td", {}, h("span", { class: "meter wide-meter", "aria-hidden": "true" }, inner)),
+            h("td", { class: "num" }, number(count)),
+          );
+        }),
+      ),
+    ),
+  );
 }

@@ -37,7 +37,9 @@ export const page = {
   view: {}, // what is shown; kept on the server
   leave: null, // what a view that is being drawn will do when it is left
 
-  get draft() { return this.job; },
+  get draft() {
+    return this.job;
+  },
 
   // The object stays and its content changes, so that no part of the page goes on with an old job.
   set draft(next) {
@@ -49,14 +51,21 @@ export const page = {
   },
 
   // What was changed here and the server does not have: on its way, lost, or come too late. It stays in the job.
-  unsent() { return this.job && api.knownJob() ? changesOf(api.knownJob(), this.job) : []; },
+  unsent() {
+    return this.job && api.knownJob() ? changesOf(api.knownJob(), this.job) : [];
+  },
 
   // Change the job: the page has it at once, the server when it answers; what it refuses is taken back.
   async change(next = this.job) {
-    if (next !== this.job && !sameTable(next, this.job)) { show(); return undefined; } // of a table that is no longer open
+    if (next !== this.job && !sameTable(next, this.job)) {
+      show();
+      return undefined;
+    } // of a table that is no longer open
     takeInto(this.job, next);
     const done = await this.attempt(async () => {
-      try { return await api.putJob(() => this.job); } catch (error) {
+      try {
+        return await api.putJob(() => this.job);
+      } catch (error) {
         if (!error.late && !error.lost && error.status !== GONE) {
           takeInto(this.job, putOnTop(api.knownJob(), changesOf(error.sent, this.job)));
           show();
@@ -72,8 +81,21 @@ export const page = {
     const { draft, profile, uploaded, search, released, stale, run } = state;
     const before = this.job;
     this.job = null;
-    Object.assign(this, { draft, profile, uploaded, search, run, released, stale, view: state.view || {}, id: state.id });
-    if (sameTable(before, this.job)) { takeInto(before, this.job); this.job = before; } // the view that is shown has it
+    Object.assign(this, {
+      draft,
+      profile,
+      uploaded,
+      search,
+      run,
+      released,
+      stale,
+      view: state.view || {},
+      id: state.id,
+    });
+    if (sameTable(before, this.job)) {
+      takeInto(before, this.job);
+      this.job = before;
+    } // the view that is shown has it
     this.frontMoved();
   },
 
@@ -81,11 +103,17 @@ export const page = {
   frontMoved() {
     const { run, search } = this;
     const own = run && search && search.run === run.id ? search : null;
-    if (!run) { Object.assign(this, { frontOf: null, front: null }); return false; }
+    if (!run) {
+      Object.assign(this, { frontOf: null, front: null });
+      return false;
+    }
     if (own && !over(own.phase)) return false;
     const [was, now] = [this.frontOf, { id: run.id, far: own ? [own.done, own.points].join() : null }];
     const same = was !== null && was.id === now.id;
-    if (same && (was.far === null || now.far === null || was.far === now.far)) { was.far = was.far || now.far; return false; }
+    if (same && (was.far === null || now.far === null || was.far === now.far)) {
+      was.far = was.far || now.far;
+      return false;
+    }
     Object.assign(this, { frontOf: now, front: null });
     if (same) Object.assign(this.view, { chosen: null, pins: [] });
     return true;
@@ -135,7 +163,8 @@ export const page = {
       if (error.stopped) say("Stopped.");
       else if (error.late) late(true).catch((reason) => wrong(reason.message));
       else if (error.lost) connection(error.message);
-      else wrong(current() === began ? error.message : `${VIEWS.find(([each]) => each === began)[1]}: ${error.message}`);
+      else
+        wrong(current() === began ? error.message : `${VIEWS.find(([each]) => each === began)[1]}: ${error.message}`);
       return undefined;
     } finally {
       document.body.classList.remove("busy");
@@ -143,7 +172,15 @@ export const page = {
   },
 
   staleNote() {
-    return this.stale ? h("p", { class: "price" }, "The job has changed since this search. ", h("a", { href: "#search" }, "Search again"), " to see what the changes do.") : null;
+    return this.stale
+      ? h(
+          "p",
+          { class: "price" },
+          "The job has changed since this search. ",
+          h("a", { href: "#search" }, "Search again"),
+          " to see what the changes do.",
+        )
+      : null;
   },
 
   async loadFront() {
@@ -170,13 +207,30 @@ function allowed(name) {
 
 export function steps() {
   const now = current();
-  replace(document.getElementById("steps"), VIEWS.map(([name, title], place) => {
-    const can = allowed(name);
-    const inside = [h("span", { class: "step", "aria-hidden": "true" }, place + 1), title];
-    return h("li", {}, can
-      ? h("a", { href: `#${name}`, "aria-current": name === now ? "page" : null, onclick: () => { if (location.hash === `#${name}` || (!location.hash && name === now)) show(); } }, inside)
-      : h("span", { class: "off", "aria-disabled": "true" }, inside));
-  }));
+  replace(
+    document.getElementById("steps"),
+    VIEWS.map(([name, title], place) => {
+      const can = allowed(name);
+      const inside = [h("span", { class: "step", "aria-hidden": "true" }, place + 1), title];
+      return h(
+        "li",
+        {},
+        can
+          ? h(
+              "a",
+              {
+                href: `#${name}`,
+                "aria-current": name === now ? "page" : null,
+                onclick: () => {
+                  if (location.hash === `#${name}` || (!location.hash && name === now)) show();
+                },
+              },
+              inside,
+            )
+          : h("span", { class: "off", "aria-disabled": "true" }, inside),
+      );
+    }),
+  );
 }
 
 function current() {
@@ -193,15 +247,24 @@ async function show() {
   const mine = ++asked;
   const overtaken = () => mine !== asked || current() !== name;
   const disturbs = () => document.body.dataset.view === name && isTyping();
-  if (disturbs()) { whenRested(show); return; }
+  if (disturbs()) {
+    whenRested(show);
+    return;
+  }
   steps();
   const [, title, view] = VIEWS.find(([each]) => each === name);
   document.title = `${title} – kpareto`;
   let failed = null;
-  if (name === "explore" || name === "release") await page.loadFront().catch((error) => { failed = error; });
+  if (name === "explore" || name === "release")
+    await page.loadFront().catch((error) => {
+      failed = error;
+    });
   await handsOff();
   if (overtaken()) return;
-  if (disturbs()) { whenRested(show); return; }
+  if (disturbs()) {
+    whenRested(show);
+    return;
+  }
   if (leaving) leaving();
   page.leave = null;
   try {
@@ -219,7 +282,11 @@ async function show() {
 function note(words) {
   const place = document.getElementById("note");
   say(words);
-  replace(place, h("p", {}, words), h("button", { type: "button", class: "plain", onclick: () => place.replaceChildren() }, "Close"));
+  replace(
+    place,
+    h("p", {}, words),
+    h("button", { type: "button", class: "plain", onclick: () => place.replaceChildren() }, "Close"),
+  );
 }
 
 // The job was changed elsewhere: load what is there now and say so, also that a change made here was not taken. Where the
@@ -233,7 +300,9 @@ async function late(refused) {
     return;
   }
   const lost = refused || mine ? "What was changed here meanwhile was not taken. " : "";
-  await page.refresh(`The job was changed elsewhere, in another tab or by somebody with the same link. ${lost}This is how it stands now.`);
+  await page.refresh(
+    `The job was changed elsewhere, in another tab or by somebody with the same link. ${lost}This is how it stands now.`,
+  );
 }
 
 // Whether the job in a state is older than what the server has told since it was asked.
@@ -274,14 +343,21 @@ async function beat() {
     } else if (dropped && page.unsent().length) {
       if (await page.change()) note("The server answers again, and has what was changed here meanwhile.");
       await show();
-    } else if (search !== page.search || run !== page.run) { // heard of meanwhile: what was told before is old
+    } else if (search !== page.search || run !== page.run) {
+      // heard of meanwhile: what was told before is old
       if (asked) await show();
     } else if ((pulse.run || null) !== (run ? run.id : null) || searchMoved(pulse)) {
       await page.refresh("", { keepView: true });
     } else if (asked) await show();
   } catch (error) {
-    if (error.lost) connection("The server does not answer. Is kpareto serve still running in its terminal? The job and the runs are kept; this page tries again every second.");
-    else if (error.status === 401) connection("The key of this page is old: kpareto serve was started anew. Open the link that it printed; the job and the runs are kept there.");
+    if (error.lost)
+      connection(
+        "The server does not answer. Is kpareto serve still running in its terminal? The job and the runs are kept; this page tries again every second.",
+      );
+    else if (error.status === 401)
+      connection(
+        "The key of this page is old: kpareto serve was started anew. Open the link that it printed; the job and the runs are kept there.",
+      );
     else if (error.status === GONE) await revive();
   }
 }
@@ -296,7 +372,9 @@ async function revive() {
     else await page.change();
     await show();
   } catch {
-    connection("This session is over, and what was worked on is not kept. Reload the page to begin another; earlier runs are listed there.");
+    connection(
+      "This session is over, and what was worked on is not kept. Reload the page to begin another; earlier runs are listed there.",
+    );
   }
 }
 
@@ -308,21 +386,43 @@ async function keepBeating() {
 function drawWork() {
   const place = document.getElementById("work");
   const shown = api.underWay().filter((work) => performance.now() - work.began > SOON);
-  if (!shown.length) { if (place.children.length) place.replaceChildren(); return; }
+  if (!shown.length) {
+    if (place.children.length) place.replaceChildren();
+    return;
+  }
   for (const row of Array.from(place.children)) if (!shown.some((work) => work.id === row.dataset.work)) row.remove();
   for (const work of shown) {
     let row = [...place.children].find((each) => each.dataset.work === work.id);
     if (!row) {
       const stop = h("button", { type: "button", class: "second small", onclick: () => work.stop() }, "Stop");
-      row = h("div", { class: "work", "data-work": work.id }, h("span", { class: "words" }), h("progress", { max: 1, "aria-label": work.words }), stop);
+      row = h(
+        "div",
+        { class: "work", "data-work": work.id },
+        h("span", { class: "words" }),
+        h("progress", { max: 1, "aria-label": work.words }),
+        stop,
+      );
       place.append(row);
     }
     const bar = row.querySelector("progress");
     const seconds = (performance.now() - work.began) / 1000;
     const share = work.share ?? null; // of all that is to be done; nothing where it cannot be counted
-    const far = work.total > 1 << 16 ? `${number(work.done / 2 ** 20, 3)} of ${number(work.total / 2 ** 20, 3)} MB` : work.total && work.total !== 100 ? `${number(work.done)} of ${number(work.total)}` : "";
+    const far =
+      work.total > 1 << 16
+        ? `${number(work.done / 2 ** 20, 3)} of ${number(work.total / 2 ** 20, 3)} MB`
+        : work.total && work.total !== 100
+          ? `${number(work.done)} of ${number(work.total)}`
+          : "";
     const step = work.steps > 1 ? `step ${work.step} of ${work.steps}` : "";
-    row.querySelector(".words").textContent = [`${work.words} …`, step, share === null ? "" : percent(share, 0), far, seconds > 3 ? clock(seconds) : ""].filter(Boolean).join(" · ");
+    row.querySelector(".words").textContent = [
+      `${work.words} …`,
+      step,
+      share === null ? "" : percent(share, 0),
+      far,
+      seconds > 3 ? clock(seconds) : "",
+    ]
+      .filter(Boolean)
+      .join(" · ");
     bar.setAttribute("aria-label", work.words);
     if (share !== null) bar.value = share;
     else bar.removeAttribute("value");
@@ -332,7 +432,10 @@ function drawWork() {
 async function begin() {
   api.takeKey();
   api.onState((answer) => page.hear(answer));
-  api.onWork(() => { drawWork(); setTimeout(drawWork, SOON + 20); });
+  api.onWork(() => {
+    drawWork();
+    setTimeout(drawWork, SOON + 20);
+  });
   const theme = localStorage.getItem("kpareto-theme");
   if (theme) document.documentElement.dataset.theme = theme;
   page.about = await api.about();
@@ -340,7 +443,11 @@ async function begin() {
   const known = new URLSearchParams(location.search).get("s") || localStorage.getItem(KEY);
   let state = null;
   if (known) {
-    try { state = await api.oldSession(known); } catch { /* the server was started anew, over another folder */ }
+    try {
+      state = await api.oldSession(known);
+    } catch {
+      /* the server was started anew, over another folder */
+    }
   }
   if (!state) {
     state = await api.newSession();
@@ -382,5 +489,9 @@ window.addEventListener("hashchange", async () => {
 });
 begin().catch((error) => {
   wrong(error.message);
-  replace(document.getElementById("main"), h("h1", {}, "kpareto"), h("p", {}, "The page could not be set up; the sentence above says why."));
+  replace(
+    document.getElementById("main"),
+    h("h1", {}, "kpareto"),
+    h("p", {}, "The page could not be set up; the sentence above says why."),
+  );
 });

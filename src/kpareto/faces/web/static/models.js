@@ -4,13 +4,25 @@ import * as api from "/static/api.js";
 import { clock, h, number, percent, replace, say, select } from "/static/dom.js";
 import { CURVE_COLOURS } from "/static/chart.js";
 
-const LIMITS = [["10", "about 10 seconds"], ["30", "about half a minute"], ["120", "about two minutes"], ["600", "about ten minutes"]];
+const LIMITS = [
+  ["10", "about 10 seconds"],
+  ["30", "about half a minute"],
+  ["120", "about two minutes"],
+  ["600", "about ten minutes"],
+];
 
 // The curves that fit a picture of k and detail kept; nothing on other axes.
 export function curvesFor(run, x, y) {
   const fits = x.name === "k" && y.reading === "kept" && ["glm", "lm"].includes(y.name);
   if (!fits || !run || !run.curves) return [];
-  return run.curves.map((curve) => ({ ...curve, points: curve.points.map((point) => ({ x: point.k, y: 100 * point.kept, most: point.most === null ? null : 100 * point.most })) }));
+  return run.curves.map((curve) => ({
+    ...curve,
+    points: curve.points.map((point) => ({
+      x: point.k,
+      y: 100 * point.kept,
+      most: point.most === null ? null : 100 * point.most,
+    })),
+  }));
 }
 
 export function modelsCard(page, onnews) {
@@ -30,32 +42,86 @@ export function modelsCard(page, onnews) {
     if (run && run.phase === "running") timer = setTimeout(look, 400);
   };
   const look = async () => {
-    try { take(await api.get("/models")); } catch (error) { if (open) replace(place, title(), h("p", { class: "bad" }, error.message)); }
+    try {
+      take(await api.get("/models"));
+    } catch (error) {
+      if (open) replace(place, title(), h("p", { class: "bad" }, error.message));
+    }
   };
   const start = async () => {
     const answer = await page.attempt(() => api.post("/models", { seconds: Number(seconds) }));
-    if (answer) { take(answer); const stop = document.getElementById("stop-models"); if (stop) stop.focus(); }
+    if (answer) {
+      take(answer);
+      const stop = document.getElementById("stop-models");
+      if (stop) stop.focus();
+    }
   };
-  const stop = async () => { const answer = await page.attempt(() => api.remove("/models")); if (answer) take(answer); };
+  const stop = async () => {
+    const answer = await page.attempt(() => api.remove("/models"));
+    if (answer) take(answer);
+  };
   const title = () => h("h2", { id: "models-title" }, "Other ways to recode");
   function draw() {
     const running = run && run.phase === "running";
-    replace(place, title(),
-      h("p", { class: "quiet" }, "The same table with more freedom: levels mixed within a column, or labels of their own for every class. More freedom keeps more detail at the same k."),
-      running ? progress() : h("div", { class: "row" },
-        select("It may take", LIMITS, seconds, (value) => { seconds = value; }, { id: "models-seconds" }),
-        h("button", { type: "button", class: "second", id: "compare-models", onclick: start }, run && run.curves ? "Compare again" : "Compare with other models")),
-      run && run.sentence ? h("p", { class: run.phase === "failed" ? "bad" : "quiet", role: "status" }, run.sentence) : null,
-      run && run.curves ? gains() : null);
+    replace(
+      place,
+      title(),
+      h(
+        "p",
+        { class: "quiet" },
+        "The same table with more freedom: levels mixed within a column, or labels of their own for every class. More freedom keeps more detail at the same k.",
+      ),
+      running
+        ? progress()
+        : h(
+            "div",
+            { class: "row" },
+            select(
+              "It may take",
+              LIMITS,
+              seconds,
+              (value) => {
+                seconds = value;
+              },
+              { id: "models-seconds" },
+            ),
+            h(
+              "button",
+              { type: "button", class: "second", id: "compare-models", onclick: start },
+              run && run.curves ? "Compare again" : "Compare with other models",
+            ),
+          ),
+      run && run.sentence
+        ? h("p", { class: run.phase === "failed" ? "bad" : "quiet", role: "status" }, run.sentence)
+        : null,
+      run && run.curves ? gains() : null,
+    );
   }
   function progress() {
     const now = run.models[Math.min(run.place, run.models.length - 1)];
     const late = run.seconds > run.allowed; // each model ends what it is at
-    const words = run.stopping ? "Stopping …" : run.preparing ? `Preparing the compiled code, once for this machine; it can take minutes … · ${clock(run.prepared)}`
-      : `${now.words} (${run.place + 1} of ${run.models.length}) · ${clock(run.seconds)} of about ${clock(run.allowed)}${late ? ", ending" : ""}`;
-    return [h("progress", { max: run.allowed, value: late || run.preparing ? null : run.seconds, "aria-label": "Progress of the comparison" }),
-      h("div", { class: "row" }, h("p", { class: "progress-words" }, words),
-        h("button", { type: "button", class: "second small", id: "stop-models", disabled: run.stopping, onclick: stop }, "Stop"))];
+    const words = run.stopping
+      ? "Stopping …"
+      : run.preparing
+        ? `Preparing the compiled code, once for this machine; it can take minutes … · ${clock(run.prepared)}`
+        : `${now.words} (${run.place + 1} of ${run.models.length}) · ${clock(run.seconds)} of about ${clock(run.allowed)}${late ? ", ending" : ""}`;
+    return [
+      h("progress", {
+        max: run.allowed,
+        value: late || run.preparing ? null : run.seconds,
+        "aria-label": "Progress of the comparison",
+      }),
+      h(
+        "div",
+        { class: "row" },
+        h("p", { class: "progress-words" }, words),
+        h(
+          "button",
+          { type: "button", class: "second small", id: "stop-models", disabled: run.stopping, onclick: stop },
+          "Stop",
+        ),
+      ),
+    ];
   }
   function gains() {
     const key = (curve) => {
@@ -63,16 +129,72 @@ export function modelsCard(page, onnews) {
       line.style.background = `var(${CURVE_COLOURS[curve.name]})`;
       return line;
     };
-    return [h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Detail kept by each model" }, h("table", { class: "gains-by-model" },
-      h("caption", {}, "Detail kept at each k; in brackets what nobody can pass"),
-      h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "num" }, "k"), run.curves.map((curve) => h("th", { scope: "col", class: "num" }, key(curve), ` ${curve.words}`, h("span", { class: "formula" }, curve.name + (curve.proven ? ", proven" : "")))))),
-      h("tbody", {}, run.gains.map((row) => h("tr", {}, h("th", { scope: "row", class: "num" }, number(row.k)), run.curves.map((curve) => {
-        const kept = row[curve.name], most = row[`${curve.name} at most`];
-        return h("td", { class: "num" }, kept === null ? "–" : percent(kept / 100), !curve.proven && most !== null && most !== undefined ? h("span", { class: "quiet" }, ` (${percent(most / 100)})`) : "");
-      })))))),
-    h("p", { class: "quiet" }, `${run.advice ? run.advice + " " : ""}The curves stand in the picture of k and detail kept.`)];
+    return [
+      h(
+        "div",
+        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Detail kept by each model" },
+        h(
+          "table",
+          { class: "gains-by-model" },
+          h("caption", {}, "Detail kept at each k; in brackets what nobody can pass"),
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              h("th", { scope: "col", class: "num" }, "k"),
+              run.curves.map((curve) =>
+                h(
+                  "th",
+                  { scope: "col", class: "num" },
+                  key(curve),
+                  ` ${curve.words}`,
+                  h("span", { class: "formula" }, curve.name + (curve.proven ? ", proven" : "")),
+                ),
+              ),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            run.gains.map((row) =>
+              h(
+                "tr",
+                {},
+                h("th", { scope: "row", class: "num" }, number(row.k)),
+                run.curves.map((curve) => {
+                  const kept = row[curve.name],
+                    most = row[`${curve.name} at most`];
+                  return h(
+                    "td",
+                    { class: "num" },
+                    kept === null ? "–" : percent(kept / 100),
+                    !curve.proven && most !== null && most !== undefined
+                      ? h("span", { class: "quiet" }, ` (${percent(most / 100)})`)
+                      : "",
+                  );
+                }),
+              ),
+            ),
+          ),
+        ),
+      ),
+      h(
+        "p",
+        { class: "quiet" },
+        `${run.advice ? run.advice + " " : ""}The curves stand in the picture of k and detail kept.`,
+      ),
+    ];
   }
   draw();
   look();
-  return { place, curves: () => run, close: () => { open = false; clearTimeout(timer); } };
+  return {
+    place,
+    curves: () => run,
+    close: () => {
+      open = false;
+      clearTimeout(timer);
+    },
+  };
 }

@@ -29,7 +29,8 @@ export function spell(objective, value) {
 }
 
 export const axisName = (objective) => `${objective.label}${unit(objective) ? ", percent" : ""} (${objective.name})`;
-export const sentence = (front, id) => front.objectives.map((each, column) => `${each.label} ${spell(each, front.values[id][column])}`).join(", ");
+export const sentence = (front, id) =>
+  front.objectives.map((each, column) => `${each.label} ${spell(each, front.values[id][column])}`).join(", ");
 
 // A file made in the browser: nothing is asked of the server, nothing leaves the machine.
 export function saveFile(name, content, kind) {

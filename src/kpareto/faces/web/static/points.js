@@ -35,13 +35,61 @@ export function filterPanel(page, front, onchange) {
   };
   const left = front.values.length - hiddenPoints(front, filter).size;
   const active = Object.keys(filter).length > 0;
-  const panel = h("details", { class: "filter", open: Boolean(page.view.filtering), ontoggle: (event) => page.remember({ filtering: event.target.open }) },
-    h("summary", { "data-key": "filter" }, "Filter", active ? h("span", { class: "tag" }, `${number(left)} of ${number(front.values.length)} trade-offs`) : null),
-    front.objectives.map((each) => h("div", { class: "row filter-row" },
-      h("span", { class: "filter-name" }, each.label, " ", h("span", { class: "formula" }, each.name)),
-      ["from", "to"].map((word, place) => h("label", { class: "field narrow" }, h("span", {}, word + unit(each)),
-        h("input", { type: "number", step: "any", id: `filter-${word}-${each.name}`, "aria-label": `${each.label} (${each.name}) ${word}`, value: rounded(((filter[each.name] || [])[place]) ?? ""), onchange: (event) => change(each.name, place, event.target.value) }))))),
-    active ? h("p", {}, h("button", { type: "button", class: "small second", "data-key": "no-filter", onclick: () => { page.remember({ filter: {} }); onchange(); } }, "Show all again")) : null);
+  const panel = h(
+    "details",
+    {
+      class: "filter",
+      open: Boolean(page.view.filtering),
+      ontoggle: (event) => page.remember({ filtering: event.target.open }),
+    },
+    h(
+      "summary",
+      { "data-key": "filter" },
+      "Filter",
+      active ? h("span", { class: "tag" }, `${number(left)} of ${number(front.values.length)} trade-offs`) : null,
+    ),
+    front.objectives.map((each) =>
+      h(
+        "div",
+        { class: "row filter-row" },
+        h("span", { class: "filter-name" }, each.label, " ", h("span", { class: "formula" }, each.name)),
+        ["from", "to"].map((word, place) =>
+          h(
+            "label",
+            { class: "field narrow" },
+            h("span", {}, word + unit(each)),
+            h("input", {
+              type: "number",
+              step: "any",
+              id: `filter-${word}-${each.name}`,
+              "aria-label": `${each.label} (${each.name}) ${word}`,
+              value: rounded((filter[each.name] || [])[place] ?? ""),
+              onchange: (event) => change(each.name, place, event.target.value),
+            }),
+          ),
+        ),
+      ),
+    ),
+    active
+      ? h(
+          "p",
+          {},
+          h(
+            "button",
+            {
+              type: "button",
+              class: "small second",
+              "data-key": "no-filter",
+              onclick: () => {
+                page.remember({ filter: {} });
+                onchange();
+              },
+            },
+            "Show all again",
+          ),
+        )
+      : null,
+  );
   return panel;
 }
 
@@ -53,8 +101,24 @@ export function pointTable(page, front, hidden, choose, redraw) {
   const twice = front.objectives.some((each) => each.name === "suppressed");
   const columns = [
     { key: "id", title: "point", value: (id) => id },
-    ...front.objectives.map((each, column) => ({ key: each.name, title: each.label, formula: each.name, better: better(each), value: (id) => drawn(each, front.values[id][column]), text: (id) => spell(each, front.values[id][column]) })),
-    ...(twice ? [] : [{ key: "left-out", title: "rows suppressed", value: (id) => front.suppressed[id], text: (id) => number(front.suppressed[id]) }]),
+    ...front.objectives.map((each, column) => ({
+      key: each.name,
+      title: each.label,
+      formula: each.name,
+      better: better(each),
+      value: (id) => drawn(each, front.values[id][column]),
+      text: (id) => spell(each, front.values[id][column]),
+    })),
+    ...(twice
+      ? []
+      : [
+          {
+            key: "left-out",
+            title: "rows suppressed",
+            value: (id) => front.suppressed[id],
+            text: (id) => number(front.suppressed[id]),
+          },
+        ]),
   ];
   const [by, down] = view.sort || ["id", false];
   const sorted = columns.find((each) => each.key === by) || columns[0];
@@ -62,21 +126,93 @@ export function pointTable(page, front, hidden, choose, redraw) {
   ids.sort((a, b) => (down ? -1 : 1) * (sorted.value(a) - sorted.value(b)) || a - b);
   const pages = Math.max(1, Math.ceil(ids.length / PAGE));
   const at = Math.max(0, Math.min(pages - 1, view.tablePage || 0));
-  const head = columns.map((each) => h("th", { scope: "col", class: "num", "aria-sort": each.key === sorted.key ? (down ? "descending" : "ascending") : "none" },
-    h("button", { type: "button", class: "sorter", "data-key": `sort-${each.key}`, onclick: () => { page.remember({ sort: [each.key, each.key === sorted.key ? !down : false], tablePage: 0 }); redraw(); } },
-      each.title, each.formula ? h("span", { class: "formula" }, each.formula) : null, h("span", { "aria-hidden": "true" }, each.key === sorted.key ? (down ? " ▼" : " ▲") : ""))));
-  const body = ids.slice(at * PAGE, (at + 1) * PAGE).map((id) => h("tr", { class: id === view.chosen ? "on" : "" },
-    h("td", { class: "num" }, h("button", { type: "button", class: "small second", "aria-label": `Choose point ${id}`, "aria-pressed": String(id === view.chosen), onclick: () => choose(id) }, id)),
-    columns.slice(1).map((each) => h("td", { class: "num" }, each.text(id))), h("td", {}, marks.get(id) || "")));
-  const turn = (to, text) => h("button", { type: "button", class: "small second", disabled: to < 0 || to >= pages, "data-key": `table-${text}`, onclick: () => { page.remember({ tablePage: to }); redraw(); } }, text);
+  const head = columns.map((each) =>
+    h(
+      "th",
+      {
+        scope: "col",
+        class: "num",
+        "aria-sort": each.key === sorted.key ? (down ? "descending" : "ascending") : "none",
+      },
+      h(
+        "button",
+        {
+          type: "button",
+          class: "sorter",
+          "data-key": `sort-${each.key}`,
+          onclick: () => {
+            page.remember({ sort: [each.key, each.key === sorted.key ? !down : false], tablePage: 0 });
+            redraw();
+          },
+        },
+        each.title,
+        each.formula ? h("span", { class: "formula" }, each.formula) : null,
+        h("span", { "aria-hidden": "true" }, each.key === sorted.key ? (down ? " ▼" : " ▲") : ""),
+      ),
+    ),
+  );
+  const body = ids.slice(at * PAGE, (at + 1) * PAGE).map((id) =>
+    h(
+      "tr",
+      { class: id === view.chosen ? "on" : "" },
+      h(
+        "td",
+        { class: "num" },
+        h(
+          "button",
+          {
+            type: "button",
+            class: "small second",
+            "aria-label": `Choose point ${id}`,
+            "aria-pressed": String(id === view.chosen),
+            onclick: () => choose(id),
+          },
+          id,
+        ),
+      ),
+      columns.slice(1).map((each) => h("td", { class: "num" }, each.text(id))),
+      h("td", {}, marks.get(id) || ""),
+    ),
+  );
+  const turn = (to, text) =>
+    h(
+      "button",
+      {
+        type: "button",
+        class: "small second",
+        disabled: to < 0 || to >= pages,
+        "data-key": `table-${text}`,
+        onclick: () => {
+          page.remember({ tablePage: to });
+          redraw();
+        },
+      },
+      text,
+    );
   return [
-    h("div", { class: "row" },
-      h("p", { class: "quiet", id: "table-count" }, `${number(ids.length)} of ${number(front.values.length)} trade-offs`, pages > 1 ? `, ${number(at * PAGE + 1)} to ${number(Math.min(ids.length, (at + 1) * PAGE))} shown` : ""),
+    h(
+      "div",
+      { class: "row" },
+      h(
+        "p",
+        { class: "quiet", id: "table-count" },
+        `${number(ids.length)} of ${number(front.values.length)} trade-offs`,
+        pages > 1 ? `, ${number(at * PAGE + 1)} to ${number(Math.min(ids.length, (at + 1) * PAGE))} shown` : "",
+      ),
       pages > 1 ? [turn(at - 1, "Before"), turn(at + 1, "Next")] : null,
       h("button", { type: "button", class: "small second", onclick: () => save(front, ids, "csv") }, "Save as CSV"),
-      h("button", { type: "button", class: "small second", onclick: () => save(front, ids, "json") }, "Save as JSON")),
-    h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Points of the front" },
-      h("table", { class: "points" }, h("thead", {}, h("tr", {}, head, h("th", { scope: "col" }, "mark"))), h("tbody", {}, body))),
+      h("button", { type: "button", class: "small second", onclick: () => save(front, ids, "json") }, "Save as JSON"),
+    ),
+    h(
+      "div",
+      { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Points of the front" },
+      h(
+        "table",
+        { class: "points" },
+        h("thead", {}, h("tr", {}, head, h("th", { scope: "col" }, "mark"))),
+        h("tbody", {}, body),
+      ),
+    ),
   ];
 }
 
@@ -87,14 +223,34 @@ async function save(front, ids, kind) {
   const kept = front.objectives.filter((each) => each.reading === "kept" && each.most > 0);
   const places = kept.map((each) => columns.indexOf(each.name));
   const names = [...columns, ...kept.map((each) => `detail kept in percent (${each.name})`)];
-  const rows = chosen.map((row) => [...row, ...kept.map((each, place) => Number((100 * (1 - row[places[place]] / each.most)).toPrecision(12)))]);
+  const rows = chosen.map((row) => [
+    ...row,
+    ...kept.map((each, place) => Number((100 * (1 - row[places[place]] / each.most)).toPrecision(12))),
+  ]);
   if (kind === "json") {
-    const objectives = front.objectives.map(({ name, label, better: way, unit: counted }) => ({ name, label, better: way, unit: counted }));
-    saveFile("front.json", JSON.stringify({ objectives, complete: front.complete, points: rows.map((row) => Object.fromEntries(row.map((value, place) => [names[place], value]))) }, null, 1), "application/json");
+    const objectives = front.objectives.map(({ name, label, better: way, unit: counted }) => ({
+      name,
+      label,
+      better: way,
+      unit: counted,
+    }));
+    saveFile(
+      "front.json",
+      JSON.stringify(
+        {
+          objectives,
+          complete: front.complete,
+          points: rows.map((row) => Object.fromEntries(row.map((value, place) => [names[place], value]))),
+        },
+        null,
+        1,
+      ),
+      "application/json",
+    );
   } else {
-    const cell = (value) => (/[",\n\r]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? ""));
+    const cell = (value) =>
+      /[",\n\r]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? "");
     saveFile("front.csv", [names, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n", "text/csv");
   }
   say(`Saved ${rows.length} points.`);
 }
-

@@ -13,32 +13,95 @@ const FILES = {
   "report.confidential": ["Report, confidential", "for the file"],
 };
 
-const FORMULAS = [["report", "leave as they are, and are counted"], ["neutralise", "are written behind an apostrophe, so that no spreadsheet runs them"]];
+const FORMULAS = [
+  ["report", "leave as they are, and are counted"],
+  ["neutralise", "are written behind an apostrophe, so that no spreadsheet runs them"],
+];
 
 export async function releaseView(page) {
   const front = await page.loadFront();
-  const id = Number.isInteger(page.view.chosen) && page.view.chosen < front.values.length ? page.view.chosen : front.recommended;
+  const id =
+    Number.isInteger(page.view.chosen) && page.view.chosen < front.values.length ? page.view.chosen : front.recommended;
   const values = sentence(front, id);
-  const checks = h("section", { class: "card", "aria-labelledby": "checks" }, h("h2", { id: "checks" }, "Limits and warnings"), h("p", { class: "quiet", role: "status" }, "Recoding the rows for a trial …"));
-  const target = h("input", { type: "text", id: "target", value: page.draft.release.target || "release.csv", spellcheck: "false" });
+  const checks = h(
+    "section",
+    { class: "card", "aria-labelledby": "checks" },
+    h("h2", { id: "checks" }, "Limits and warnings"),
+    h("p", { class: "quiet", role: "status" }, "Recoding the rows for a trial …"),
+  );
+  const target = h("input", {
+    type: "text",
+    id: "target",
+    value: page.draft.release.target || "release.csv",
+    spellcheck: "false",
+  });
   const done = h("div", { id: "released", role: "status" });
-  const button = h("button", { type: "button", id: "release-now", onclick: async () => {
-    button.disabled = true;
-    const released = await page.attempt(() => api.post("/release", { point: id, target: target.value, formulas: formulas.querySelector("select").value }), "Writing the release …");
-    button.disabled = false;
-    if (released) { page.released = released; show(released); }
-  } }, "Release");
+  const button = h(
+    "button",
+    {
+      type: "button",
+      id: "release-now",
+      onclick: async () => {
+        button.disabled = true;
+        const released = await page.attempt(
+          () =>
+            api.post("/release", { point: id, target: target.value, formulas: formulas.querySelector("select").value }),
+          "Writing the release …",
+        );
+        button.disabled = false;
+        if (released) {
+          page.released = released;
+          show(released);
+        }
+      },
+    },
+    "Release",
+  );
   // A choice for the file that leaves, kept in the job; the search does not go by it.
-  const formulas = select("Cells that begin like a formula (= + - @)", FORMULAS, page.draft.release.formulas || "report", async (value) => {
-    await page.change({ ...page.draft, release: { ...page.draft.release, formulas: value } });
-  }, { id: "formulas" });
+  const formulas = select(
+    "Cells that begin like a formula (= + - @)",
+    FORMULAS,
+    page.draft.release.formulas || "report",
+    async (value) => {
+      await page.change({ ...page.draft, release: { ...page.draft.release, formulas: value } });
+    },
+    { id: "formulas" },
+  );
   const show = (released) => {
-    replace(done,
-      h("p", { class: "good" }, `Released ${number(released.rows)} rows; the written file was read again and verified: ${Object.entries(released.verified).map(([name, value]) => `${name.replace(/\(column=(.+)\)$/, " of $1")} = ${number(value)}`).join(", ")}. ${number(released.suppressed)} rows were suppressed.`),
+    replace(
+      done,
+      h(
+        "p",
+        { class: "good" },
+        `Released ${number(released.rows)} rows; the written file was read again and verified: ${Object.entries(
+          released.verified,
+        )
+          .map(([name, value]) => `${name.replace(/\(column=(.+)\)$/, " of $1")} = ${number(value)}`)
+          .join(", ")}. ${number(released.suppressed)} rows were suppressed.`,
+      ),
       released.remarks.map((each) => h("p", { class: "quiet" }, each)),
-      h("ul", { class: "downloads" }, Object.entries(released.files).map(([kind, name]) => h("li", {},
-        h("a", { class: kind === "release" ? "button" : "button second", href: api.link(`/files/${encodeURIComponent(name)}`), download: name, "data-file": kind }, (FILES[kind] || [kind])[0]),
-        h("span", { class: "quiet" }, ` ${name}, ${(FILES[kind] || ["", ""])[1]}`)))));
+      h(
+        "ul",
+        { class: "downloads" },
+        Object.entries(released.files).map(([kind, name]) =>
+          h(
+            "li",
+            {},
+            h(
+              "a",
+              {
+                class: kind === "release" ? "button" : "button second",
+                href: api.link(`/files/${encodeURIComponent(name)}`),
+                download: name,
+                "data-file": kind,
+              },
+              (FILES[kind] || [kind])[0],
+            ),
+            h("span", { class: "quiet" }, ` ${name}, ${(FILES[kind] || ["", ""])[1]}`),
+          ),
+        ),
+      ),
+    );
     say("Released and verified.");
   };
   if (page.released && page.released.point.id === id) show(page.released);
@@ -58,22 +121,69 @@ export async function releaseView(page) {
       if (frame.contentWindow) frame.contentWindow.location.replace(link); // leaves no step behind to go back to
       replace(written, "");
     } catch (error) {
-      if (mine === asked) replace(written, error.stopped ? "Stopped. " : `${error.message} `, h("button", { type: "button", class: "second small", onclick: preview }, "Write the report"));
+      if (mine === asked)
+        replace(
+          written,
+          error.stopped ? "Stopped. " : `${error.message} `,
+          h("button", { type: "button", class: "second small", onclick: preview }, "Write the report"),
+        );
     }
   };
   requestAnimationFrame(preview);
   runChecks(id, checks, button);
-  return h("div", {},
-    h("div", { class: "title" }, h("h1", {}, `Release point ${id}`), h("a", { class: "button second", href: "#explore" }, "Choose another")),
-    h("p", { class: "lead" }, values, ` · ${number(front.suppressed[id])} rows suppressed (${percent(front.suppressed[id] / front.rows)})`),
+  return h(
+    "div",
+    {},
+    h(
+      "div",
+      { class: "title" },
+      h("h1", {}, `Release point ${id}`),
+      h("a", { class: "button second", href: "#explore" }, "Choose another"),
+    ),
+    h(
+      "p",
+      { class: "lead" },
+      values,
+      ` · ${number(front.suppressed[id])} rows suppressed (${percent(front.suppressed[id] / front.rows)})`,
+    ),
     page.staleNote(),
-    h("div", { class: "split even" }, checks,
-      h("div", {},
-        h("section", { class: "card", "aria-labelledby": "go" }, h("h2", { id: "go" }, "Release"),
-          h("p", { class: "quiet" }, "The rows are written, read again by a program that shares no code with the search, and certified; nothing is handed out that misses a limit."),
-          h("div", { class: "row" }, h("label", { class: "field" }, h("span", {}, "File name (.csv, .xlsx, .parquet, .dta or .sav)"), target), formulas, button), done),
-        verifyCard(page))),
-    h("section", { class: "card", "aria-labelledby": "preview" }, h("h2", { id: "preview" }, "Report"), h("label", { class: "tick" }, secret, "confidential: with original rows and small counts"), written, frame));
+    h(
+      "div",
+      { class: "split even" },
+      checks,
+      h(
+        "div",
+        {},
+        h(
+          "section",
+          { class: "card", "aria-labelledby": "go" },
+          h("h2", { id: "go" }, "Release"),
+          h(
+            "p",
+            { class: "quiet" },
+            "The rows are written, read again by a program that shares no code with the search, and certified; nothing is handed out that misses a limit.",
+          ),
+          h(
+            "div",
+            { class: "row" },
+            h("label", { class: "field" }, h("span", {}, "File name (.csv, .xlsx, .parquet, .dta or .sav)"), target),
+            formulas,
+            button,
+          ),
+          done,
+        ),
+        verifyCard(page),
+      ),
+    ),
+    h(
+      "section",
+      { class: "card", "aria-labelledby": "preview" },
+      h("h2", { id: "preview" }, "Report"),
+      h("label", { class: "tick" }, secret, "confidential: with original rows and small counts"),
+      written,
+      frame,
+    ),
+  );
 }
 
 async function runChecks(id, place, button) {
@@ -82,14 +192,66 @@ async function runChecks(id, place, button) {
     const order = { danger: 0, caution: 1, note: 2 };
     const warned = [...trial.warnings].sort((a, b) => order[a.severity] - order[b.severity]);
     const count = (kind) => warned.filter((each) => each.severity === kind).length;
-    replace(place, h("h2", { id: "checks" }, "Limits and warnings"),
-      h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Limit"), ["asked", "has"].map((each) => h("th", { scope: "col", class: "num" }, each)), h("td", {}))),
-        h("tbody", {}, trial.limits.map((each) => h("tr", {}, h("th", { scope: "row" }, each.name.replace(/\(column=(.+)\)$/, " of $1")), h("td", { class: "num" }, `${each.better === "higher" ? "≥" : "≤"} ${number(each.limit)}`), h("td", { class: "num" }, number(each.value)),
-          h("td", {}, each.met ? h("span", { class: "tag good-tag" }, "met") : h("span", { class: "tag bad-tag" }, "missed")))))),
-      h("p", { class: "quiet", id: "warn-count" }, `${warned.length} warnings: ${count("danger")} serious, ${count("caution")} to look at, ${count("note")} to know.`),
-      h("ul", { class: "warnings" }, warned.map((each) => h("li", { class: each.severity }, h("strong", {}, each.id), " ", h("span", { class: "unseen" }, each.severity), each.text, /\blimit such as\b/i.test(each.text) ? [" ", h("a", { href: "#search" }, "To the limits")] : null))));
+    replace(
+      place,
+      h("h2", { id: "checks" }, "Limits and warnings"),
+      h(
+        "table",
+        {},
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            h("th", { scope: "col" }, "Limit"),
+            ["asked", "has"].map((each) => h("th", { scope: "col", class: "num" }, each)),
+            h("td", {}),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          trial.limits.map((each) =>
+            h(
+              "tr",
+              {},
+              h("th", { scope: "row" }, each.name.replace(/\(column=(.+)\)$/, " of $1")),
+              h("td", { class: "num" }, `${each.better === "higher" ? "≥" : "≤"} ${number(each.limit)}`),
+              h("td", { class: "num" }, number(each.value)),
+              h(
+                "td",
+                {},
+                each.met ? h("span", { class: "tag good-tag" }, "met") : h("span", { class: "tag bad-tag" }, "missed"),
+              ),
+            ),
+          ),
+        ),
+      ),
+      h(
+        "p",
+        { class: "quiet", id: "warn-count" },
+        `${warned.length} warnings: ${count("danger")} serious, ${count("caution")} to look at, ${count("note")} to know.`,
+      ),
+      h(
+        "ul",
+        { class: "warnings" },
+        warned.map((each) =>
+          h(
+            "li",
+            { class: each.severity },
+            h("strong", {}, each.id),
+            " ",
+            h("span", { class: "unseen" }, each.severity),
+            each.text,
+            /\blimit such as\b/i.test(each.text) ? [" ", h("a", { href: "#search" }, "To the limits")] : null,
+          ),
+        ),
+      ),
+    );
     const serious = count("danger");
-    if (serious) button.textContent = `Release in spite of ${serious} serious ${serious === 1 ? "warning" : "warnings"}`;
+    if (serious)
+      button.textContent = `Release in spite of ${serious} serious ${serious === 1 ? "warning" : "warnings"}`;
   } catch (error) {
     replace(place, h("h2", { id: "checks" }, "Limits and warnings"), h("p", { class: "bad" }, error.message));
   }
@@ -98,10 +260,25 @@ async function runChecks(id, place, button) {
 function verifyCard(page) {
   const answer = h("div", { id: "verdict", role: "status" });
   const chosen = { release: null, certificate: null };
-  const field = (kind, text) => h("label", { class: "field" }, h("span", {}, text), h("input", { type: "file", id: `verify-${kind}`, onchange: (event) => { chosen[kind] = event.target.files[0] || null; } }));
+  const field = (kind, text) =>
+    h(
+      "label",
+      { class: "field" },
+      h("span", {}, text),
+      h("input", {
+        type: "file",
+        id: `verify-${kind}`,
+        onchange: (event) => {
+          chosen[kind] = event.target.files[0] || null;
+        },
+      }),
+    );
   const go = async () => {
     replace(answer, "");
-    if (!chosen.release || !chosen.certificate) { replace(answer, h("p", { class: "bad" }, "Choose the release and its certificate first.")); return; }
+    if (!chosen.release || !chosen.certificate) {
+      replace(answer, h("p", { class: "bad" }, "Choose the release and its certificate first."));
+      return;
+    }
     const verdict = await page.attempt(async () => {
       await api.upload("release", chosen.release);
       await api.upload("certificate", chosen.certificate);
@@ -109,5 +286,17 @@ function verifyCard(page) {
     }, "Verifying …");
     if (verdict) replace(answer, h("p", { class: verdict.holds ? "good" : "bad" }, verdict.sentence));
   };
-  return h("section", { class: "card", "aria-labelledby": "verify-title" }, h("h2", { id: "verify-title" }, "Verify a release"), h("div", { class: "row" }, field("release", "Released file"), field("certificate", "Certificate"), h("button", { type: "button", class: "second", id: "verify-now", onclick: go }, "Verify")), answer);
+  return h(
+    "section",
+    { class: "card", "aria-labelledby": "verify-title" },
+    h("h2", { id: "verify-title" }, "Verify a release"),
+    h(
+      "div",
+      { class: "row" },
+      field("release", "Released file"),
+      field("certificate", "Certificate"),
+      h("button", { type: "button", class: "second", id: "verify-now", onclick: go }, "Verify"),
+    ),
+    answer,
+  );
 }

@@ -5,7 +5,8 @@ import { h, handsOff, number, replace, s, say, select } from "/static/dom.js";
 
 const COLOURS = 6; // kinds of points that can be told apart; see .run-0 … in style.css
 
-const when = (seconds) => new Date(seconds * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+const when = (seconds) =>
+  new Date(seconds * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 
 export function runsCard(page) {
   const place = h("section", { class: "card", id: "runs", "aria-labelledby": "runs-title" });
@@ -16,7 +17,12 @@ export function runsCard(page) {
 
   async function load() {
     let answer;
-    try { answer = await api.get("/runs"); } catch (error) { replace(place, heading(), h("p", { class: "bad" }, error.message)); return; }
+    try {
+      answer = await api.get("/runs");
+    } catch (error) {
+      replace(place, heading(), h("p", { class: "bad" }, error.message));
+      return;
+    }
     draw(answer.runs);
   }
 
@@ -24,65 +30,225 @@ export function runsCard(page) {
 
   function draw(runs) {
     for (const id of chosen) if (!runs.some((run) => run.id === id)) chosen.delete(id);
-    if (!runs.length) { replace(place, heading(), h("p", { class: "quiet" }, "Every search is kept here with its job, its front and its time, also when the server ends. There is none yet.")); return; }
-    replace(place, heading(), h("p", { class: "quiet" }, "Kept with job, front and time, also when the server ends. Rows are not kept: a run over a file that was dropped here needs that file again."),
-      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Kept runs" },
-        h("table", { class: "runs" }, h("thead", {}, h("tr", {}, ["Compare", "Name", "Begun", "Table", "Search"].map((each) => h("th", { scope: "col" }, each)), h("th", { scope: "col", class: "num" }, "Points"), h("td", {}))),
-          h("tbody", {}, runs.map((run) => line(run, runs))))),
-      picture);
+    if (!runs.length) {
+      replace(
+        place,
+        heading(),
+        h(
+          "p",
+          { class: "quiet" },
+          "Every search is kept here with its job, its front and its time, also when the server ends. There is none yet.",
+        ),
+      );
+      return;
+    }
+    replace(
+      place,
+      heading(),
+      h(
+        "p",
+        { class: "quiet" },
+        "Kept with job, front and time, also when the server ends. Rows are not kept: a run over a file that was dropped here needs that file again.",
+      ),
+      h(
+        "div",
+        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Kept runs" },
+        h(
+          "table",
+          { class: "runs" },
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              ["Compare", "Name", "Begun", "Table", "Search"].map((each) => h("th", { scope: "col" }, each)),
+              h("th", { scope: "col", class: "num" }, "Points"),
+              h("td", {}),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            runs.map((run) => line(run, runs)),
+          ),
+        ),
+      ),
+      picture,
+    );
     drawPicture(runs);
   }
 
   function line(run, runs) {
     const { status } = run;
-    const name = h("input", { type: "text", value: run.name, maxlength: 80, "aria-label": `Name of the run ${run.name}`, onchange: async () => {
-      const renamed = await page.attempt(() => api.put(`/runs/${run.id}`, { name: name.value }));
-      if (renamed) { say(`The run is called ${renamed.name} now.`); run.name = renamed.name; drawPicture(runs); }
-      name.value = run.name;
-    } });
-    const compare = h("input", { type: "checkbox", checked: chosen.has(run.id), disabled: !status.points, "aria-label": `Compare ${run.name}`, onchange: () => {
-      if (compare.checked) chosen.add(run.id);
-      else chosen.delete(run.id);
-      page.remember({ runs: [...chosen] });
-      drawPicture(runs);
-    } });
-    const open = h("button", { type: "button", class: "second small", "data-open": run.id, disabled: run.explored || run.running || !run.here, title: run.here ? "" : "Drop its file on the Data page first", onclick: async () => {
-      const state = await page.attempt(() => api.post(`/runs/${run.id}/open`), `Opening ${run.name} …`);
-      if (!state) return;
-      page.take(state);
-      page.open(page.run ? "explore" : "search");
-    } }, run.explored ? "Open now" : "Open");
-    const drop = h("button", { type: "button", class: "plain small", disabled: run.running, "aria-label": `Delete the run ${run.name}`, onclick: async () => {
-      if (drop.dataset.sure !== "yes") { drop.dataset.sure = "yes"; drop.textContent = "Delete for good?"; return; }
-      const done = await page.attempt(() => api.remove(`/runs/${run.id}`));
-      if (done) { say("The run is deleted."); chosen.delete(run.id); await load(); }
-    } }, "Delete");
-    const limits = Object.entries(run.limits).map(([key, value]) => `${key} ${number(value)}`).join(", ");
-    return h("tr", { class: run.explored ? "on" : "" }, h("td", {}, compare), h("td", {}, name), h("td", {}, when(run.began)),
-      h("td", {}, run.source, run.uploaded ? h("span", { class: "why" }, run.here ? "dropped here" : "dropped here, file not at hand") : null),
-      h("td", {}, (status.names || []).join(", ") || "–", h("span", { class: "why" }, [status.method, limits, run.running ? "running" : run.phase === "running" ? "cut short, can go on" : run.phase].filter(Boolean).join(" · "))),
-      h("td", { class: "num" }, status.points ? number(status.points) : "–"), h("td", {}, h("div", { class: "row" }, open, drop)));
+    const name = h("input", {
+      type: "text",
+      value: run.name,
+      maxlength: 80,
+      "aria-label": `Name of the run ${run.name}`,
+      onchange: async () => {
+        const renamed = await page.attempt(() => api.put(`/runs/${run.id}`, { name: name.value }));
+        if (renamed) {
+          say(`The run is called ${renamed.name} now.`);
+          run.name = renamed.name;
+          drawPicture(runs);
+        }
+        name.value = run.name;
+      },
+    });
+    const compare = h("input", {
+      type: "checkbox",
+      checked: chosen.has(run.id),
+      disabled: !status.points,
+      "aria-label": `Compare ${run.name}`,
+      onchange: () => {
+        if (compare.checked) chosen.add(run.id);
+        else chosen.delete(run.id);
+        page.remember({ runs: [...chosen] });
+        drawPicture(runs);
+      },
+    });
+    const open = h(
+      "button",
+      {
+        type: "button",
+        class: "second small",
+        "data-open": run.id,
+        disabled: run.explored || run.running || !run.here,
+        title: run.here ? "" : "Drop its file on the Data page first",
+        onclick: async () => {
+          const state = await page.attempt(() => api.post(`/runs/${run.id}/open`), `Opening ${run.name} …`);
+          if (!state) return;
+          page.take(state);
+          page.open(page.run ? "explore" : "search");
+        },
+      },
+      run.explored ? "Open now" : "Open",
+    );
+    const drop = h(
+      "button",
+      {
+        type: "button",
+        class: "plain small",
+        disabled: run.running,
+        "aria-label": `Delete the run ${run.name}`,
+        onclick: async () => {
+          if (drop.dataset.sure !== "yes") {
+            drop.dataset.sure = "yes";
+            drop.textContent = "Delete for good?";
+            return;
+          }
+          const done = await page.attempt(() => api.remove(`/runs/${run.id}`));
+          if (done) {
+            say("The run is deleted.");
+            chosen.delete(run.id);
+            await load();
+          }
+        },
+      },
+      "Delete",
+    );
+    const limits = Object.entries(run.limits)
+      .map(([key, value]) => `${key} ${number(value)}`)
+      .join(", ");
+    return h(
+      "tr",
+      { class: run.explored ? "on" : "" },
+      h("td", {}, compare),
+      h("td", {}, name),
+      h("td", {}, when(run.began)),
+      h(
+        "td",
+        {},
+        run.source,
+        run.uploaded ? h("span", { class: "why" }, run.here ? "dropped here" : "dropped here, file not at hand") : null,
+      ),
+      h(
+        "td",
+        {},
+        (status.names || []).join(", ") || "–",
+        h(
+          "span",
+          { class: "why" },
+          [
+            status.method,
+            limits,
+            run.running ? "running" : run.phase === "running" ? "cut short, can go on" : run.phase,
+          ]
+            .filter(Boolean)
+            .join(" · "),
+        ),
+      ),
+      h("td", { class: "num" }, status.points ? number(status.points) : "–"),
+      h("td", {}, h("div", { class: "row" }, open, drop)),
+    );
   }
 
   async function drawPicture(runs) {
     drawing += 1;
     const mine = drawing;
     const wanted = runs.filter((run) => chosen.has(run.id));
-    if (wanted.length < 1) { replace(picture, h("p", { class: "quiet" }, "Tick two or more runs to see their fronts on one picture.")); return; }
+    if (wanted.length < 1) {
+      replace(picture, h("p", { class: "quiet" }, "Tick two or more runs to see their fronts on one picture."));
+      return;
+    }
     try {
       for (const run of wanted) if (!fetched.has(run.id)) fetched.set(run.id, await api.get(`/runs/${run.id}/points`));
-    } catch (error) { if (mine === drawing) replace(picture, h("p", { class: "bad" }, error.message)); return; }
+    } catch (error) {
+      if (mine === drawing) replace(picture, h("p", { class: "bad" }, error.message));
+      return;
+    }
     await handsOff();
     if (mine !== drawing) return;
     const series = wanted.map((run, place) => ({ ...fetched.get(run.id), name: run.name, place: place % COLOURS }));
-    const shared = series[0].objectives.map((each) => each.name).filter((name) => series.every((one) => one.objectives.some((each) => each.name === name)));
-    if (shared.length < 2) { replace(picture, h("p", { class: "bad" }, "These runs have fewer than two objectives in common, so they have no picture together.")); return; }
+    const shared = series[0].objectives
+      .map((each) => each.name)
+      .filter((name) => series.every((one) => one.objectives.some((each) => each.name === name)));
+    if (shared.length < 2) {
+      replace(
+        picture,
+        h(
+          "p",
+          { class: "bad" },
+          "These runs have fewer than two objectives in common, so they have no picture together.",
+        ),
+      );
+      return;
+    }
     const axis = (key, otherwise) => (shared.includes(page.view[key]) ? page.view[key] : otherwise);
     const x = axis("runsX", shared[0]);
-    const y = axis("runsY", shared.find((name) => name !== x));
-    const choose = (key, label, now) => select(label, shared, now, (value) => { page.remember({ [key]: value }); drawPicture(runs); }, { id: key });
-    replace(picture, h("div", { class: "row" }, choose("runsX", "across", x), choose("runsY", "up", y)), plot(series, x, y),
-      h("ul", { class: "runs-key" }, series.map((one) => h("li", {}, h("span", { class: `run-dot run-${one.place}`, "aria-hidden": "true" }), ` ${one.name}: ${number(one.values.length)} points${one.complete ? ", complete" : ""}`))));
+    const y = axis(
+      "runsY",
+      shared.find((name) => name !== x),
+    );
+    const choose = (key, label, now) =>
+      select(
+        label,
+        shared,
+        now,
+        (value) => {
+          page.remember({ [key]: value });
+          drawPicture(runs);
+        },
+        { id: key },
+      );
+    replace(
+      picture,
+      h("div", { class: "row" }, choose("runsX", "across", x), choose("runsY", "up", y)),
+      plot(series, x, y),
+      h(
+        "ul",
+        { class: "runs-key" },
+        series.map((one) =>
+          h(
+            "li",
+            {},
+            h("span", { class: `run-dot run-${one.place}`, "aria-hidden": "true" }),
+            ` ${one.name}: ${number(one.values.length)} points${one.complete ? ", complete" : ""}`,
+          ),
+        ),
+      ),
+    );
   }
 
   replace(place, heading(), h("p", { class: "quiet" }, "Loading …"));
@@ -92,26 +258,85 @@ export function runsCard(page) {
 
 // Several fronts on one picture; sizes and losses that are all above zero are drawn by factors where they span many.
 function plot(series, x, y) {
-  const width = 720, height = 360, left = 64, bottom = 40, top = 12, right = 12;
+  const width = 720,
+    height = 360,
+    left = 64,
+    bottom = 40,
+    top = 12,
+    right = 12;
   const at = (one, name) => one.objectives.findIndex((each) => each.name === name);
-  const points = series.flatMap((one) => one.values.map((row) => ({ x: row[at(one, x)], y: row[at(one, y)], one }))).filter((point) => point.x !== null && point.y !== null);
+  const points = series
+    .flatMap((one) => one.values.map((row) => ({ x: row[at(one, x)], y: row[at(one, y)], one })))
+    .filter((point) => point.x !== null && point.y !== null);
   const scale = (key, from, to) => {
     const values = points.map((point) => point[key]);
     const [low, high] = [Math.min(...values), Math.max(...values)];
     const logs = low > 0 && high / low > 50;
     const f = logs ? Math.log : (value) => value;
     const span = f(high) - f(low) || 1;
-    return { place: (value) => from + ((f(value) - f(low)) / span) * (to - from), low, high, logs, middle: logs ? Math.sqrt(low * high) : (low + high) / 2 };
+    return {
+      place: (value) => from + ((f(value) - f(low)) / span) * (to - from),
+      low,
+      high,
+      logs,
+      middle: logs ? Math.sqrt(low * high) : (low + high) / 2,
+    };
   };
-  const across = scale("x", left, width - right), up = scale("y", height - bottom, top);
-  const svg = s("svg", { class: "runs-plot", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${series.length} fronts: ${x} across, ${y} up. ${series.map((one) => `${one.name}, ${one.values.length} points`).join("; ")}` });
+  const across = scale("x", left, width - right),
+    up = scale("y", height - bottom, top);
+  const svg = s("svg", {
+    class: "runs-plot",
+    viewBox: `0 0 ${width} ${height}`,
+    role: "img",
+    "aria-label": `${series.length} fronts: ${x} across, ${y} up. ${series.map((one) => `${one.name}, ${one.values.length} points`).join("; ")}`,
+  });
   svg.append(s("path", { class: "axis", d: `M${left} ${top}V${height - bottom}H${width - right}` }));
-  for (const value of [across.low, across.middle, across.high]) svg.append(s("text", { x: across.place(value), y: height - bottom + 16, "text-anchor": value === across.high ? "end" : value === across.low ? "start" : "middle" }, number(value, 3)));
-  for (const value of [up.low, up.middle, up.high]) svg.append(s("text", { x: left - 6, y: up.place(value) + 4, "text-anchor": "end" }, number(value, 3)));
-  svg.append(s("text", { class: "axis-name", x: (left + width) / 2, y: height - 6, "text-anchor": "middle" }, `${x}${across.logs ? " (by factors)" : ""}`),
-    s("text", { class: "axis-name", x: 14, y: (height - bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${(height - bottom) / 2})` }, `${y}${up.logs ? " (by factors)" : ""}`));
+  for (const value of [across.low, across.middle, across.high])
+    svg.append(
+      s(
+        "text",
+        {
+          x: across.place(value),
+          y: height - bottom + 16,
+          "text-anchor": value === across.high ? "end" : value === across.low ? "start" : "middle",
+        },
+        number(value, 3),
+      ),
+    );
+  for (const value of [up.low, up.middle, up.high])
+    svg.append(s("text", { x: left - 6, y: up.place(value) + 4, "text-anchor": "end" }, number(value, 3)));
+  svg.append(
+    s(
+      "text",
+      { class: "axis-name", x: (left + width) / 2, y: height - 6, "text-anchor": "middle" },
+      `${x}${across.logs ? " (by factors)" : ""}`,
+    ),
+    s(
+      "text",
+      {
+        class: "axis-name",
+        x: 14,
+        y: (height - bottom) / 2,
+        "text-anchor": "middle",
+        transform: `rotate(-90 14 ${(height - bottom) / 2})`,
+      },
+      `${y}${up.logs ? " (by factors)" : ""}`,
+    ),
+  );
   // Earlier ones are rings around later ones, so that points in the same place are both seen.
   const rings = (one) => series.length - 1 - series.indexOf(one);
-  for (const point of points) svg.append(s("circle", { class: `${rings(point.one) ? "run-ring" : "run-point"} run-${point.one.place}`, cx: across.place(point.x), cy: up.place(point.y), r: 3.2 + 2.2 * rings(point.one) }, s("title", {}, `${point.one.name}: ${x} ${number(point.x)}, ${y} ${number(point.y)}`)));
+  for (const point of points)
+    svg.append(
+      s(
+        "circle",
+        {
+          class: `${rings(point.one) ? "run-ring" : "run-point"} run-${point.one.place}`,
+          cx: across.place(point.x),
+          cy: up.place(point.y),
+          r: 3.2 + 2.2 * rings(point.one),
+        },
+        s("title", {}, `${point.one.name}: ${x} ${number(point.x)}, ${y} ${number(point.y)}`),
+      ),
+    );
   return svg;
 }

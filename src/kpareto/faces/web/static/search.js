@@ -15,10 +15,15 @@ const RULES = {
 };
 const METHODS = {
   exact: "exact: every whole-level recoding, proven complete",
-  poka: "POkA, repaired", "poka-literal": "POkA as printed", "pbg-ea": "PBG-EA with a box archive",
-  genitor: "GENITOR over cuts", nsga2: "NSGA-II over cuts", recut: "recutting, for one loss and a given k",
+  poka: "POkA, repaired",
+  "poka-literal": "POkA as printed",
+  "pbg-ea": "PBG-EA with a box archive",
+  genitor: "GENITOR over cuts",
+  nsga2: "NSGA-II over cuts",
+  recut: "recutting, for one loss and a given k",
   local: "local recoding: labels by class (keeps most, opens more to attacks)",
-  flip: "local search over cuts", improve: "recutting where it can, else local search (finest groups)",
+  flip: "local search over cuts",
+  improve: "recutting where it can, else local search (finest groups)",
 };
 
 // A share or a whole number of rows; what could be either goes as the text that was typed, so that it is refused in words.
@@ -29,11 +34,47 @@ export async function searchView(page) {
   const search = draft.search;
   const send = async () => Boolean(await page.change(draft));
   const runs = h("div", {}, runsCard(page));
-  const box = h("div", { class: "split even" }, settings(page, send), watching(page, send, () => { if (!runs.contains(document.activeElement)) replace(runs, runsCard(page)); }));
-  return h("div", {}, h("div", { class: "title" }, h("h1", {}, "Search for every trade-off"),
+  const box = h(
+    "div",
+    { class: "split even" },
+    settings(page, send),
+    watching(page, send, () => {
+      if (!runs.contains(document.activeElement)) replace(runs, runsCard(page));
+    }),
+  );
+  return h(
+    "div",
+    {},
+    h(
+      "div",
+      { class: "title" },
+      h("h1", {}, "Search for every trade-off"),
       // Where the two cards stand below each other, the start is far down.
-      h("button", { type: "button", class: "second narrow-only", id: "to-start", onclick: () => { const card = document.getElementById("watch"); card.scrollIntoView(); (document.querySelector("#start:not([hidden]), #stop:not([hidden])")).focus({ preventScroll: true }); } }, "To the start")),
-    h("p", { class: "lead" }, "What is to be good at once? ", h("span", { id: "objective-count" }, counted(search.objectives)), "; each point of the front is a recoding that no other beats in all of them."), box, runs);
+      h(
+        "button",
+        {
+          type: "button",
+          class: "second narrow-only",
+          id: "to-start",
+          onclick: () => {
+            const card = document.getElementById("watch");
+            card.scrollIntoView();
+            document.querySelector("#start:not([hidden]), #stop:not([hidden])").focus({ preventScroll: true });
+          },
+        },
+        "To the start",
+      ),
+    ),
+    h(
+      "p",
+      { class: "lead" },
+      "What is to be good at once? ",
+      h("span", { id: "objective-count" }, counted(search.objectives)),
+      "; each point of the front is a recoding that no other beats in all of them.",
+    ),
+    box,
+    runs,
+  );
 }
 
 const counted = (objectives) => `${objectives.length} ${objectives.length === 1 ? "objective" : "objectives"} now`;
@@ -46,9 +87,13 @@ function settings(page, send) {
   const toggle = (name, on) => {
     const now = search.objectives.filter((each) => each !== name);
     search.objectives = on ? [...now, name] : now;
-    if (search.preference) { // a wish is for an objective
-      search.preference = Object.fromEntries(Object.entries(search.preference).filter(([wished]) => search.objectives.includes(wished)));
-      if (on && name !== "k" && !(page.about.measures.find((each) => each.name === name) || {}).privacy) search.preference[name] = 0.2;
+    if (search.preference) {
+      // a wish is for an objective
+      search.preference = Object.fromEntries(
+        Object.entries(search.preference).filter(([wished]) => search.objectives.includes(wished)),
+      );
+      if (on && name !== "k" && !(page.about.measures.find((each) => each.name === name) || {}).privacy)
+        search.preference[name] = 0.2;
       redraw();
     }
     document.getElementById("objective-count").textContent = counted(search.objectives);
@@ -61,61 +106,236 @@ function settings(page, send) {
     const population = draft.population || {};
     const about = Object.keys(population).length ? [...(population.source ? counted : []), ...estimated] : []; // what can be said of it
     const known = page.about.measures;
-    const offered = known.filter((each) => each.usual && (!each.population || about.includes(each.name))).map((each) => [each.name, each.words]);
+    const offered = known
+      .filter((each) => each.usual && (!each.population || about.includes(each.name)))
+      .map((each) => [each.name, each.words]);
     const lacking = [...counted, ...estimated].filter((name) => !about.includes(name));
     const others = search.objectives.filter((name) => !offered.some(([each]) => each === name));
     const why = (name) => {
       const needs = (known.find((each) => each.name === name) || {}).column;
-      return needs === "sensitive" && !sensitive ? "needs a sensitive column" : needs === "target" && !target ? "needs a target column" : "";
+      return needs === "sensitive" && !sensitive
+        ? "needs a sensitive column"
+        : needs === "target" && !target
+          ? "needs a target column"
+          : "";
     };
     const can = (name) => !why(name);
     const chips = [...offered, ...others.map((name) => [name, ""])].map(([name, what]) =>
-      h("label", { class: can(name) ? "chip" : "chip off" },
-        h("input", { type: "checkbox", checked: search.objectives.includes(name), disabled: !can(name), onchange: (event) => toggle(name, event.target.checked) }),
-        h("span", {}, h("strong", {}, name), " ", h("span", { class: "quiet" }, what, why(name) && !what.includes("needs") ? ` (${why(name)})` : ""))));
-    const more = select("Another measure", [["", "choose …"], ...known.filter(({ name }) => ![...offered.map(([each]) => each), ...others, ...lacking].includes(name)).map((each) => [each.name, `${each.name}: ${each.words}`])], "",
-      async (name) => { if (name) { search.objectives.push(name); await send(); redraw(); } });
-    const limit = (name, text, step) => h("label", { class: "field narrow" }, h("span", {}, text),
-      h("input", { type: "number", step, min: step === 1 ? 1 : 0, value: draft.limits[name] ?? "", "data-limit": name, onchange: (event) => {
-        if (event.target.value === "") delete draft.limits[name];
-        else draft.limits[name] = Number(event.target.value);
-        send();
-      } }));
+      h(
+        "label",
+        { class: can(name) ? "chip" : "chip off" },
+        h("input", {
+          type: "checkbox",
+          checked: search.objectives.includes(name),
+          disabled: !can(name),
+          onchange: (event) => toggle(name, event.target.checked),
+        }),
+        h(
+          "span",
+          {},
+          h("strong", {}, name),
+          " ",
+          h("span", { class: "quiet" }, what, why(name) && !what.includes("needs") ? ` (${why(name)})` : ""),
+        ),
+      ),
+    );
+    const more = select(
+      "Another measure",
+      [
+        ["", "choose …"],
+        ...known
+          .filter(({ name }) => ![...offered.map(([each]) => each), ...others, ...lacking].includes(name))
+          .map((each) => [each.name, `${each.name}: ${each.words}`]),
+      ],
+      "",
+      async (name) => {
+        if (name) {
+          search.objectives.push(name);
+          await send();
+          redraw();
+        }
+      },
+    );
+    const limit = (name, text, step) =>
+      h(
+        "label",
+        { class: "field narrow" },
+        h("span", {}, text),
+        h("input", {
+          type: "number",
+          step,
+          min: step === 1 ? 1 : 0,
+          value: draft.limits[name] ?? "",
+          "data-limit": name,
+          onchange: (event) => {
+            if (event.target.value === "") delete draft.limits[name];
+            else draft.limits[name] = Number(event.target.value);
+            send();
+          },
+        }),
+      );
     const spaces = page.about.methods[search.method] || ["lattice"];
     const unlimited = ["none", "below-k"]; // rules that know no limit on suppressed rows
     return [
       h("h2", { id: "what" }, "What is wanted"),
       h("fieldset", {}, h("legend", {}, "Objectives"), h("div", { class: "chips" }, chips), more),
-      h("fieldset", {}, h("legend", {}, "Limits (empty: none)"), h("div", { class: "row" }, limit("k", "k at least", 1), limit("l", "l at least", 1), limit("t", "t at most", 0.01),
-        Object.keys(draft.limits).filter((name) => !["k", "l", "t", "k-map", "journalist-risk"].includes(name)).map((name) => limit(name, `limit on ${name.replace(/\(column=(.+)\)$/, " of $1")}`, "any")),
-        about.includes("k-map") ? limit("k-map", "k-map at least", 1) : null, about.includes("journalist-risk") ? limit("journalist-risk", "journalist-risk at most", 0.01) : null)),
-      h("fieldset", {}, h("legend", {}, "Suppression"), h("div", { class: "row" },
-        select("Rule", page.about.rules.map((name) => [name, RULES[name] || name]), draft.suppression.rule || "as-needed", (value) => {
-          draft.suppression.rule = value;
-          if (unlimited.includes(value)) delete draft.suppression.limit;
-          send();
-          redraw();
-        }),
-        unlimited.includes(draft.suppression.rule) ? null : h("label", { class: "field narrow" }, h("span", {}, "At most (0.01 is 1 % of the rows, 10 is ten rows)"),
-          h("input", { type: "number", min: 0, step: "any", value: draft.suppression.limit ?? 0, onchange: (event) => { draft.suppression.limit = limitTyped(event.target.value); send(); } })),
-        select("Suppressed rows are", [["drop", "dropped"], ["mask", "masked with *"]], draft.suppression.rows || "drop", (value) => { draft.suppression.rows = value; send(); }))),
+      h(
+        "fieldset",
+        {},
+        h("legend", {}, "Limits (empty: none)"),
+        h(
+          "div",
+          { class: "row" },
+          limit("k", "k at least", 1),
+          limit("l", "l at least", 1),
+          limit("t", "t at most", 0.01),
+          Object.keys(draft.limits)
+            .filter((name) => !["k", "l", "t", "k-map", "journalist-risk"].includes(name))
+            .map((name) => limit(name, `limit on ${name.replace(/\(column=(.+)\)$/, " of $1")}`, "any")),
+          about.includes("k-map") ? limit("k-map", "k-map at least", 1) : null,
+          about.includes("journalist-risk") ? limit("journalist-risk", "journalist-risk at most", 0.01) : null,
+        ),
+      ),
+      h(
+        "fieldset",
+        {},
+        h("legend", {}, "Suppression"),
+        h(
+          "div",
+          { class: "row" },
+          select(
+            "Rule",
+            page.about.rules.map((name) => [name, RULES[name] || name]),
+            draft.suppression.rule || "as-needed",
+            (value) => {
+              draft.suppression.rule = value;
+              if (unlimited.includes(value)) delete draft.suppression.limit;
+              send();
+              redraw();
+            },
+          ),
+          unlimited.includes(draft.suppression.rule)
+            ? null
+            : h(
+                "label",
+                { class: "field narrow" },
+                h("span", {}, "At most (0.01 is 1 % of the rows, 10 is ten rows)"),
+                h("input", {
+                  type: "number",
+                  min: 0,
+                  step: "any",
+                  value: draft.suppression.limit ?? 0,
+                  onchange: (event) => {
+                    draft.suppression.limit = limitTyped(event.target.value);
+                    send();
+                  },
+                }),
+              ),
+          select(
+            "Suppressed rows are",
+            [
+              ["drop", "dropped"],
+              ["mask", "masked with *"],
+            ],
+            draft.suppression.rows || "drop",
+            (value) => {
+              draft.suppression.rows = value;
+              send();
+            },
+          ),
+        ),
+      ),
       search.method === "nsga2" ? wishing(page, send, redraw) : null,
-      h("fieldset", {}, h("legend", {}, "Method"), h("div", { class: "row" },
-        select("Search", Object.keys(page.about.methods).map((name) => [name, METHODS[name] || name]), search.method, (value) => {
-          search.method = value;
-          if (!page.about.methods[value].includes(search.space)) search.space = page.about.methods[value][0];
-          // What the other search does not take would be refused.
-          for (const key of Object.keys(search)) if (!page.about.settings[value].includes(key)) delete search[key];
-          send();
-          redraw();
-        }, { id: "method" }),
-        select("Recodings", spaces.map((name) => [name, { lattice: "whole levels", cuts: "any cut of the tree", order: "any intervals", local: "labels by class" }[name]]), search.space, (value) => { search.space = value; send(); }),
-        !page.about.settings[search.method].includes("budget") ? null : h("label", { class: "field narrow" }, h("span", {}, "Budget (recodings; empty: the method's own)"),
-          h("input", { type: "number", id: "budget", min: 1, value: search.budget ?? "", onchange: (event) => { search.budget = Number(event.target.value) || null; send(); } })),
-        page.about.settings[search.method].includes("seconds") ? h("label", { class: "field narrow" }, h("span", {}, "Seconds it may take (empty: until it is done)"),
-          h("input", { type: "number", id: "seconds", min: 1, value: search.seconds ?? "", onchange: (event) => { search.seconds = Number(event.target.value) || null; send(); } })) : null,
-        search.method === "exact" ? null : h("label", { class: "field narrow" }, h("span", {}, "Seed"),
-          h("input", { type: "number", min: 0, value: search.seed ?? 1, onchange: (event) => { search.seed = Number(event.target.value); send(); } })))),
+      h(
+        "fieldset",
+        {},
+        h("legend", {}, "Method"),
+        h(
+          "div",
+          { class: "row" },
+          select(
+            "Search",
+            Object.keys(page.about.methods).map((name) => [name, METHODS[name] || name]),
+            search.method,
+            (value) => {
+              search.method = value;
+              if (!page.about.methods[value].includes(search.space)) search.space = page.about.methods[value][0];
+              // What the other search does not take would be refused.
+              for (const key of Object.keys(search)) if (!page.about.settings[value].includes(key)) delete search[key];
+              send();
+              redraw();
+            },
+            { id: "method" },
+          ),
+          select(
+            "Recodings",
+            spaces.map((name) => [
+              name,
+              {
+                lattice: "whole levels",
+                cuts: "any cut of the tree",
+                order: "any intervals",
+                local: "labels by class",
+              }[name],
+            ]),
+            search.space,
+            (value) => {
+              search.space = value;
+              send();
+            },
+          ),
+          !page.about.settings[search.method].includes("budget")
+            ? null
+            : h(
+                "label",
+                { class: "field narrow" },
+                h("span", {}, "Budget (recodings; empty: the method's own)"),
+                h("input", {
+                  type: "number",
+                  id: "budget",
+                  min: 1,
+                  value: search.budget ?? "",
+                  onchange: (event) => {
+                    search.budget = Number(event.target.value) || null;
+                    send();
+                  },
+                }),
+              ),
+          page.about.settings[search.method].includes("seconds")
+            ? h(
+                "label",
+                { class: "field narrow" },
+                h("span", {}, "Seconds it may take (empty: until it is done)"),
+                h("input", {
+                  type: "number",
+                  id: "seconds",
+                  min: 1,
+                  value: search.seconds ?? "",
+                  onchange: (event) => {
+                    search.seconds = Number(event.target.value) || null;
+                    send();
+                  },
+                }),
+              )
+            : null,
+          search.method === "exact"
+            ? null
+            : h(
+                "label",
+                { class: "field narrow" },
+                h("span", {}, "Seed"),
+                h("input", {
+                  type: "number",
+                  min: 0,
+                  value: search.seed ?? 1,
+                  onchange: (event) => {
+                    search.seed = Number(event.target.value);
+                    send();
+                  },
+                }),
+              ),
+        ),
+      ),
     ];
   };
   replace(place, ...parts());
@@ -130,10 +350,27 @@ function wishing(page, send, redraw) {
   const wish = search.preference;
   const slider = (name, words, low, high, step) => {
     const shown = h("output", { class: "num" }, number(wish[name], 3));
-    return h("label", { class: "field" }, h("span", {}, `${words} (${name}) `, shown),
-      h("input", { type: "range", min: low, max: high, step, value: wish[name], "data-wish": name,
-        oninput: (event) => { shown.textContent = number(Number(event.target.value), 3); },
-        onchange: (event) => { search.preference = { ...wish, [name]: Number(event.target.value) }; send(); redraw(); } }));
+    return h(
+      "label",
+      { class: "field" },
+      h("span", {}, `${words} (${name}) `, shown),
+      h("input", {
+        type: "range",
+        min: low,
+        max: high,
+        step,
+        value: wish[name],
+        "data-wish": name,
+        oninput: (event) => {
+          shown.textContent = number(Number(event.target.value), 3);
+        },
+        onchange: (event) => {
+          search.preference = { ...wish, [name]: Number(event.target.value) };
+          send();
+          redraw();
+        },
+      }),
+    );
   };
   const turn = (on) => {
     if (on) search.preference = Object.fromEntries([["k", 5], ...losses.map((name) => [name, 0.2])]);
@@ -141,15 +378,39 @@ function wishing(page, send, redraw) {
     send();
     redraw();
   };
-  return h("fieldset", {}, h("legend", {}, "Wishes"),
-    h("label", { class: "chip" }, h("input", { type: "checkbox", id: "wishing", checked: Boolean(wish), onchange: (event) => turn(event.target.checked) }),
-      h("span", {}, "Search for the recoding that comes nearest to wishes, and the trade-offs beside it")),
-    wish ? h("div", { class: "row" }, "k" in wish ? slider("k", "Rows that look alike, at least", 2, Math.max(100, wish.k), 1) : null,
-      Object.keys(wish).filter((name) => name !== "k").map((name) => slider(name, known(name).words, 0, Math.max(1, wish[name]), 0.01))) : null);
+  return h(
+    "fieldset",
+    {},
+    h("legend", {}, "Wishes"),
+    h(
+      "label",
+      { class: "chip" },
+      h("input", {
+        type: "checkbox",
+        id: "wishing",
+        checked: Boolean(wish),
+        onchange: (event) => turn(event.target.checked),
+      }),
+      h("span", {}, "Search for the recoding that comes nearest to wishes, and the trade-offs beside it"),
+    ),
+    wish
+      ? h(
+          "div",
+          { class: "row" },
+          "k" in wish ? slider("k", "Rows that look alike, at least", 2, Math.max(100, wish.k), 1) : null,
+          Object.keys(wish)
+            .filter((name) => name !== "k")
+            .map((name) => slider(name, known(name).words, 0, Math.max(1, wish[name]), 0.01)),
+        )
+      : null,
+  );
 }
 
 // Several recodings may have the same numbers: each is a point, and together they are one trade-off.
-const ending = ({ points, different }) => (points === different ? `${number(points)} points` : `${number(different)} trade-offs, ${number(points)} points (recodings with the same numbers are points of their own)`);
+const ending = ({ points, different }) =>
+  points === different
+    ? `${number(points)} points`
+    : `${number(different)} trade-offs, ${number(points)} points (recodings with the same numbers are points of their own)`;
 
 const PHASES = {
   reading: "Reading the rows …",
@@ -167,12 +428,21 @@ function watching(page, send, ended) {
   let source = null;
   let closed = false;
   const start = h("button", { type: "button", id: "start", onclick: () => begin(false) }, "Start the search");
-  const stop = h("button", { type: "button", id: "stop", class: "second", onclick: () => {
-    stop.disabled = true;
-    words.textContent = "Stopping …";
-    say("Stopping.");
-    page.attempt(() => api.remove("/search"));
-  } }, "Stop");
+  const stop = h(
+    "button",
+    {
+      type: "button",
+      id: "stop",
+      class: "second",
+      onclick: () => {
+        stop.disabled = true;
+        words.textContent = "Stopping …";
+        say("Stopping.");
+        page.attempt(() => api.remove("/search"));
+      },
+    },
+    "Stop",
+  );
   const resume = h("button", { type: "button", id: "resume", onclick: () => begin(true) }, "Go on");
   const next = h("a", { class: "button", id: "to-explore", href: "#explore" }, "Explore the front");
   async function begin(again) {
@@ -189,17 +459,32 @@ function watching(page, send, ended) {
   }
   function follow() {
     if (source) source.close();
-    source = api.watch((status) => { if (status) show(status); }, async (broken) => {
-      if (closed) return;
-      if (broken) { words.textContent = "The connection is lost. The search goes on where the server runs; this page looks for it."; setTimeout(() => { if (!closed) follow(); }, 1000); return; }
-      await finish();
-    });
+    source = api.watch(
+      (status) => {
+        if (status) show(status);
+      },
+      async (broken) => {
+        if (closed) return;
+        if (broken) {
+          words.textContent =
+            "The connection is lost. The search goes on where the server runs; this page looks for it.";
+          setTimeout(() => {
+            if (!closed) follow();
+          }, 1000);
+          return;
+        }
+        await finish();
+      },
+    );
   }
   // The search is over: what it has found is what is explored from now on, if it has found anything.
   async function finish() {
     const state = await page.attempt(() => api.oldSession(page.id));
     if (!state || closed) return;
-    if (!state.search) { await page.attempt(() => page.refresh()); return; } // the table was opened anew meanwhile
+    if (!state.search) {
+      await page.attempt(() => page.refresh());
+      return;
+    } // the table was opened anew meanwhile
     const before = page.run && page.run.id;
     Object.assign(page, { search: state.search, run: state.run, stale: state.stale, released: state.released });
     const other = page.run && page.run.id !== before;
@@ -218,53 +503,140 @@ function watching(page, send, ended) {
     resume.textContent = status.ran_out ? "Go on until nothing is missing" : "Go on";
     next.hidden = !page.run;
     start.className = status.phase === "waiting" ? "" : "second";
-    if (status.phase === "failed") { bar.value = 0; words.textContent = ""; }
-    else if (stop.disabled && running) bar.removeAttribute("value");
+    if (status.phase === "failed") {
+      bar.value = 0;
+      words.textContent = "";
+    } else if (stop.disabled && running) bar.removeAttribute("value");
     else if (PHASES[status.phase]) {
       bar.removeAttribute("value");
-      words.textContent = [PHASES[status.phase], status.looked && status.phase === "looking" ? `${number(status.looked)} recodings` : "", status.points && status.phase === "looking" ? `${number(status.different)} trade-offs` : ""].filter(Boolean).join(" · ");
+      words.textContent = [
+        PHASES[status.phase],
+        status.looked && status.phase === "looking" ? `${number(status.looked)} recodings` : "",
+        status.points && status.phase === "looking" ? `${number(status.different)} trade-offs` : "",
+      ]
+        .filter(Boolean)
+        .join(" · ");
     } else {
       if (!status.total && running) bar.removeAttribute("value");
       else bar.value = status.total ? status.done / status.total : status.phase === "done" ? 1 : 0;
       const rate = status.rate ? `${number(Math.round(status.rate))} per second` : "";
       const left = running && status.remaining !== null ? `${clock(status.remaining)} left` : "";
-      words.textContent = [status.total ? `${number(status.done)} of ${number(status.total)} recodings` : `${number(status.done)} recodings`, rate, left, `${number(status.different)} ${status.different === 1 ? "trade-off" : "trade-offs"}`].filter(Boolean).join(" · ");
+      words.textContent = [
+        status.total
+          ? `${number(status.done)} of ${number(status.total)} recodings`
+          : `${number(status.done)} recodings`,
+        rate,
+        left,
+        `${number(status.different)} ${status.different === 1 ? "trade-off" : "trade-offs"}`,
+      ]
+        .filter(Boolean)
+        .join(" · ");
     }
-    const earlier = status.phase === "failed" && page.run ? h("p", { class: "quiet" }, "The front of the run before is still there to explore; the picture shows it.") : null;
-    replace(outcome, status.sentence
-      ? [h("p", { class: status.phase === "failed" ? "bad" : "quiet" }, status.sentence), earlier]
-      : status.phase === "done" ? h("p", { class: "good" }, `Done in ${number(status.seconds, 3)} s: ${ending(status)}.`) : "");
+    const earlier =
+      status.phase === "failed" && page.run
+        ? h("p", { class: "quiet" }, "The front of the run before is still there to explore; the picture shows it.")
+        : null;
+    replace(
+      outcome,
+      status.sentence
+        ? [h("p", { class: status.phase === "failed" ? "bad" : "quiet" }, status.sentence), earlier]
+        : status.phase === "done"
+          ? h("p", { class: "good" }, `Done in ${number(status.seconds, 3)} s: ${ending(status)}.`)
+          : "",
+    );
     if (!running && status.phase === "done") say(`The search is done: ${ending(status)}.`);
     if (status.names.length > 1 && status.values.length) {
       if (!scatter) scatter = new Scatter(chart, { quiet: true });
       const about = (name) => page.about.measures.find((each) => each.name === name) || { words: name };
       const logs = [0, 1].map((c) => about(status.names[c]).logarithmic && status.values.every((row) => row[c] > 0));
-      scatter.draw({ points: status.values.map((row, id) => ({ id, x: row[0], y: row[1] })), cloud: [], marks: [], names: status.names.slice(0, 2).map((name) => `${about(name).words} (${name})`), logs, line: [] });
+      scatter.draw({
+        points: status.values.map((row, id) => ({ id, x: row[0], y: row[1] })),
+        cloud: [],
+        marks: [],
+        names: status.names.slice(0, 2).map((name) => `${about(name).words} (${name})`),
+        logs,
+        line: [],
+      });
     }
     if (!running && status.phase !== "waiting") drawFront();
     else if (running) replace(proof);
     // What is changed meanwhile would not count: the search has its own copy of the job.
     for (const box of document.querySelectorAll("[aria-labelledby='what'] fieldset")) box.disabled = running;
-    replace(kept, status.phase === "stopped" && page.stale ? "The job has changed since: Go on continues with the job as it was, Start the search begins with the new one." : "");
+    replace(
+      kept,
+      status.phase === "stopped" && page.stale
+        ? "The job has changed since: Go on continues with the job as it was, Start the search begins with the new one."
+        : "",
+    );
     steps();
   }
   // When it is over, the picture is the front itself, in the words of Explore; a failed search leaves none of its own.
   async function drawFront() {
     let front = null;
-    try { front = page.run ? await page.loadFront() : null; } catch { /* Explore says why */ }
+    try {
+      front = page.run ? await page.loadFront() : null;
+    } catch {
+      /* Explore says why */
+    }
     if (closed || !page.search || RUNNING.includes(page.search.phase)) return;
-    if (!front || front.objectives.length < 2) { if (scatter) scatter.close(); scatter = null; replace(chart); return; }
+    if (!front || front.objectives.length < 2) {
+      if (scatter) scatter.close();
+      scatter = null;
+      replace(chart);
+      return;
+    }
     const [across, up] = front.objectives;
     if (!scatter) scatter = new Scatter(chart, { quiet: true });
-    scatter.draw({ points: front.values.map((row, id) => ({ id, x: drawn(across, row[0]), y: drawn(up, row[1]) })), cloud: [], marks: [], names: [axisName(across), axisName(up)], betters: [better(across), better(up)], logs: [across, up].map((each) => each.log && each.reading !== "kept"), line: [] });
-    if (page.search.phase === "done") replace(proof, front.sentence, front.answer ? h("strong", { id: "wish-answer" }, ` ${front.answer.words}`) : null);
+    scatter.draw({
+      points: front.values.map((row, id) => ({ id, x: drawn(across, row[0]), y: drawn(up, row[1]) })),
+      cloud: [],
+      marks: [],
+      names: [axisName(across), axisName(up)],
+      betters: [better(across), better(up)],
+      logs: [across, up].map((each) => each.log && each.reading !== "kept"),
+      line: [],
+    });
+    if (page.search.phase === "done")
+      replace(
+        proof,
+        front.sentence,
+        front.answer ? h("strong", { id: "wish-answer" }, ` ${front.answer.words}`) : null,
+      );
   }
   const proof = h("p", { class: "quiet", id: "search-proof" });
   const outcome = h("div", { role: "status" });
-  const status = page.search || { phase: "waiting", done: 0, total: 0, names: [], values: [], sentence: "", version: 0, points: 0 };
+  const status = page.search || {
+    phase: "waiting",
+    done: 0,
+    total: 0,
+    names: [],
+    values: [],
+    sentence: "",
+    version: 0,
+    points: 0,
+  };
   show(status);
-  if (status.phase === "waiting") { words.textContent = "Not started yet."; stop.hidden = true; start.hidden = false; }
+  if (status.phase === "waiting") {
+    words.textContent = "Not started yet.";
+    stop.hidden = true;
+    start.hidden = false;
+  }
   if (RUNNING.includes(status.phase) && status.phase !== "waiting") follow();
-  page.leave = () => { closed = true; if (source) source.close(); if (scatter) scatter.close(); };
-  return h("section", { class: "card", "aria-labelledby": "watch" }, h("h2", { id: "watch" }, "The search"), h("div", { class: "row" }, start, resume, stop, next), kept, bar, words, outcome, proof, chart);
+  page.leave = () => {
+    closed = true;
+    if (source) source.close();
+    if (scatter) scatter.close();
+  };
+  return h(
+    "section",
+    { class: "card", "aria-labelledby": "watch" },
+    h("h2", { id: "watch" }, "The search"),
+    h("div", { class: "row" }, start, resume, stop, next),
+    kept,
+    bar,
+    words,
+    outcome,
+    proof,
+    chart,
+  );
 }

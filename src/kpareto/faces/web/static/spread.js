@@ -18,27 +18,85 @@ async function fill(place, work) {
 export function distributionPart(page, about) {
   const names = about.columns.map((each) => each.name);
   const place = h("div", {}, h("p", { class: "quiet" }, "Loading …"));
-  const show = (name) => { page.remember({ spread: name }); fill(place, async () => histogram(await asked(about.id, "distribution", { column: name }))); };
+  const show = (name) => {
+    page.remember({ spread: name });
+    fill(place, async () => histogram(await asked(about.id, "distribution", { column: name })));
+  };
   const chosen = names.includes(page.view.spread) ? page.view.spread : names[0];
   show(chosen);
   return [select("Column", names, chosen, show, { id: "spread-column" }), place];
 }
 
 function histogram(spread) {
-  const width = 460, height = 150, bottom = 24, count = spread.labels.length;
+  const width = 460,
+    height = 150,
+    bottom = 24,
+    count = spread.labels.length;
   const most = Math.max(1, ...spread.before, ...spread.after);
   const step = width / count;
   const up = (rows) => height - bottom - (rows / most) * (height - bottom - 8);
-  const svg = s("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${spread.name} before and after: ${percent(spread.moved)} of the rows would have to change to make the two alike` });
-  spread.before.forEach((rows, place) => svg.append(s("rect", { class: "bar gone", x: place * step + 0.5, y: up(rows), width: Math.max(0.8, step - 1), height: Math.max(0, height - bottom - up(rows)) }, s("title", {}, `${spread.labels[place]}: ${number(rows)} rows before, about ${number(Math.round(spread.after[place]))} after`))));
-  const path = spread.after.map((rows, place) => `${place ? "L" : "M"}${place * step} ${up(rows)}L${(place + 1) * step} ${up(rows)}`).join("");
+  const svg = s("svg", {
+    class: "bars",
+    viewBox: `0 0 ${width} ${height}`,
+    role: "img",
+    "aria-label": `${spread.name} before and after: ${percent(spread.moved)} of the rows would have to change to make the two alike`,
+  });
+  spread.before.forEach((rows, place) =>
+    svg.append(
+      s(
+        "rect",
+        {
+          class: "bar gone",
+          x: place * step + 0.5,
+          y: up(rows),
+          width: Math.max(0.8, step - 1),
+          height: Math.max(0, height - bottom - up(rows)),
+        },
+        s(
+          "title",
+          {},
+          `${spread.labels[place]}: ${number(rows)} rows before, about ${number(Math.round(spread.after[place]))} after`,
+        ),
+      ),
+    ),
+  );
+  const path = spread.after
+    .map((rows, place) => `${place ? "L" : "M"}${place * step} ${up(rows)}L${(place + 1) * step} ${up(rows)}`)
+    .join("");
   svg.append(s("path", { class: "after-line", d: path }));
   const shown = [0, Math.floor((count - 1) / 2), count - 1].filter((at, place, all) => all.indexOf(at) === place);
-  shown.forEach((at) => svg.append(s("text", { x: at === 0 ? 2 : at === count - 1 ? width - 2 : at * step + step / 2, y: height - 8, "text-anchor": at === 0 ? "start" : at === count - 1 ? "end" : "middle" }, cut(spread.labels[at], 22))));
-  return [svg,
-    h("p", { class: "quiet" }, h("span", { class: "key gone", "aria-hidden": "true" }), " before ", h("span", { class: "line-key after-key", "aria-hidden": "true" }), " after, a group spread evenly over its values. ",
-      `${percent(spread.moved)} of the rows would have to change to make the two alike.`),
-    h("p", { class: "quiet clip", title: spread.groups.map((each) => each.label).join(", ") }, "Released: ", spread.groups.map((each) => `${each.label} ${number(each.rows)}`).join(", "), spread.left ? ` and ${number(spread.left)} more` : "")];
+  shown.forEach((at) =>
+    svg.append(
+      s(
+        "text",
+        {
+          x: at === 0 ? 2 : at === count - 1 ? width - 2 : at * step + step / 2,
+          y: height - 8,
+          "text-anchor": at === 0 ? "start" : at === count - 1 ? "end" : "middle",
+        },
+        cut(spread.labels[at], 22),
+      ),
+    ),
+  );
+  return [
+    svg,
+    h(
+      "p",
+      { class: "quiet" },
+      h("span", { class: "key gone", "aria-hidden": "true" }),
+      " before ",
+      h("span", { class: "line-key after-key", "aria-hidden": "true" }),
+      " after, a group spread evenly over its values. ",
+      `${percent(spread.moved)} of the rows would have to change to make the two alike.`,
+    ),
+    h(
+      "p",
+      { class: "quiet clip", title: spread.groups.map((each) => each.label).join(", ") },
+      "Released: ",
+      spread.groups.map((each) => `${each.label} ${number(each.rows)}`).join(", "),
+      spread.left ? ` and ${number(spread.left)} more` : "",
+    ),
+  ];
 }
 
 const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
@@ -48,11 +106,28 @@ export function contingencyPart(page, front, about) {
   const quasi = about.columns.map((each) => each.name);
   if (names.length < 2) return null;
   const place = h("div", {}, h("p", { class: "quiet" }, "Loading …"));
-  const pair = page.view.pair && page.view.pair.every((name) => names.includes(name)) && page.view.pair[0] !== page.view.pair[1] ? [...page.view.pair] : [quasi[0], names.find((name) => name !== quasi[0])];
-  const show = () => { page.remember({ pair: [...pair] }); fill(place, async () => heat(await asked(about.id, "contingency", { first: pair[0], second: pair[1] }))); };
-  const change = (at, value) => { if (pair[1 - at] === value) pair[1 - at] = pair[at]; pair[at] = value; afterHands(boxes); show(); };
+  const pair =
+    page.view.pair && page.view.pair.every((name) => names.includes(name)) && page.view.pair[0] !== page.view.pair[1]
+      ? [...page.view.pair]
+      : [quasi[0], names.find((name) => name !== quasi[0])];
+  const show = () => {
+    page.remember({ pair: [...pair] });
+    fill(place, async () => heat(await asked(about.id, "contingency", { first: pair[0], second: pair[1] })));
+  };
+  const change = (at, value) => {
+    if (pair[1 - at] === value) pair[1 - at] = pair[at];
+    pair[at] = value;
+    afterHands(boxes);
+    show();
+  };
   const row = h("div", { class: "row" });
-  const boxes = () => replace(row, ["down", "across"].map((word, at) => select(word, names, pair[at], (value) => change(at, value), { id: `pair-${at}` })));
+  const boxes = () =>
+    replace(
+      row,
+      ["down", "across"].map((word, at) =>
+        select(word, names, pair[at], (value) => change(at, value), { id: `pair-${at}` }),
+      ),
+    );
   boxes();
   show();
   return [row, place];
@@ -66,10 +141,36 @@ function heat(tables) {
       entry.style.setProperty("--share", String(Math.round(32 * Math.sqrt(rows / most))));
       return entry;
     };
-    return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${tables.columns.join(" and ")} ${title}` },
-      h("table", { class: "heat-table" }, h("caption", {}, `${title}: they go together ${about.cramer === null ? "in no way that can be told: one has a single value" : `by ${percent(about.cramer, 0)} (Cramér's V)`}`),
-        h("thead", {}, h("tr", {}, h("td", {}), about.columns.map((name) => h("th", { scope: "col", class: "num", title: name }, cut(name, 14))))),
-        h("tbody", {}, about.counts.map((row, place) => h("tr", {}, h("th", { scope: "row", title: about.rows[place] }, cut(about.rows[place], 18)), row.map(cell))))));
+    return h(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": `${tables.columns.join(" and ")} ${title}` },
+      h(
+        "table",
+        { class: "heat-table" },
+        h(
+          "caption",
+          {},
+          `${title}: they go together ${about.cramer === null ? "in no way that can be told: one has a single value" : `by ${percent(about.cramer, 0)} (Cramér's V)`}`,
+        ),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            h("td", {}),
+            about.columns.map((name) => h("th", { scope: "col", class: "num", title: name }, cut(name, 14))),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          about.counts.map((row, place) =>
+            h("tr", {}, h("th", { scope: "row", title: about.rows[place] }, cut(about.rows[place], 18)), row.map(cell)),
+          ),
+        ),
+      ),
+    );
   };
   return [side("before", tables.before), side("after", tables.after)];
 }
@@ -80,15 +181,82 @@ export function riskPart(about) {
     const risk = await asked(about.id, "at-risk", {});
     const columns = [...risk.without].sort((a, b) => b.part - a.part);
     return [
-      h("p", {}, `The smallest classes have ${number(risk.least)} rows: ${number(risk.classes_at_least)} ${risk.classes_at_least === 1 ? "class" : "classes"} with ${number(risk.rows_at_least)} rows together.`),
-      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The smallest classes" }, h("table", { class: "sample" },
-        h("thead", {}, h("tr", {}, risk.columns.map((name) => h("th", { scope: "col" }, name)), ["rows", "risk"].map((word) => h("th", { scope: "col", class: "num" }, word)))),
-        h("tbody", {}, risk.classes.map((each) => h("tr", {}, each.labels.map((label) => h("td", {}, label)), h("td", { class: "num" }, number(each.size)), h("td", { class: "num" }, percent(each.risk))))))),
+      h(
+        "p",
+        {},
+        `The smallest classes have ${number(risk.least)} rows: ${number(risk.classes_at_least)} ${risk.classes_at_least === 1 ? "class" : "classes"} with ${number(risk.rows_at_least)} rows together.`,
+      ),
+      h(
+        "div",
+        { class: "scroll", tabindex: "0", role: "region", "aria-label": "The smallest classes" },
+        h(
+          "table",
+          { class: "sample" },
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              risk.columns.map((name) => h("th", { scope: "col" }, name)),
+              ["rows", "risk"].map((word) => h("th", { scope: "col", class: "num" }, word)),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            risk.classes.map((each) =>
+              h(
+                "tr",
+                {},
+                each.labels.map((label) => h("td", {}, label)),
+                h("td", { class: "num" }, number(each.size)),
+                h("td", { class: "num" }, percent(each.risk)),
+              ),
+            ),
+          ),
+        ),
+      ),
       risk.left ? h("p", { class: "quiet" }, `${number(risk.left)} larger classes are not shown.`) : null,
-      h("p", { class: "quiet" }, "Which cells give rows away: the classes that somebody sees who does not know one of the columns."),
-      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Risk without one column" }, h("table", {},
-        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "without"), ["smallest class", "mean risk", "part of the risk"].map((word) => h("th", { scope: "col", class: "num" }, word)))),
-        h("tbody", {}, columns.map((each) => h("tr", {}, h("th", { scope: "row" }, each.name), h("td", { class: "num" }, number(each.k)), h("td", { class: "num" }, percent(each.mean, 2)), h("td", { class: "num" }, percent(each.part, 0))))))),
+      h(
+        "p",
+        { class: "quiet" },
+        "Which cells give rows away: the classes that somebody sees who does not know one of the columns.",
+      ),
+      h(
+        "div",
+        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Risk without one column" },
+        h(
+          "table",
+          {},
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              h("th", { scope: "col" }, "without"),
+              ["smallest class", "mean risk", "part of the risk"].map((word) =>
+                h("th", { scope: "col", class: "num" }, word),
+              ),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            columns.map((each) =>
+              h(
+                "tr",
+                {},
+                h("th", { scope: "row" }, each.name),
+                h("td", { class: "num" }, number(each.k)),
+                h("td", { class: "num" }, percent(each.mean, 2)),
+                h("td", { class: "num" }, percent(each.part, 0)),
+              ),
+            ),
+          ),
+        ),
+      ),
     ];
   });
   return place;

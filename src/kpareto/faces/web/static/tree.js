@@ -19,10 +19,16 @@ function draw(page, view, place, state) {
   const levels = view.levels.filter((each) => each.count <= MOST && each.groups.length).reverse();
   const lowest = levels.length ? levels[levels.length - 1].level : 0;
   const selected = { level: Math.min(state.level, view.height), groups: state.groups };
-  const label = h("input", { type: "text", id: "group-name", "aria-label": "Name of the group", placeholder: "name of the group" });
+  const label = h("input", {
+    type: "text",
+    id: "group-name",
+    "aria-label": "Name of the group",
+    placeholder: "name of the group",
+  });
   const scroller = place.querySelector(".tree-scroll");
   const top = scroller ? scroller.scrollTop : 0;
-  const again = (next, at = null) => draw(page, next, place, { level: selected.level, groups: new Set(), at, building: state.building });
+  const again = (next, at = null) =>
+    draw(page, next, place, { level: selected.level, groups: new Set(), at, building: state.building });
   const take = (answer) => {
     if (answer.draft) Object.assign(page, { draft: answer.draft, stale: answer.stale });
     again(answer.view);
@@ -32,7 +38,13 @@ function draw(page, view, place, state) {
     replace(status, "");
     try {
       const at = [selected.level, Math.min(...selected.groups)];
-      const next = await api.post("/hierarchy", { column: view.name, action, level: selected.level, groups: [...selected.groups].sort((a, b) => a - b), ...more });
+      const next = await api.post("/hierarchy", {
+        column: view.name,
+        action,
+        level: selected.level,
+        groups: [...selected.groups].sort((a, b) => a - b),
+        ...more,
+      });
       if (!next.draft) page.draft = (await api.get("")).draft;
       else Object.assign(page, { draft: next.draft, stale: next.stale });
       say(`Done: ${action}.`);
@@ -43,11 +55,17 @@ function draw(page, view, place, state) {
   };
   const step = async (action) => {
     const answer = await page.attempt(() => api.post("/hierarchy/step", { column: view.name, action }));
-    if (answer) { say(`Done: ${action}.`); take(answer); }
+    if (answer) {
+      say(`Done: ${action}.`);
+      take(answer);
+    }
   };
   const use = async (form, words) => {
     const answer = await page.attempt(() => api.post("/hierarchy/use", { column: view.name, ...form }));
-    if (answer) { say(words); take(answer); }
+    if (answer) {
+      say(words);
+      take(answer);
+    }
   };
   const save = async () => {
     const file = await page.attempt(() => api.get(`/hierarchy/file?column=${encodeURIComponent(view.name)}`));
@@ -57,24 +75,38 @@ function draw(page, view, place, state) {
   const hint = h("p", { class: "quiet", role: "status" });
   const buttons = {};
   const button = (name, text, work, title) => {
-    buttons[name] = h("button", { type: "button", class: "second small", title, "data-key": `tree-${name}`, onclick: work }, text);
+    buttons[name] = h(
+      "button",
+      { type: "button", class: "second small", title, "data-key": `tree-${name}`, onclick: work },
+      text,
+    );
     return buttons[name];
   };
   // One more group, or with Shift all from the last one to this one.
   const pick = (level, group, range = false) => {
-    if (selected.level !== level) { selected.level = level; selected.groups.clear(); selected.last = null; }
+    if (selected.level !== level) {
+      selected.level = level;
+      selected.groups.clear();
+      selected.last = null;
+    }
     if (range && selected.last !== null && selected.last !== undefined) {
       for (let at = Math.min(selected.last, group); at <= Math.max(selected.last, group); at++) selected.groups.add(at);
     } else if (selected.groups.has(group)) selected.groups.delete(group);
     else selected.groups.add(group);
     selected.last = group;
-    for (const cell of place.querySelectorAll("button.node")) cell.setAttribute("aria-pressed", String(Number(cell.dataset.level) === selected.level && selected.groups.has(Number(cell.dataset.group))));
+    for (const cell of place.querySelectorAll("button.node"))
+      cell.setAttribute(
+        "aria-pressed",
+        String(Number(cell.dataset.level) === selected.level && selected.groups.has(Number(cell.dataset.group))),
+      );
     refresh();
   };
   const refresh = () => {
     if (!view.editable) return;
     const count = selected.groups.size;
-    const names = [...selected.groups].sort((a, b) => a - b).map((group) => view.levels[selected.level].groups[group][2]);
+    const names = [...selected.groups]
+      .sort((a, b) => a - b)
+      .map((group) => view.levels[selected.level].groups[group][2]);
     const inner = selected.level > 0 && selected.level < view.height;
     buttons.merge.disabled = count < 2 || selected.level === view.height;
     buttons.split.disabled = count !== 1 || !inner;
@@ -82,10 +114,14 @@ function draw(page, view, place, state) {
     buttons.up.disabled = buttons.down.disabled = count !== 1 || selected.level === view.height || view.ordered;
     buttons.add.disabled = count === 0;
     buttons.remove.disabled = count === 0 || !inner;
-    hint.textContent = count ? `Level ${selected.level}: ${names.slice(0, 4).join(", ")}${count > 4 ? ` and ${count - 4} more` : ""}` : "Choose groups in the tree to change them; with Shift a whole range. Drag one onto another to put them together.";
+    hint.textContent = count
+      ? `Level ${selected.level}: ${names.slice(0, 4).join(", ")}${count > 4 ? ` and ${count - 4} more` : ""}`
+      : "Choose groups in the tree to change them; with Shift a whole range. Drag one onto another to put them together.";
     label.value = count === 1 ? names[0] : count ? shared(names) : "";
   };
-  const tools = h("div", { class: "tools", role: "group", "aria-label": "Edit the chosen groups" },
+  const tools = h(
+    "div",
+    { class: "tools", role: "group", "aria-label": "Edit the chosen groups" },
     button("merge", "Merge", () => edit("merge", { label: label.value }), "Make one group of the chosen ones"),
     button("split", "Split", () => edit("split"), "Let the group fall apart into those it holds"),
     button("rename", "Rename", () => edit("rename", { label: label.value }), "Give the group the name in the field"),
@@ -93,35 +129,119 @@ function draw(page, view, place, state) {
     button("up", "Move up", () => edit("move", { step: -1 }), "Change places with the neighbour above"),
     button("down", "Move down", () => edit("move", { step: 1 }), "Change places with the neighbour below"),
     button("add", "Add level", () => edit("add-level"), "One more level above the chosen one"),
-    button("remove", "Remove level", () => edit("remove-level"), "Take the chosen level out"));
+    button("remove", "Remove level", () => edit("remove-level"), "Take the chosen level out"),
+  );
   const can = view.can || {};
-  const history = h("div", { class: "tools", role: "group", "aria-label": "Changes of the hierarchy" },
-    h("button", { type: "button", class: "second small", "data-key": "tree-undo", disabled: !can.undo, onclick: () => step("undo") }, "Undo"),
-    h("button", { type: "button", class: "second small", "data-key": "tree-redo", disabled: !can.redo, onclick: () => step("redo") }, "Redo"),
-    h("button", { type: "button", class: "second small", "data-key": "tree-reset", disabled: !can.reset, onclick: () => step("reset") }, "Reset"),
-    h("button", { type: "button", class: "second small", "data-key": "tree-save", onclick: save }, "Save as a file"));
-  const find = h("input", { type: "search", id: "tree-find", placeholder: "find a value", "aria-label": "Find a value in the tree", oninput: (event) => seek(place, event.target.value) });
-  const picture = levels.length ? icicle(levels, view, pick) : h("p", { class: "quiet" }, "Too many groups to draw. Build groups below.");
-  const region = h("div", { class: "scroll tall tree-scroll", role: "group", "aria-label": `Tree of ${view.name}`,
-    ondragover: (event) => { if ([...event.dataTransfer.types].includes("Files")) { event.preventDefault(); region.classList.add("over"); } },
-    ondragleave: () => region.classList.remove("over"),
-    ondrop: (event) => { region.classList.remove("over"); if (event.dataTransfer.files.length) { event.preventDefault(); bring(event.dataTransfer.files[0], use); } },
-    onkeydown: (event) => walkTree(event, region, pick) }, picture);
-  const build = h("details", { class: "build", open: state.building, ontoggle: (event) => {
-    state.building = event.target.open;
-    if (event.target.open && !event.target.querySelector(".builder")) event.target.append(builder(page, view.name, take));
-  } }, h("summary", { "data-key": "tree-build" }, h("h3", {}, "Build or bring a hierarchy")));
+  const history = h(
+    "div",
+    { class: "tools", role: "group", "aria-label": "Changes of the hierarchy" },
+    h(
+      "button",
+      {
+        type: "button",
+        class: "second small",
+        "data-key": "tree-undo",
+        disabled: !can.undo,
+        onclick: () => step("undo"),
+      },
+      "Undo",
+    ),
+    h(
+      "button",
+      {
+        type: "button",
+        class: "second small",
+        "data-key": "tree-redo",
+        disabled: !can.redo,
+        onclick: () => step("redo"),
+      },
+      "Redo",
+    ),
+    h(
+      "button",
+      {
+        type: "button",
+        class: "second small",
+        "data-key": "tree-reset",
+        disabled: !can.reset,
+        onclick: () => step("reset"),
+      },
+      "Reset",
+    ),
+    h("button", { type: "button", class: "second small", "data-key": "tree-save", onclick: save }, "Save as a file"),
+  );
+  const find = h("input", {
+    type: "search",
+    id: "tree-find",
+    placeholder: "find a value",
+    "aria-label": "Find a value in the tree",
+    oninput: (event) => seek(place, event.target.value),
+  });
+  const picture = levels.length
+    ? icicle(levels, view, pick)
+    : h("p", { class: "quiet" }, "Too many groups to draw. Build groups below.");
+  const region = h(
+    "div",
+    {
+      class: "scroll tall tree-scroll",
+      role: "group",
+      "aria-label": `Tree of ${view.name}`,
+      ondragover: (event) => {
+        if ([...event.dataTransfer.types].includes("Files")) {
+          event.preventDefault();
+          region.classList.add("over");
+        }
+      },
+      ondragleave: () => region.classList.remove("over"),
+      ondrop: (event) => {
+        region.classList.remove("over");
+        if (event.dataTransfer.files.length) {
+          event.preventDefault();
+          bring(event.dataTransfer.files[0], use);
+        }
+      },
+      onkeydown: (event) => walkTree(event, region, pick),
+    },
+    picture,
+  );
+  const build = h(
+    "details",
+    {
+      class: "build",
+      open: state.building,
+      ontoggle: (event) => {
+        state.building = event.target.open;
+        if (event.target.open && !event.target.querySelector(".builder"))
+          event.target.append(builder(page, view.name, take));
+      },
+    },
+    h("summary", { "data-key": "tree-build" }, h("h3", {}, "Build or bring a hierarchy")),
+  );
   if (state.building) build.append(builder(page, view.name, take));
   refresh(); // before anything is shown: a button that is switched off later would lose the focus
-  replace(place,
+  replace(
+    place,
     h("h2", {}, `Hierarchy of ${view.name}`, view.edited ? h("span", { class: "tag" }, "edited") : null),
-    h("p", { class: "quiet" }, `${number(view.leaves)} values, ${view.height + 1} levels: ${view.levels.map((each) => number(each.count)).join(" → ")} groups.`,
-      lowest > 0 ? ` Levels below ${lowest} have too many groups to draw.` : ""),
+    h(
+      "p",
+      { class: "quiet" },
+      `${number(view.leaves)} values, ${view.height + 1} levels: ${view.levels.map((each) => number(each.count)).join(" → ")} groups.`,
+      lowest > 0 ? ` Levels below ${lowest} have too many groups to draw.` : "",
+    ),
     view.lint.length
-      ? h("ul", { class: "lint", tabindex: "0", "aria-label": "Remarks on this hierarchy" }, view.lint.map((each) => h("li", {}, h("strong", {}, each.kind.replaceAll("-", " ")), " ", each.text)))
+      ? h(
+          "ul",
+          { class: "lint", tabindex: "0", "aria-label": "Remarks on this hierarchy" },
+          view.lint.map((each) => h("li", {}, h("strong", {}, each.kind.replaceAll("-", " ")), " ", each.text)),
+        )
       : h("p", { class: "good" }, "Nothing odd about this hierarchy."),
-    history, view.leaves > 20 ? find : null, region,
-    view.editable ? [hint, tools] : h("p", { class: "quiet" }, "Cells by number are changed by building them anew."), status, build);
+    history,
+    view.leaves > 20 ? find : null,
+    region,
+    view.editable ? [hint, tools] : h("p", { class: "quiet" }, "Cells by number are changed by building them anew."),
+    status,
+    build,
+  );
   region.scrollTop = top;
   const stop = rove(region, state.at);
   if (state.at && stop) stop.focus({ preventScroll: true });
@@ -131,7 +251,8 @@ function draw(page, view, place, state) {
 function shared(names) {
   const spans = names.map((name) => name.match(/^(-?[\d.]+)(?:\s*[-–]\s*(-?[\d.]+))?$/));
   if (spans.every(Boolean)) {
-    const lows = spans.map((span) => Number(span[1])), highs = spans.map((span) => Number(span[2] ?? span[1]));
+    const lows = spans.map((span) => Number(span[1])),
+      highs = spans.map((span) => Number(span[2] ?? span[1]));
     return `${Math.min(...lows)}-${Math.max(...highs)}`;
   }
   let start = names[0];
@@ -145,7 +266,8 @@ function shared(names) {
 // Only one cell of the tree is a stop of the tab key: the one that was last there.
 function rove(region, at) {
   const cells = [...region.querySelectorAll("button.node")];
-  const wanted = at && cells.find((cell) => Number(cell.dataset.level) === at[0] && Number(cell.dataset.group) === at[1]);
+  const wanted =
+    at && cells.find((cell) => Number(cell.dataset.level) === at[0] && Number(cell.dataset.group) === at[1]);
   const stop = wanted || cells[0];
   for (const cell of cells) cell.tabIndex = cell === stop ? 0 : -1;
   return stop;
@@ -159,13 +281,30 @@ function walkTree(event, region, pick) {
   const column = cells.filter((cell) => Number(cell.dataset.level) === level);
   const place = column.indexOf(now);
   const middle = (Number(now.dataset.first) + Number(now.dataset.end)) / 2;
-  const beside = (to) => cells.filter((cell) => Number(cell.dataset.level) === to).find((cell) => Number(cell.dataset.first) <= middle && Number(cell.dataset.end) >= middle);
-  const first = (to) => cells.filter((cell) => Number(cell.dataset.level) === to).find((cell) => Number(cell.dataset.first) === Number(now.dataset.first));
-  const to = { ArrowDown: column[place + 1], ArrowUp: column[place - 1], Home: column[0], End: column[column.length - 1], PageDown: column[Math.min(column.length - 1, place + 10)], PageUp: column[Math.max(0, place - 10)], ArrowLeft: beside(level + 1), ArrowRight: first(level - 1) }[event.key];
+  const beside = (to) =>
+    cells
+      .filter((cell) => Number(cell.dataset.level) === to)
+      .find((cell) => Number(cell.dataset.first) <= middle && Number(cell.dataset.end) >= middle);
+  const first = (to) =>
+    cells
+      .filter((cell) => Number(cell.dataset.level) === to)
+      .find((cell) => Number(cell.dataset.first) === Number(now.dataset.first));
+  const to = {
+    ArrowDown: column[place + 1],
+    ArrowUp: column[place - 1],
+    Home: column[0],
+    End: column[column.length - 1],
+    PageDown: column[Math.min(column.length - 1, place + 10)],
+    PageUp: column[Math.max(0, place - 10)],
+    ArrowLeft: beside(level + 1),
+    ArrowRight: first(level - 1),
+  }[event.key];
   let next = to;
   if (!next && event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.metaKey && !event.altKey) {
     const letter = event.key.toLowerCase();
-    next = [...column.slice(place + 1), ...column.slice(0, place)].find((cell) => cell.dataset.name.toLowerCase().startsWith(letter));
+    next = [...column.slice(place + 1), ...column.slice(0, place)].find((cell) =>
+      cell.dataset.name.toLowerCase().startsWith(letter),
+    );
   }
   if (!next) return;
   event.preventDefault();
@@ -186,36 +325,82 @@ function icicle(levels, view, pick) {
   const last = levels[levels.length - 1].groups;
   const total = view.levels[view.height].groups[0][3] || 1;
   const starts = levels.map((level) => new Map(level.groups.map((group, place) => [group[0], place])));
-  const rows = last.map((leaf) => h("tr", {}, levels.map((level, depth) => {
-    const place = starts[depth].get(leaf[0]);
-    if (place === undefined) return null;
-    const [first, end, name, count] = level.groups[place];
-    const span = last.filter((each) => each[0] >= first && each[1] <= end).length;
-    const cell = h("button", { type: "button", class: "node", tabindex: "-1", "aria-pressed": "false", draggable: view.editable ? "true" : null, "data-level": level.level, "data-group": place, "data-first": first, "data-end": end, "data-name": name,
-      "aria-label": `${name === "" ? "(empty)" : name} ${number(count)} rows, ${level.level === 0 ? "value" : `level ${level.level}`}`, title: `level ${level.level}, ${number(count)} rows` },
-    h("span", { class: "name" }, name === "" ? "(empty)" : name), " ", h("span", { class: "count" }, number(count)));
-    const share = h("span", { class: "share" });
-    share.style.width = `${Math.max(1, (100 * count) / total)}%`;
-    cell.append(share);
-    if (view.editable) listen(cell, level.level, place, pick);
-    return h("td", { rowspan: span }, cell);
-  })));
-  return h("table", { class: "icicle" },
-    h("thead", {}, h("tr", {}, levels.map((level) => h("th", { scope: "col" }, level.level === 0 ? "values" : level.level === view.height ? "all" : `level ${level.level}`)))),
-    h("tbody", {}, rows));
+  const rows = last.map((leaf) =>
+    h(
+      "tr",
+      {},
+      levels.map((level, depth) => {
+        const place = starts[depth].get(leaf[0]);
+        if (place === undefined) return null;
+        const [first, end, name, count] = level.groups[place];
+        const span = last.filter((each) => each[0] >= first && each[1] <= end).length;
+        const cell = h(
+          "button",
+          {
+            type: "button",
+            class: "node",
+            tabindex: "-1",
+            "aria-pressed": "false",
+            draggable: view.editable ? "true" : null,
+            "data-level": level.level,
+            "data-group": place,
+            "data-first": first,
+            "data-end": end,
+            "data-name": name,
+            "aria-label": `${name === "" ? "(empty)" : name} ${number(count)} rows, ${level.level === 0 ? "value" : `level ${level.level}`}`,
+            title: `level ${level.level}, ${number(count)} rows`,
+          },
+          h("span", { class: "name" }, name === "" ? "(empty)" : name),
+          " ",
+          h("span", { class: "count" }, number(count)),
+        );
+        const share = h("span", { class: "share" });
+        share.style.width = `${Math.max(1, (100 * count) / total)}%`;
+        cell.append(share);
+        if (view.editable) listen(cell, level.level, place, pick);
+        return h("td", { rowspan: span }, cell);
+      }),
+    ),
+  );
+  return h(
+    "table",
+    { class: "icicle" },
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        levels.map((level) =>
+          h(
+            "th",
+            { scope: "col" },
+            level.level === 0 ? "values" : level.level === view.height ? "all" : `level ${level.level}`,
+          ),
+        ),
+      ),
+    ),
+    h("tbody", {}, rows),
+  );
 }
 
 // A click chooses, with Shift a range; one group dragged onto another of its level chooses both, ready to be named.
 function listen(cell, level, place, pick) {
   cell.addEventListener("click", (event) => pick(level, place, event.shiftKey));
   cell.addEventListener("dragstart", (event) => event.dataTransfer.setData("text/kpareto-group", `${level} ${place}`));
-  cell.addEventListener("dragover", (event) => { if ([...event.dataTransfer.types].includes("text/kpareto-group")) event.preventDefault(); });
+  cell.addEventListener("dragover", (event) => {
+    if ([...event.dataTransfer.types].includes("text/kpareto-group")) event.preventDefault();
+  });
   cell.addEventListener("drop", (event) => {
     const [from, other] = event.dataTransfer.getData("text/kpareto-group").split(" ").map(Number);
     if (from !== level || other === place || Number.isNaN(other)) return;
     event.preventDefault();
     event.stopPropagation();
-    const pressed = (group) => cell.closest("table").querySelector(`button.node[data-level="${level}"][data-group="${group}"]`).getAttribute("aria-pressed") === "true";
+    const pressed = (group) =>
+      cell
+        .closest("table")
+        .querySelector(`button.node[data-level="${level}"][data-group="${group}"]`)
+        .getAttribute("aria-pressed") === "true";
     for (const group of [other, place]) if (!pressed(group)) pick(level, group);
     document.getElementById("group-name").focus();
     document.getElementById("group-name").select();
