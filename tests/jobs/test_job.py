@@ -158,7 +158,7 @@ def test_rules_take_their_limits(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('source = "people.csv"', "", r"has no data\.source\. Add \[data\]"),
+        ('source = "people.csv"', "", r"data\.source is missing\. Add \[data\]"),
         ('source = "people.csv"', 'sauce = "people.csv"', r"data\.sauce is not known\. Did you mean 'source'"),
         ("[limits]", "[limitz]", r"\[limitz\] is not known\. Did you mean 'limits'"),
         ('role = "sensitive"', 'role = "secret"', r"columns\.illness\.role is 'secret'\."),

@@ -157,9 +157,7 @@ def _read_job(raw: Mapping[str, Any], folder: Path) -> Job:
         else None,
         missing_values=tuple(_texts(data.get("missing_values", list(NO_VALUE)), "data.missing_values")),
         person=_text_of(data, "data", "person"),
-        domain=cast(Domain, _one_of(data["domain"], "data.domain", get_args(Domain)))
-        if "domain" in data
-        else None,
+        domain=cast(Domain, _one_of(data["domain"], "data.domain", get_args(Domain))) if "domain" in data else None,
         preset=_text_of(data, "data", "preset"),
         form=read_form(data, "data", folder),
         table_name=_text_of(data, "data", "table"),
@@ -176,9 +174,7 @@ def _read_job(raw: Mapping[str, Any], folder: Path) -> Job:
         seed=search["seed"],
         options=search["options"],
         limits=limits,
-        choose=_text_of(release, "release", "choose")
-        if "choose" in release
-        else _choose_wished(search["options"]),
+        choose=_text_of(release, "release", "choose") if "choose" in release else _choose_wished(search["options"]),
         target=_text_of(release, "release", "target"),
         release={key: release[key] for key in RELEASE_OPTIONS if key in release},
         admission=_admission(data, columns),
@@ -420,9 +416,7 @@ def _check_source(people: Mapping[str, Any], folder: Path) -> Everybody:
     if "table" in people and not is_address(source):
         raise _unused("population.table", f"only a database has tables, and the source is {source!r}.")
     if is_address(source) and "table" not in people:
-        raise BadJob(
-            'is a database, and no table is named. Add table = "everybody" there.', where="population.source"
-        )
+        raise BadJob('is a database, and no table is named. Add table = "everybody" there.', where="population.source")
     name = _text_of(people, "population", "table")
     return Everybody(source, name, read_form(people, "population", folder))
 
@@ -546,9 +540,7 @@ def check_suppression(suppression: Mapping[str, Any]) -> None:
     if number > MOST_ROWS:
         raise BadJob(f"is {limit!r}. Give a share from 0 to 1, or a number of rows.", where="suppression.limit")
     if rule == "none" and number > 0:
-        raise _unused(
-            "suppression.limit", "the rule none suppresses no row. Take it out, or take another rule."
-        )
+        raise _unused("suppression.limit", "the rule none suppresses no row. Take it out, or take another rule.")
     if rule == "below-k" and "limit" in suppression:
         raise _unused(
             "suppression.limit",

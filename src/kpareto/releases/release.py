@@ -373,7 +373,7 @@ def refuse_identifying(recoded: Recoded, schema: Schema) -> None:
         remedy=Remedy(
             "declare-column",
             f"Declare {'each' if several else 'it'}, or leave it out of the table: in Python identifier=[{first!r}] "
-            f"keeps it out and plain=[{first!r}] lets it leave as it is (of Schema), in a job role = \"identifier\" or "
+            f'keeps it out and plain=[{first!r}] lets it leave as it is (of Schema), in a job role = "identifier" or '
             f'"plain" under [columns.{json.dumps(first, ensure_ascii=False)}].',
         ),
     )

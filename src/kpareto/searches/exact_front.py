@@ -131,9 +131,7 @@ class Exact:
         if self.total >= MOST_NODES and self.limit.seconds is None:
             raise BadJob(
                 f"The lattice has {spell_count(self.total)} nodes, too many to number.",
-                remedy=Remedy(
-                    "set-time", "Give the search a time (search.seconds = 60), or fewer columns or levels."
-                ),
+                remedy=Remedy("set-time", "Give the search a time (search.seconds = 60), or fewer columns or levels."),
             )
 
     def _look_on(self, state: State, tell: Tell) -> None:

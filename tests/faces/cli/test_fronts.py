@@ -46,7 +46,7 @@ def test_front_says_how_many_rows_are_left_out(folder: Path, capsys: pytest.Capt
         lines[place] = ",".join([number, "", *others])
     (folder / "people.csv").write_text("\n".join(lines) + "\n")
     assert main(["front", "job.toml"]) == 0
-    assert "2 of 120 rows (1.7%) have a missing value and are left out; missing = 'category' keeps them." in (
+    assert "2 of 120 rows (1.7%) have a missing value and are left out; as a category (missing) they are kept." in (
         capsys.readouterr().err
     )
 

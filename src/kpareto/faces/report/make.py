@@ -286,7 +286,7 @@ def _warning(remark: Remark, context: Context, ids: Sequence[int], discretion: D
     """A warning as it may be shown."""
     numbers = dict(remark.numbers)
     if discretion.confidential:
-        return Alert(remark.id, remark.severity, remark.text, numbers)
+        return Alert(remark.id, remark.severity, remark.text, numbers, remark.remedy)
     if remark.id == "W7":
         return _public_w7(remark, context.partition, discretion)
     if remark.id == "W16":
@@ -297,7 +297,7 @@ def _warning(remark: Remark, context: Context, ids: Sequence[int], discretion: D
     if veiled or remark.id in ("W5", "W9", "W17") or any(discretion.hides(int(value)) for value in people.values()):
         first = remark.text.partition(". ")[0] if remark.id == "W5" else _SUBJECTS.get(remark.id, "A warning applies")
         return Alert(remark.id, remark.severity, f"{first.rstrip('.')}. {SEE_OTHER}", {})
-    return Alert(remark.id, remark.severity, remark.text, numbers)
+    return Alert(remark.id, remark.severity, remark.text, numbers, remark.remedy)
 
 
 _SUBJECTS: Mapping[str, str] = {

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from kpareto._version import __version__
+from kpareto.errors import Remedy
 from kpareto.fronts.picture import Drawing
 from kpareto.releases.warnings import GRAVEST
 
@@ -196,6 +197,7 @@ class Alert:
     severity: str
     text: str
     numbers: Mapping[str, Any]
+    remedy: Remedy | None = None  # what to do, which ends the text
 
 
 def rank(alerts: Sequence[Alert]) -> list[Alert]:

@@ -11,8 +11,8 @@ from kpareto.engines import open_source
 from kpareto.errors import BadJob, KparetoError, Progress
 from kpareto.faces.report import FrontFound, gather, html, report_from
 from kpareto.faces.web.files import inside
+from kpareto.faces.web.page_words import page_warnings
 from kpareto.faces.web.turns import Work
-from kpareto.faces.web.wording import for_page, warnings_for_page
 from kpareto.fronts.front import Front
 from kpareto.jobs.job import Job
 from kpareto.jobs.kept import refuse_new_columns
@@ -58,7 +58,7 @@ def check(
         "point": {"id": point.id, "values": point.values, "suppressed": checked.suppressed},
         "limits": [asdict(limit) for limit in checked.limits],
         "met": checked.met,
-        "warnings": warnings_for_page(each.to_dict() for each in checked.warnings),
+        "warnings": page_warnings(checked.warnings),
     }
 
 
@@ -103,8 +103,7 @@ def release_point(job: Job, front: Front, place: int, target: Path, piece: Work 
         write_whole(files[word], html(report), private=secret)
     told = released.to_dict()
     return told | {
-        "remarks": [for_page(remark) for remark in told["remarks"]],
-        "warnings": warnings_for_page(told["warnings"]),
+        "warnings": page_warnings(released.warnings),
         "files": {word: Path(file).name for word, file in files.items()},
     }
 

@@ -25,11 +25,11 @@ from kpareto.errors import BadInput, BadJob, Interrupted, KparetoError, Progress
 from kpareto.faces.web import drafts, explore, hierarchies, release
 from kpareto.faces.web.files import QUOTA, TooLarge, inside, plain_name, receive, refuse_large
 from kpareto.faces.web.guard import REPORT_POLICY
+from kpareto.faces.web.page_words import page_sentence
 from kpareto.faces.web.runs import RunRecord
 from kpareto.faces.web.search import start_comparison
 from kpareto.faces.web.session import LateWrite, Session, SessionOver, Sessions, begin_search, open_run
 from kpareto.faces.web.turns import Busy, Work, aside, do_in_turn, do_long
-from kpareto.faces.web.wording import for_page
 from kpareto.fronts.front import Point
 from kpareto.jobs.front import plan_of
 from kpareto.strict import FileKind, anything, parse_json
@@ -691,14 +691,18 @@ STATUS: tuple[tuple[type[KparetoError], int], ...] = (
 )
 
 
-def failure(request: Request, error: Exception) -> Response:
+def failure(request: Request, error: KparetoError) -> Response:
     """An error of the engine as its one sentence; files are named as the page knows them, without their folders."""
     status = next((number for kind, number in STATUS if isinstance(error, kind)), 400)
-    sentence = for_page(" ".join(str(error).split()))
+    sentence = " ".join(page_sentence(error).split())
     sessions = sessions_of(request)
     sentence = re.sub(rf"{re.escape(str(sessions.temporary))}/[0-9a-f]+/[\w-]+/", "", sentence)
-    late = {"late": True} if isinstance(error, LateWrite) else {}
-    return JSONResponse({"error": sentence.replace(f"{sessions.folder}/", ""), **late}, status_code=status)
+    content: dict[str, object] = {"error": sentence.replace(f"{sessions.folder}/", "")}
+    if error.remedy is not None:
+        content["remedy"] = error.remedy.word
+    if isinstance(error, LateWrite):
+        content["late"] = True
+    return JSONResponse(content, status_code=status)
 
 
 def surprise(_: Request, error: Exception) -> Response:

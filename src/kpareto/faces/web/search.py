@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from kpareto.errors import BadInput, BadJob, Interrupted, KparetoError, Stopped
+from kpareto.faces.web.page_words import page_sentence
 from kpareto.faces.web.runs import KeptRuns, RunRecord
-from kpareto.faces.web.wording import for_page
 from kpareto.fronts.compilations import COMPILATIONS
 from kpareto.fronts.dominance import non_dominated
 from kpareto.fronts.front import Front
@@ -165,7 +165,7 @@ class Searching:
         except (Stopped, Interrupted):  # before it had counted anything itself
             self._end_early(None)
         except KparetoError as error:
-            self._end("failed", str(error))
+            self._end("failed", page_sentence(error))
         except MemoryError:
             self._end("failed", "The search needs more memory than there is. Take fewer columns or coarser levels.")
         except Exception as error:  # noqa: BLE001 (a thread must not die in silence: the page shows the sentence)
@@ -266,7 +266,7 @@ class Searching:
             "rate": rate,
             "remaining": left,
             "seconds": seconds,
-            "sentence": for_page(self.sentence),
+            "sentence": self.sentence,
             "names": list(self.names),
             "method": self.job.method,
             "points": points,
@@ -329,7 +329,7 @@ class ModelRun:
         except (Interrupted, Stopped):
             self._end("stopped", STOPPED)
         except KparetoError as error:
-            self._end("failed", str(error))
+            self._end("failed", page_sentence(error))
         except Exception as error:  # noqa: BLE001 (a thread must not die in silence: the page shows the sentence)
             traceback.print_exc()
             self._end("failed", f"The comparison failed inside kpareto ({type(error).__name__}: {error}).")

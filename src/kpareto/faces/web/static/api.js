@@ -68,6 +68,7 @@ function failed(status, content) {
   const error = new Error((content && content.error) || `The server answered ${status}.`);
   error.status = status;
   error.late = Boolean(content && content.late);
+  error.remedy = content && content.remedy;
   return error;
 }
 

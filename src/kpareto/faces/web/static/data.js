@@ -48,9 +48,11 @@ function opening(page, first) {
   // A text in other letters than the chosen ones is no dead end: one button tries the others.
   const attempt = async (work, busy, again) => {
     replace(retry);
-    const state = await page.attempt(work, busy);
-    const words = document.getElementById("wrong").textContent;
-    if (!state && /encoding|UTF-8/i.test(words)) {
+    let remedy = null;
+    const state = await page.attempt(work, busy, (error) => {
+      remedy = error.remedy;
+    });
+    if (!state && remedy === "choose-encoding") {
       replace(
         retry,
         h(

@@ -150,7 +150,7 @@ export const page = {
   },
 
   // An error that comes when another view is shown names the one it is of.
-  async attempt(work, busy = "") {
+  async attempt(work, busy = "", failed = () => {}) {
     const began = current();
     wrong("");
     if (busy) say(busy);
@@ -160,6 +160,7 @@ export const page = {
       if (busy) say("Done.");
       return answer;
     } catch (error) {
+      failed(error);
       if (error.stopped) say("Stopped.");
       else if (error.late) late(true).catch((reason) => wrong(reason.message));
       else if (error.lost) connection(error.message);

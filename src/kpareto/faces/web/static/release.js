@@ -244,7 +244,7 @@ async function runChecks(id, place, button) {
             " ",
             h("span", { class: "unseen" }, each.severity),
             each.text,
-            /\blimit such as\b/i.test(each.text) ? [" ", h("a", { href: "#search" }, "To the limits")] : null,
+            each.remedy === "set-limit" ? [" ", h("a", { href: "#search" }, "To the limits")] : null,
           ),
         ),
       ),

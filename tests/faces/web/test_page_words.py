@@ -1,19 +1,22 @@
-"""What the page says is said in its own words."""
+"""What the page says is said in its own words, from what errors and warnings hold, not from how they read."""
 
 from __future__ import annotations
 
+import ast
+import pickle
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from kpareto.engines.read import read
-from kpareto.errors import KparetoError
-from kpareto.faces.web.wording import for_page
+from kpareto.errors import REMEDIES, BadJob, BadTable, KparetoError, Remedy
+from kpareto.faces.web.page_words import ADVICE, page_sentence, page_warnings
 from kpareto.jobs.front import front
 from kpareto.jobs.parse import parse_job
 from kpareto.releases.release import release
 from kpareto.tables.schema import Schema
+from tests.twins.sources import files, tree_of
 
 JOB = '[data]\nsource = "x.csv"\n[columns.a]\nrole = "quasi-identifier"\n'
 
@@ -21,7 +24,7 @@ JOB = '[data]\nsource = "x.csv"\n[columns.a]\nrole = "quasi-identifier"\n'
 @pytest.mark.parametrize(
     ("part", "sentence"),
     [
-        ("[search]\nobjectives = []\n", "No objective is chosen. Choose at least one."),
+        ("[search]\nobjectives = []\n", "The list of objectives is []. Choose at least one."),
         ("[limits]\nk = -3\n", "The limit on k is -3, and no k is below 0. Give a positive number."),
         ("[limits]\nk = 2.5\n", "The limit on k is 2.5"),
         (
@@ -39,19 +42,38 @@ def test_no_word_of_a_job_file(part: str, sentence: str) -> None:
     """The sentences of the library, as a page says them (B11, C8)."""
     with pytest.raises(KparetoError) as caught:
         parse_job(JOB + part, Path(), "the job").suppression()
-    assert for_page(str(caught.value)).startswith(sentence)
+    assert page_sentence(caught.value).startswith(sentence)
 
 
 def test_other_sentences_stay() -> None:
-    """What has nothing of a job file in it is said as it is."""
-    assert for_page("The table has no rows. Give at least one row.") == "The table has no rows. Give at least one row."
-    assert for_page("") == ""
+    """What has nothing of a job file in it is said as it is, and names keep their first letter."""
+    for sentence in ("The table has no rows. Give at least one row.", "", "people.csv has no column 'age'."):
+        assert page_sentence(BadTable(sentence)) == str(BadTable(sentence)) == sentence
 
 
-def test_names_are_spelled_as_they_are() -> None:
-    """A warning that begins with k, or a sentence that begins with a file, keeps its first letter."""
-    for said in ("k-anonymity hinders linking.", "people.csv has no column 'age'."):
-        assert for_page(said) == said
+def test_every_remedy_has_its_words_on_the_page() -> None:
+    """And no other: a word that nothing raises, or that the page does not know, is seen."""
+    assert set(ADVICE) == set(REMEDIES)
+    raised = {
+        node.args[0].value
+        for file in files()
+        for node in ast.walk(tree_of(file))
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "id", "") == "Remedy"
+        and isinstance(node.args[0], ast.Constant)
+    }
+    assert raised == set(REMEDIES)
+
+
+def test_an_error_is_one_sentence_with_its_parts() -> None:
+    """The setting begins it, what to do ends it, and the file stands before it."""
+    error = BadJob("is 0.", where="limits.k", remedy=Remedy("give-number", "Give a number without quotes."))
+    assert str(error) == "limits.k is 0. Give a number without quotes."
+    error.say_file("job.toml")
+    assert str(error) == "job.toml: limits.k is 0. Give a number without quotes."
+    assert page_sentence(error) == "The limit on k is 0. Give a number."
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.where, again.remedy) == (str(error), error.where, error.remedy)
 
 
 def test_warnings_and_refusals_of_columns_speak_of_the_data_step() -> None:
@@ -61,14 +83,14 @@ def test_warnings_and_refusals_of_columns_speak_of_the_data_step() -> None:
     known = {"age": {"intervals": [2, 4], "from": 20}}
     table = read(pa.table(cells), Schema(("age",), plain=("town", "name")), hierarchies=known)
     done = release(front(table, limits={"k": 20}).choose(k=20), pa.table(cells), limits={"k": 20})
-    told = {each.id: for_page(each.text) for each in done.warnings}
+    told = {each["id"]: each["text"] for each in page_warnings(done.warnings)}
     assert told["W3"].endswith("choose the column that tells persons apart on the Data step.")
     assert told["W17"].endswith("make the column an identifier to leave it out, or a quasi-identifier.")
     bare = read(pa.table(cells), Schema(("age",)), hierarchies=known)
     with pytest.raises(KparetoError) as caught:
         release(front(bare, limits={"k": 20}).choose(k=20), pa.table(cells), limits={"k": 20})
-    said = for_page(str(caught.value))
+    said = page_sentence(caught.value)
     assert said.endswith(
-        "role identifier on the Data step, which keeps it out, or plain, which lets it leave as it is."
+        "role identifier on the Data step, which keeps a column out, or plain, which lets it leave as it is."
     )
     assert "[columns" not in "".join([*told.values(), said])

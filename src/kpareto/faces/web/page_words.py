@@ -1,0 +1,77 @@
+"""Errors and warnings in the words of the page: what it calls a setting, and where on it something is done.
+
+An error or a warning says what is wrong, which setting of a job it is about and what to do, one by one; the sentences
+of job files are left to the terminal and to Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from kpareto.errors import KparetoError, Remedy
+
+# A setting of a job -> what it is on the page.
+SETTINGS = {
+    "population.sampling": "The share of the population",
+    "population.size": "The size of the population",
+    "search.budget": "The budget",
+    "search.objectives": "The list of objectives",
+    "search.seconds": "The time that the search may take",
+    "suppression.limit": "The limit on suppressed rows",
+}
+# What to do -> where it is done on the page; it ends the sentence before it, or is one of its own.
+ADVICE = {
+    "choose-encoding": "choose how its letters are written and open it again.",
+    "choose-objectives": "choose at least one.",
+    "declare-column": "give the role identifier on the Data step, which keeps a column out, or plain, which lets it "
+    "leave as it is.",
+    "give-number": "give a number.",
+    "give-role": "give roles on the Data step, and search again.",
+    "give-rows": "give a share of the rows such as 0.01 (below 1), or a whole number of rows such as 10.",
+    "name-person": "choose the column that tells persons apart on the Data step.",
+    "set-limit": "fill in a limit on the Search step, such as k at least 5 or l at least 2.",
+    "set-time": "fill in a time on the Search step, such as 60 seconds, or take fewer columns or levels.",
+    "tell-population": "say so on the Data step, under Population: the share sampled (1 for a census), or a table of "
+    "all.",
+    "tie-column": "on the Data step, make the column an identifier to leave it out, or a quasi-identifier.",
+}
+
+
+class Warned(Protocol):
+    """A warning of a release or of a report."""
+
+    id: str
+    severity: str
+    text: str
+    remedy: Remedy | None
+
+
+def page_sentence(error: KparetoError) -> str:
+    """What went wrong, as the page says it."""
+    if not error.where and error.remedy is None:
+        return str(error)
+    group, _, name = error.where.partition(".")
+    where = f"The limit on {name}" if group == "limits" and name else SETTINGS.get(error.where, error.where)
+    return _advise(f"{where} {error.what}".strip(), error.remedy)
+
+
+def page_warnings(warnings: Iterable[Warned]) -> list[dict[str, Any]]:
+    """Warnings as the page says them, with the word for what to do."""
+    return [
+        {
+            "id": warning.id,
+            "severity": warning.severity,
+            "text": _advise(warning.text.removesuffix(warning.remedy.text if warning.remedy else ""), warning.remedy),
+            "remedy": warning.remedy.word if warning.remedy else None,
+        }
+        for warning in warnings
+    ]
+
+
+def _advise(sentence: str, remedy: Remedy | None) -> str:
+    """The sentence, and what to do about it on the page."""
+    if remedy is None:
+        return sentence
+    advice, begun = ADVICE[remedy.word], sentence.rstrip()
+    return f"{begun} {advice[0].upper() + advice[1:] if begun.endswith('.') else advice}"
