@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kpareto.faces.report.blocks import Block, Grid, Sentence
+from kpareto.faces.report.blocks import Block, Sentence, TableBlock
 from kpareto.faces.report.html import blocks_html, whole_page
 from kpareto.fronts.markup import Markup, tag
 from kpareto.releases.risk.anonymity import Anonymity
@@ -124,7 +124,7 @@ def _section(answer: AnswerTable) -> Markup:
     columns = list(zip(*answer.rows, strict=True))
     right = [at for at, cells in enumerate(columns) if _is_numeric(cells)]
     rows = [[f"{cell:,}" if isinstance(cell, int | float) else cell for cell in row] for row in answer.rows]
-    blocks: list[Block] = [Grid(answer.title, answer.heads, rows, right)]
+    blocks: list[Block] = [TableBlock(answer.title, answer.heads, rows, right)]
     blocks += [Sentence(answer.below.replace(" --rows 0 leaves them out.", ""))] if answer.below else []
     return tag("section", tag("h2", answer.title), blocks_html(blocks))
 

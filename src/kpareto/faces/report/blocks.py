@@ -39,7 +39,7 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Listing:
+class ItemList:
     """Sentences one below the other."""
 
     items: Sequence[str]
@@ -47,7 +47,7 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Grid:
+class TableBlock:
     """A table."""
 
     caption: str
@@ -59,7 +59,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Figure:
+class Illustration:
     """A picture with the words above and below it."""
 
     picture: Markup
@@ -68,12 +68,12 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Figures:
+class Illustrations:
     """Pictures and what they show, in a sentence; where there can be none, a table of the same."""
 
-    figures: Sequence[Figure]
+    figures: Sequence[Illustration]
     note: str = ""
-    instead: Grid | None = None
+    instead: TableBlock | None = None
 
 
 @dataclass(frozen=True)
@@ -105,11 +105,11 @@ class Together:
     whole: bool = True
 
 
-Block = Heading | Sentence | Listing | Grid | Figures | Tiles | Alerts | Fields | Together
+Block = Heading | Sentence | ItemList | TableBlock | Illustrations | Tiles | Alerts | Fields | Together
 
 
 @dataclass(frozen=True)
-class Part:
+class PagePart:
     """A part of a page: its address, its title and its blocks."""
 
     name: str

@@ -12,13 +12,13 @@ from kpareto.faces.report.blocks import (
     Block,
     Digest,
     Fields,
-    Figure,
-    Figures,
-    Grid,
     Heading,
-    Listing,
-    Part,
+    Illustration,
+    Illustrations,
+    ItemList,
+    PagePart,
     Sentence,
+    TableBlock,
     Term,
     Tiles,
     Together,
@@ -73,7 +73,7 @@ def whole_page(title: str, header: Markup, sections: Sequence[Markup]) -> str:
     return f"<!DOCTYPE html>\n{page}\n"
 
 
-def _section(part: Part) -> Markup:
+def _section(part: PagePart) -> Markup:
     kind = "newpage" if part.name in NEW_PAGE else "whole" if part.name in ("classes", "loss") else None
     title = f"{part.name}-title"
     inside = tag("h2", part.title, at={"id": title}), blocks_html(part.blocks)
@@ -92,13 +92,13 @@ def _block(block: Block) -> Markup:
             return tag("h3", text)
         case Sentence(text, kind):
             return tag("p", text, at={"class": kind})
-        case Listing(items, numbered):
+        case ItemList(items, numbered):
             return tag("ol" if numbered else "ul", [tag("li", item) for item in items])
-        case Grid():
+        case TableBlock():
             rows = [[_cell(cell) for cell in row] for row in block.rows]
             shown = table(block.caption, block.head, rows, block.right, block.lines)
             return shown if block.kind is None else tag("div", shown, at={"class": block.kind})
-        case Figures(figures, note):
+        case Illustrations(figures, note):
             return safe([tag("p", note) if note else None, [_figure(figure) for figure in figures]])
         case Tiles(pairs):
             tiles = [tag("li", tag("b", big), tag("span", small)) for big, small in pairs]
@@ -115,7 +115,7 @@ def _block(block: Block) -> Markup:
             return tag("div", blocks_html(blocks), at={"class": "whole" if whole else None})
 
 
-def _figure(figure: Figure) -> Markup:
+def _figure(figure: Illustration) -> Markup:
     inner = tag("div", figure.picture, at={"class": "scroll hierarchy" if figure.title else "scroll"})
     drawn = tag("figure", inner, tag("figcaption", figure.caption) if figure.caption else None)
     return tag("div", tag("h3", figure.title), drawn, at={"class": "whole"}) if figure.title else drawn

@@ -12,11 +12,11 @@ from kpareto.faces.report.blocks import (
     Alerts,
     Block,
     Fields,
-    Figures,
-    Grid,
     Heading,
-    Listing,
+    Illustrations,
+    ItemList,
     Sentence,
+    TableBlock,
     Term,
     Tiles,
     Together,
@@ -63,12 +63,12 @@ def _block(block: Block, mark: str) -> list[str]:
             return ["", f"{mark} {escape_text(text)}", ""]
         case Sentence(text):
             return [escape_text(text)]
-        case Listing(items, numbered):
+        case ItemList(items, numbered):
             starts = [f"{count}." for count in range(1, len(items) + 1)] if numbered else ["*"] * len(items)
             return [*(f"{start} {escape_text(item)}" for start, item in zip(starts, items, strict=True)), ""]
-        case Grid():
+        case TableBlock():
             return _grid(block)
-        case Figures():
+        case Illustrations():
             return [] if block.instead is None else _grid(block.instead)
         case Tiles():
             return []
@@ -80,7 +80,7 @@ def _block(block: Block, mark: str) -> list[str]:
             return blocks_markdown(inside, mark)
 
 
-def _grid(grid: Grid) -> list[str]:
+def _grid(grid: TableBlock) -> list[str]:
     """A table with its caption."""
     caption = escape_text(grid.caption if grid.caption.endswith((".", ":")) else f"{grid.caption}.")
     lines = ["", caption, "", "| " + " | ".join(escape_text(name) or " " for name in grid.head) + " |"]

@@ -8,13 +8,13 @@ from kpareto.faces.report.blocks import (
     Block,
     Digest,
     Fields,
-    Figure,
-    Figures,
-    Grid,
     Heading,
-    Listing,
-    Part,
+    Illustration,
+    Illustrations,
+    ItemList,
+    PagePart,
     Sentence,
+    TableBlock,
     Term,
     Tiles,
     Together,
@@ -32,21 +32,21 @@ GROUPS = 6  # groups of a profile on the page
 FORM = "Anonymisation report (draft)"
 
 
-def report_parts(report: Report) -> list[Part]:
+def report_parts(report: Report) -> list[PagePart]:
     """The whole report."""
     return [
-        Part("summary", "Summary", _summary(report)),
-        Part("warnings", "Warnings", _warnings(report)),
-        Part("front", "The trade-offs", _front(report.front, report.least, report.released)),
-        Part("sample", words.sample_title(report.confidential), [_sample(report)]),
-        Part("hierarchies", "Hierarchies and chosen cuts", [_hierarchies(report)]),
-        Part("classes", "Class sizes", _class_sizes(report)),
-        Part("risk", "Risk before and after", _risks(report)),
-        Part("loss", "Loss per column", [_loss(report)]),
-        Part("suppressed", "Who is suppressed", _profiles(report)),
-        Part("codebook", "Code book", _code_book(report)),
-        Part("method", "Method, parameters, hashes", _method(report)),
-        Part("form", FORM, form_blocks(report.template)),
+        PagePart("summary", "Summary", _summary(report)),
+        PagePart("warnings", "Warnings", _warnings(report)),
+        PagePart("front", "The trade-offs", _front(report.front, report.least, report.released)),
+        PagePart("sample", words.sample_title(report.confidential), [_sample(report)]),
+        PagePart("hierarchies", "Hierarchies and chosen cuts", [_hierarchies(report)]),
+        PagePart("classes", "Class sizes", _class_sizes(report)),
+        PagePart("risk", "Risk before and after", _risks(report)),
+        PagePart("loss", "Loss per column", [_loss(report)]),
+        PagePart("suppressed", "Who is suppressed", _profiles(report)),
+        PagePart("codebook", "Code book", _code_book(report)),
+        PagePart("method", "Method, parameters, hashes", _method(report)),
+        PagePart("form", FORM, form_blocks(report.template)),
     ]
 
 
@@ -73,7 +73,7 @@ def _warnings(report: Report) -> list[Block]:
     blocks: list[Block] = [Sentence(note), Alerts(rank(report.warnings))]
     if report.tests:
         soft = Sentence("A test that finds nothing does not prove that nothing can be found.", "soft")
-        blocks += [Heading("Attack tests on this release"), Listing(report.tests), soft]
+        blocks += [Heading("Attack tests on this release"), ItemList(report.tests), soft]
     return blocks
 
 
@@ -84,13 +84,13 @@ def _front(front: FrontPart, least: int, released: bool) -> list[Block]:
     asked = f" It was chosen by the words “{front.choice}”." if front.choice else ""
     blocks: list[Block] = [Sentence(f"Point {front.chosen} {done}{': ' if values else ''}{values}.{asked}")]
     blocks.append(Sentence(front.proof))
-    blocks += [Listing(front.marks)] if front.marks else []
+    blocks += [ItemList(front.marks)] if front.marks else []
     if front.drawing is not None:
         many = several(len(front.drawing.points), "trade-off")
         axes = f"{front.drawing.x_name} and {front.drawing.y_name}"
         drawn = sketch(front.drawing, "The front", f"{many} between {axes}; the chosen point has {values}.")
         grey = " Grey: recodings that another one beats." if front.drawing.cloud else ""
-        blocks.append(Figures([Figure(drawn, f"Blue: the front.{grey} Red: the chosen point.")]))
+        blocks.append(Illustrations([Illustration(drawn, f"Blue: the front.{grey} Red: the chosen point.")]))
     names = [objective.name for objective in front.objectives]
     head = ["id", "", *names, "suppressed", "classes", *front.points[0].levels]
     rows = [
@@ -104,12 +104,12 @@ def _front(front: FrontPart, least: int, released: bool) -> list[Block]:
     caption = f"{len(front.points)} of {several(front.count, 'point')} of the front. Of each column: {shape}."
     caption += f" {front.left_out_note}" if front.left_out_note else ""
     set_off = {line: "chosen" for line, point in enumerate(front.points) if point.id == front.chosen}
-    blocks.append(Grid(caption, head, rows, {0, *range(2, len(head))}, set_off, "dense"))
+    blocks.append(TableBlock(caption, head, rows, {0, *range(2, len(head))}, set_off, "dense"))
     meanings = "; ".join(f"{o.name} ({o.better} is better): {o.meaning}" for o in front.objectives)
     return [*blocks, Sentence(f"{meanings}.", "soft")]
 
 
-def _sample(report: Report) -> Grid:
+def _sample(report: Report) -> TableBlock:
     sample = report.sample
     rows: list[list[object]] = []
     set_off = {}
@@ -123,10 +123,10 @@ def _sample(report: Report) -> Grid:
         after = row.after if any(row.after) else ("suppressed", *([""] * (len(row.after) - 1)))
         rows.append(["after", *after, number(row.size)])
     head = ["", *sample.columns, "class size"]
-    return Grid(sample.note, head, rows, (len(head) - 1,), set_off, "keep dense")
+    return TableBlock(sample.note, head, rows, (len(head) - 1,), set_off, "keep dense")
 
 
-def _hierarchies(report: Report) -> Figures:
+def _hierarchies(report: Report) -> Illustrations:
     note = "Each band is a level of a hierarchy, its boxes are the groups. In colour: what the release shows."
     if any(column.by_class for column in report.columns):
         note += " Labels differ from class to class: where some lie within others, they stand in several bands."
@@ -135,13 +135,13 @@ def _hierarchies(report: Report) -> Figures:
         done = technique(column)
         extra = " Values and levels that would tell of fewer rows than k are not shown." if column.withheld else ""
         extra += " The hierarchy was built from the rows themselves." if column.data_dependent else ""
-        figures.append(Figure(hierarchy_picture(column), f"{done[0].upper()}{done[1:]}.{extra}", column.name))
+        figures.append(Illustration(hierarchy_picture(column), f"{done[0].upper()}{done[1:]}.{extra}", column.name))
         bands = [f"{band.name}: {band.groups:,}" for band in column.bands if band.name != LABELS]
         bands += [f"{LABELS}: {column.groups:,}"] if column.by_class else []  # the bands are for the eye
         loss = column.kept_loss if column.loss is None else column.loss
         rows.append([column.name, done, ", ".join(bands), words.percent(loss)])
     caption = "Hierarchies (groups per level), chosen cuts and loss."
-    return Figures(figures, note, Grid(caption, ["column", "done", "hierarchy", "loss"], rows))
+    return Illustrations(figures, note, TableBlock(caption, ["column", "done", "hierarchy", "loss"], rows))
 
 
 def _class_sizes(report: Report) -> list[Block]:
@@ -155,9 +155,9 @@ def _class_sizes(report: Report) -> list[Block]:
         [f"{s.low:,} to {s.high:,}", f"{s.classes:,}", f"{s.rows:,}", "suppressed" if s.suppressed else ""]
         for s in report.sizes
     ]
-    figure = Figure(size_picture(report.sizes, summary.unit), "Rows by the size of their class.")
-    instead = Grid("Classes and rows by the size of the class.", ["size", "classes", "rows", ""], rows)
-    return [Sentence(text), Figures([figure], instead=instead)]
+    figure = Illustration(size_picture(report.sizes, summary.unit), "Rows by the size of their class.")
+    instead = TableBlock("Classes and rows by the size of the class.", ["size", "classes", "rows", ""], rows)
+    return [Sentence(text), Illustrations([figure], instead=instead)]
 
 
 def _risks(report: Report) -> list[Block]:
@@ -169,13 +169,13 @@ def _risks(report: Report) -> list[Block]:
     head = ["attacker", "highest before", "highest after", "mean before", "mean after"]
     first, second = (risk.after.basis for risk in report.risks[:2])
     return [
-        Grid("The chance of recognising a person by the quasi-identifiers", head, rows, (1, 2, 3, 4)),
+        TableBlock("The chance of recognising a person by the quasi-identifiers", head, rows, (1, 2, 3, 4)),
         _above(report.risks[0]),
         Sentence(f"Prosecutor: {first}. Journalist and marketer: {second}.", "soft"),
     ]
 
 
-def _above(risk: RiskPart) -> Grid:
+def _above(risk: RiskPart) -> TableBlock:
     rows = []
     for before, after in zip(risk.before.above, risk.after.above, strict=True):
         cells = [f"above {before[0]:.3g} (classes of fewer than {round(1 / before[0])})"]
@@ -183,16 +183,16 @@ def _above(risk: RiskPart) -> Grid:
             cells.append(words.at_risk(amount) + (f" ({words.percent(share)})" if share is not None else ""))
         rows.append(cells)
     caption = "Rows whose risk is above thresholds in common use"
-    return Grid(caption, ["risk", "rows before", "rows after"], rows, (1, 2))
+    return TableBlock(caption, ["risk", "rows before", "rows after"], rows, (1, 2))
 
 
-def _loss(report: Report) -> Figures:
+def _loss(report: Report) -> Illustrations:
     text = "The mean share of a cell's detail that is lost: 0% shows every value, 100% shows nothing."
     if all(column.loss is not None for column in report.columns):
         text += " Suppressed rows count as lost."
     else:
         text += " Counted over the released rows alone, so that the small number of suppressed rows is not told."
-    return Figures([Figure(loss_picture(report.columns))], text)
+    return Illustrations([Illustration(loss_picture(report.columns))], text)
 
 
 def _profiles(report: Report) -> list[Block]:
@@ -207,7 +207,7 @@ def _profiles(report: Report) -> list[Block]:
         ]
         more = len(profile.rows) - len(rows)
         caption = f"By {profile.by}" + (f" (the JSON has {more:,} more)" if more > 0 else "")
-        blocks.append(Grid(caption, ["group", "rows", "suppressed", "share", "mean loss"], rows, (1, 2, 3, 4)))
+        blocks.append(TableBlock(caption, ["group", "rows", "suppressed", "share", "mean loss"], rows, (1, 2, 3, 4)))
     return blocks
 
 
@@ -219,7 +219,7 @@ def _code_book(report: Report) -> list[Block]:
     return blocks
 
 
-def _codes(column: ColumnPart, confidential: bool) -> Grid:
+def _codes(column: ColumnPart, confidential: bool) -> TableBlock:
     rows = [
         [code.label, _covers(code), f"{code.rows:,}", *([number(code.suppressed)] if confidential else [])]
         for code in column.codes[:CODES]
@@ -227,7 +227,7 @@ def _codes(column: ColumnPart, confidential: bool) -> Grid:
     more = len(column.codes) - CODES
     caption = f"{several(len(column.codes), 'label')} in use" + (f"; the JSON has {more:,} more" if more > 0 else "")
     head = ["label", "stands for", "rows", *(["suppressed"] if confidential else [])]
-    return Grid(caption, head, rows, range(2, len(head)))
+    return TableBlock(caption, head, rows, range(2, len(head)))
 
 
 def _covers(code: Code) -> str:
@@ -247,10 +247,10 @@ def _method(report: Report) -> list[Block]:
     return [
         *map(Sentence, (*method.statement, method.proof)),
         Heading("The papers whose methods are used"),
-        Listing(method.papers, numbered=True),
-        Grid("Parameters", ["parameter", "value"], method.parameters),
-        Grid("Versions", ["program", "version"], method.versions),
-        Grid("SHA-256 hashes", ["of", "hash"], [[name, Digest(value)] for name, value in method.hashes]),
+        ItemList(method.papers, numbered=True),
+        TableBlock("Parameters", ["parameter", "value"], method.parameters),
+        TableBlock("Versions", ["program", "version"], method.versions),
+        TableBlock("SHA-256 hashes", ["of", "hash"], [[name, Digest(value)] for name, value in method.hashes]),
     ]
 
 
@@ -260,5 +260,5 @@ def form_blocks(template: Template) -> list[Block]:
     for count, part in enumerate(template.sections, 1):
         blocks += [Heading(f"{count}. {part.title}"), *map(Sentence, part.text)]
         blocks += [Fields(part.fields)] if part.fields else []
-        blocks += [] if part.grid is None else [Grid(part.grid.caption, part.grid.head, part.grid.rows)]
+        blocks += [] if part.grid is None else [TableBlock(part.grid.caption, part.grid.head, part.grid.rows)]
     return blocks
