@@ -9,10 +9,10 @@ import pytest
 
 import kpareto as kp
 from kpareto.faces.cli import main
-from kpareto.faces.cli import models as comparing
 from kpareto.jobs import front as searching
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import release_job
+from kpareto.searches import models as comparing
 from kpareto.tables.spelling import several
 
 PERSONS = """
