@@ -2,8 +2,7 @@
 
 A search yields genomes and is sent their numbers. It neither counts evaluations nor keeps the best: the budget, the
 memo, the archive, progress, cancelling and checkpoints live once, in driver.py. A search whose paper says what it
-reports (POkA's bases, PBG-EA's archive) returns that as its OwnSet; for the others the best of all that was counted is
-taken.
+reports (POkA's bases, PBG-EA's archive) returns that as its OwnSet; for the others the best of all is taken.
 
 What may be set of a search is said where its dataclass declares it, with ``setting``: the default, what may stand there
 and what it means. Jobs, the page and the documentation read it from there.
