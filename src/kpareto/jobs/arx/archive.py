@@ -1,4 +1,4 @@
-"""The zip of an ARX project, which may come from anybody: only texts are read, each within bounds that are checked first.
+"""The zip of an ARX project, which may come from anybody: only texts are read, each within bounds checked first.
 
 Serialized Java objects (``*.dat``) are never looked at. No name of a member becomes the name of a file.
 """

@@ -175,7 +175,9 @@ def read_quality(text: str) -> tuple[str, str]:
         if part in text.lower():
             factors = re.search(r"\(([\d.]+)/([\d.]+)/([\d.]+)\)", text)
             if factors and (float(factors[2]), float(factors[3])) != (1.0, 1.0):
-                remark += f"; the factors {factors[2]} and {factors[3]} of generalizing and suppressing have no counterpart"
+                remark += (
+                    f"; the factors {factors[2]} and {factors[3]} of generalizing and suppressing have no counterpart"
+                )
             return name, f"The quality model {text!r} is {name} here{remark and f': {remark}'}"
     return "lm", f"The quality model {text!r} has no counterpart: lm is taken instead"
 
@@ -193,6 +195,9 @@ def java_models(limits: dict[str, float], sensitive: Sequence[str]) -> tuple[lis
             lines += [models % json.dumps(column) for column in columns]
         else:
             lines.append(models)
+    sizes = [int(line[len("new KAnonymity(") : -1]) for line in lines if line.startswith("new KAnonymity(")]
+    if len(sizes) > 1:  # ARX takes one
+        lines = [f"new KAnonymity({max(sizes)})", *(line for line in lines if not line.startswith("new KAnonymity("))]
     return lines, others
 
 
