@@ -10,7 +10,7 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -47,7 +47,7 @@ class Archive:
         """Whether there is a member of this name."""
         return name in self.zip.NameToInfo
 
-    def pieces(self, name: str, most: int) -> Iterator[bytes]:
+    def pieces(self, name: str, most: int) -> Generator[bytes, None, None]:
         """The bytes of a member, after its size and ratio were looked at; it may not be larger than it says."""
         if not self.has(name):
             raise self.bad(f"has no part {name!r}, so it cannot be opened. Save it again with ARX")

@@ -78,7 +78,11 @@ def export_arx(job: Job, target: str | Path) -> list[str]:
             marks = [mark for mark in dict.fromkeys((*map(str, job.missing_values), "")) if mark != MISSING]
             text = to_text(arx_layout(hierarchy, marks))
             (folder / files[hierarchy.name]).write_bytes(text.encode())
-        program = _START.format(program=PROGRAM, notes=said) + "".join(f"        {line}".rstrip() + "\n" for line in settings) + _END
+        program = (
+            _START.format(program=PROGRAM, notes=said)
+            + "".join(f"        {line}".rstrip() + "\n" for line in settings)
+            + _END
+        )
         (folder / f"{PROGRAM}.java").write_text(program, encoding="utf-8", newline="\n")
     return notes
 

@@ -5,13 +5,14 @@ What has no counterpart is a remark each, which also stands in the job; nothing 
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from xml.etree.ElementTree import Element
@@ -65,7 +66,14 @@ class ArxProject:
     loss: str
     suppression: float
     remarks: tuple[str, ...]
-    job: Job | None = field(default=None, repr=False)  # once it is written
+    written: Path | None = None  # its job file
+
+    @property
+    def job(self) -> Job:
+        """The job that was written, for ``front`` and on."""
+        if self.written is None:
+            raise BadJob(f"The project {self.path.name!r} was only looked at. Read it with read_arx to have a job.")
+        return load_job(self.written)
 
     @property
     def folder(self) -> str:
@@ -165,9 +173,13 @@ def _rows(archive: Archive, config: Element, remarks: list[str]) -> tuple[str, b
 
 def _header(archive: Archive, table: str, separator: str) -> list[str]:
     """The names of the columns of the table."""
-    pieces = archive.pieces(table, MOST_TABLE)
-    start = next(pieces, b"").decode("utf-8-sig", errors="replace")
-    names = next(csv.reader(io.StringIO(start, newline=""), delimiter=separator), [])
+    with closing(archive.pieces(table, MOST_TABLE)) as pieces:
+        start = next(pieces, b"")
+    try:
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(start)  # whose last letter may be cut
+    except UnicodeDecodeError:
+        text = start.decode("cp1252", errors="replace")
+    names = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
     names = [name.strip() for name in names]
     if not names or len(set(names)) < len(names):
         raise archive.bad(f"has a table {table!r} whose columns have no names, or two of one name")
@@ -311,7 +323,7 @@ def write_project(archive: Archive, project: ArxProject, target: Path) -> ArxPro
             if each.hierarchy is not None:
                 (folder / files[each.name]).write_bytes(to_text(each.hierarchy).encode())
     write_whole(target, job_text(project, encoding, rows, files))
-    return replace(project, job=load_job(target))
+    return replace(project, written=target)
 
 
 def hierarchy_files(columns: Sequence[str]) -> dict[str, str]:
