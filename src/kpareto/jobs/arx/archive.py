@@ -47,10 +47,15 @@ class Archive:
         """Whether there is a member of this name."""
         return name in self.zip.NameToInfo
 
-    def pieces(self, name: str, most: int) -> Generator[bytes, None, None]:
-        """The bytes of a member, after its size and ratio were looked at; it may not be larger than it says."""
+    def size(self, name: str) -> int:
+        """How many bytes a member says that it has; one that is missing is a sentence."""
         if not self.has(name):
             raise self.bad(f"has no part {name!r}, so it cannot be opened. Save it again with ARX")
+        return self.zip.getinfo(name).file_size
+
+    def pieces(self, name: str, most: int) -> Generator[bytes, None, None]:
+        """The bytes of a member, after its size and ratio were looked at; it may not be larger than it says."""
+        self.size(name)
         info = self.zip.getinfo(name)
         if info.file_size > most:
             raise self.bad(f"has a part {name!r} of {info.file_size:,} bytes, and {most:,} is the most that is read")

@@ -147,13 +147,13 @@ def _read(archive: Archive) -> ArxProject:
     share = _number(archive, config.findtext("relativeMaxOutliers") or "0", "relativeMaxOutliers")
     return ArxProject(
         archive.path, version, separator, table, population, tuple(columns), limits, loss,
-        min(max(share, 0.0), UNLIMITED), tuple(f"{remark}." for remark in remarks),
+        min(share, UNLIMITED), tuple(f"{remark}." for remark in remarks),
     )  # fmt: skip
 
 
 def _number(archive: Archive, text: str, what: str) -> float:
     with suppress(ValueError):
-        if math.isfinite(number := float(text)):
+        if 0 <= (number := float(text)) < math.inf:
             return number
     raise archive.bad(f"has {what} = {text!r:.60}, and a number belongs there")
 
@@ -161,7 +161,7 @@ def _number(archive: Archive, text: str, what: str) -> float:
 def _rows(archive: Archive, config: Element, remarks: list[str]) -> tuple[str, bool]:
     """The part that has the rows to release, and whether the table is the population around them."""
     models = [(each.text or "").strip() for each in config.iterfind("criteria/criterion")]
-    if archive.has(SUBSET) and archive.zip.getinfo(SUBSET).file_size < archive.zip.getinfo(TABLE).file_size:
+    if archive.has(SUBSET) and archive.size(SUBSET) < archive.size(TABLE):
         lines = (piece.count(b"\n") for piece in archive.pieces(SUBSET, MOST_TABLE))
         if sum(lines) > 1:  # the line of names, and a row
             remarks.append("The rows are those of the research subset; the whole table is the population")
