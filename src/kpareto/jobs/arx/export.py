@@ -75,14 +75,10 @@ def export_arx(job: Job, target: str | Path) -> list[str]:
     said = "\n".join(f"// Not in ARX: {_comment(note)}." for note in notes)
     with whole_folder(target) as folder:
         for hierarchy in table.hierarchies:
-            marks = [mark for mark in dict.fromkeys((*map(str, job.missing_values), "")) if mark != MISSING]
-            text = to_text(arx_layout(hierarchy, marks))
+            text = to_text(arx_layout(hierarchy, list(dict.fromkeys((*job.missing_values, "")))))
             (folder / files[hierarchy.name]).write_bytes(text.encode())
-        program = (
-            _START.format(program=PROGRAM, notes=said)
-            + "".join(f"        {line}".rstrip() + "\n" for line in settings)
-            + _END
-        )
+        body = "".join(f"        {line}".rstrip() + "\n" for line in settings)
+        program = _START.format(program=PROGRAM, notes=said) + body + _END
         (folder / f"{PROGRAM}.java").write_text(program, encoding="utf-8", newline="\n")
     return notes
 
@@ -98,88 +94,69 @@ def arx_layout(hierarchy: Hierarchy, marks: Sequence[str] = ("",)) -> Hierarchy:
 
 
 def _settings(job: Job, table: Table, files: dict[str, str], target: Path, notes: list[str]) -> list[str]:
-    """The lines of Java between reading the table and running ARX."""
-    lines = [*_data_lines(job, target, notes), "DataDefinition columns = data.getDefinition();"]
-    lines += _column_lines(table.schema, files)
-    lines += ["", "ARXConfiguration config = ARXConfiguration.create();"]
+    """The lines of Java between reading the table and running ARX; what has no line is a note."""
+    schema, wish = table.schema, read_wish(job.choose or "recommended")
     limits = dict(job.limits)
-    wish = read_wish(job.choose or "recommended")
     for name, value in wish.models().items():
         better = max if make(name).better == "higher" else min
         limits[name] = better(limits.get(name, value), value)
-    if wish.kind != "limits":
-        notes.append(f"the choice {job.choose or 'recommended'!r}: ARX takes the least loss that meets the limits")
-    models, others = java_models(limits, table.schema.sensitive)
-    notes += [f"the limit {other}" for other in others]
-    notes += [] if models else ["no limit of the job is a privacy model of ARX, which asks for one"]
+    models, others = java_models(limits, schema.sensitive)
+    loss = short_name(next((name for name in job.objectives if not is_privacy(make(name))), "lm"))
+    share = job.limit / table.rows if isinstance(job.limit, int) else job.limit
+    share = {"none": 0.0, "below-k": 1.0}.get(job.rule, 1.0 if share >= UNLIMITED else share)
+    lines = [_data_line(job, target, notes), "DataDefinition columns = data.getDefinition();"]
+    lines += _column_lines(schema, files)
+    lines += ["", "ARXConfiguration config = ARXConfiguration.create();"]
     lines += [f"config.addPrivacyModel({model});" for model in models]
-    lines.append(f"config.setSuppressionLimit({_share(job, table.rows, notes)!r});")
-    loss = next((name for name in job.objectives if not is_privacy(make(name))), "lm")
-    if short_name(loss) not in ("lm", "glm", "nwp", *_QUALITY):
-        notes.append(f"the objective {loss}: the loss is taken instead")
-    lines.append(f"config.setQualityModel({_QUALITY.get(short_name(loss), _LOSS)});")
-    weights = table.schema.weights if short_name(loss) == "nwp" else {}
-    lines += [f"config.setAttributeWeight({json.dumps(name)}, {weight!r});" for name, weight in weights.items()]
-    _note_others(job, table, notes)
+    lines += [f"config.setSuppressionLimit({share!r});", f"config.setQualityModel({_QUALITY.get(loss, _LOSS)});"]
+    if loss == "nwp" and schema.weights:
+        most = max(map(schema.weight, schema.quasi))
+        weights = ((json.dumps(name), schema.weight(name) / most) for name in schema.quasi)
+        lines += [f"config.setAttributeWeight({name}, {weight!r});" for name, weight in weights]
+    doubts = (
+        *((True, f"the limit {other}") for other in others),
+        (not models, "no limit of the job is a privacy model of ARX, which asks for one"),
+        (wish.kind != "limits", f"the choice {job.choose!r}: ARX takes the least loss that meets the limits"),
+        (loss not in ("lm", "glm", "nwp", *_QUALITY), f"the objective {loss}: ARX's loss is taken instead"),
+        (job.rule == "cap-max-k", "the rule cap-max-k: ARX suppresses what misses a limit, and no more"),
+        (schema.person is not None, f"the person column {schema.person!r}: ARX counts rows"),
+        (job.everybody is not None, "the population: ARX takes a research subset of its table instead"),
+        (job.space != "lattice", f"the space {job.space}: ARX takes one level for a whole column"),
+        (job.missing != "category", "rows without a value, where kpareto leaves them out: take them out first"),
+        *((each.tie is not None, f"the column {name!r} tied to {each.tie!r}") for name, each in job.columns.items()),
+    )
+    notes += [note for applies, note in doubts if applies]
     return lines
 
 
-def _data_lines(job: Job, target: Path, notes: list[str]) -> list[str]:
+def _data_line(job: Job, target: Path, notes: list[str]) -> str:
     """How Java opens the table of the job, from the folder of the program."""
     form, source = job.form, "table.csv"
     plain = not (job.embedded or job.in_database or job.frame is not None) and file_kind(job.source) == "text"
     if plain and form.has_header and not form.skip and form.plain_numbers and not form.dates:
         source = Path(os.path.relpath(job.path(job.source).absolute(), target.absolute())).as_posix()
     else:
-        notes.append(
-            f"the form of the table: write it as {source}, with a line of names and values as kpareto reads them"
-        )
+        notes.append(f"the form of the table: write it as {source}, with a line of names and with commas")
         form = replace(form, encoding="utf-8", separator=",")
     if form.separator is None:
-        notes.append("the job does not name the separator of its table; a comma is taken, change it where it is not")
+        notes.append("the separator of the table, which the job does not name; a comma is taken")
     separator = json.dumps(form.separator or ",").replace("'", "\\'")[1:-1]
-    charset = f"Charset.forName({json.dumps(form.encoding)})"
-    return [f"Data data = Data.create({json.dumps(source)}, {charset}, '{separator}');"]
+    return (
+        f"Data data = Data.create({json.dumps(source)}, Charset.forName({json.dumps(form.encoding)}), '{separator}');"
+    )
 
 
 def _column_lines(schema: Schema, files: dict[str, str]) -> list[str]:
-    kinds = {"sensitive": schema.sensitive, "insensitive": (*schema.plain, *schema.target)}
-    person = () if schema.person is None else (schema.person,)
-    kinds["identifying"] = tuple(dict.fromkeys((*schema.identifier, *person)))
-    lines = []
-    for name in schema.quasi:
-        file, column = json.dumps(files[name]), json.dumps(name)
-        lines.append(f"columns.setAttributeType({column}, Hierarchy.create({file}, StandardCharsets.UTF_8, ';'));")
-    for kind, names in kinds.items():
-        for name in names:
-            constant = f"AttributeType.{kind.upper()}_ATTRIBUTE"
-            lines.append(f"columns.setAttributeType({json.dumps(name)}, {constant});")
-    return lines
-
-
-def _share(job: Job, rows: int, notes: list[str]) -> float:
-    """The suppression limit as ARX has it: a share of the rows."""
-    if job.rule == "below-k":
-        return 1.0
-    if job.rule == "cap-max-k":
-        notes.append("the rule cap-max-k: ARX suppresses what misses a limit, and no more")
-    share = job.limit / rows if isinstance(job.limit, int) else job.limit
-    return 0.0 if job.rule == "none" else 1.0 if share >= UNLIMITED else share
-
-
-def _note_others(job: Job, table: Table, notes: list[str]) -> None:
-    """What else of the job ARX has no word for."""
-    if table.schema.person is not None:
-        notes.append(f"the person column {table.schema.person!r}: ARX counts rows")
-    if job.everybody is not None:
-        notes.append("the population: ARX takes a research subset of its table instead")
-    if job.space != "lattice":
-        notes.append(f"the space {job.space}: ARX takes one level for a whole column")
-    if (job.missing or "drop") == "drop":
-        notes.append("rows without a value are left out by kpareto where it says so: take them out of the table first")
-    for name, column in job.columns.items():
-        if column.tie is not None:
-            notes.append(f"the column {name!r} shows the groups of {column.tie!r}: ARX shows its own values")
+    """The role of each column, quasi-identifiers with their hierarchies."""
+    person = () if schema.person is None or schema.person in schema.identifier else (schema.person,)
+    kinds = {
+        "SENSITIVE": schema.sensitive,
+        "INSENSITIVE": (*schema.plain, *schema.target),
+        "IDENTIFYING": (*schema.identifier, *person),
+    }
+    types = {name: f"Hierarchy.create({json.dumps(files[name])}, StandardCharsets.UTF_8, ';')" for name in schema.quasi}
+    types |= {name: f"AttributeType.{kind}_ATTRIBUTE" for kind, names in kinds.items() for name in names}
+    return [f"columns.setAttributeType({json.dumps(name)}, {told});" for name, told in types.items()]
 
 
 def _comment(text: str) -> str:

@@ -25,7 +25,7 @@ SPELLED = re.compile(r"[A-Za-z_][\w -]*")  # names of columns that a limit can h
 
 
 @dataclass(frozen=True)
-class Settings:
+class ModelContext:
     """What must be known of a project to read its privacy models."""
 
     sensitive: Sequence[str]
@@ -33,130 +33,120 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ModelLimits:
     """What a privacy model of ARX is here: limits, and what must be said about them."""
 
     limits: dict[str, float] = field(default_factory=dict)
     remark: str = ""  # where nothing has become of it, or something a little different
 
 
-def read_model(text: str, settings: Settings) -> Reading:
+def read_model(text: str, context: ModelContext) -> ModelLimits:
     """A privacy model by ARX's text; without limits there is no counterpart, and the remark says why."""
     for pattern, read in _MODELS:
         match = re.fullmatch(pattern, text, re.DOTALL)
         if match is None:
             continue
         try:
-            reading = read(settings, *match.groups())
+            reading = read(context, *match.groups())
             check_limits(Check("ARX"), reading.limits)
         except (BadJob, ValueError, OverflowError, ZeroDivisionError):
             break
         if reading.limits or not reading.remark:
-            return Reading(reading.limits, reading.remark and f"{text!r}: {reading.remark}")
-        return Reading({}, f"{text!r} has no counterpart: {reading.remark}")
-    return Reading({}, f"{text!r} has no counterpart: kpareto knows no privacy model of that kind")
+            return ModelLimits(reading.limits, reading.remark and f"{text!r}: {reading.remark}")
+        return ModelLimits({}, f"{text!r} has no counterpart: {reading.remark}")
+    return ModelLimits({}, f"{text!r} has no counterpart: kpareto knows no privacy model of that kind")
 
 
-def _of_column(name: str, value: float, remark: str = "", **parameters: object) -> Callable[[Settings, str], Reading]:
+def _on(
+    context: ModelContext, column: str, measure: str, limit: float, remark: str = "", **parameters: object
+) -> ModelLimits:
     """A limit on one sensitive column, which needs to be named only where there are several."""
-
-    def read(settings: Settings, column: str) -> Reading:
-        if column not in settings.sensitive:
-            return Reading({}, f"{column!r} is no sensitive column of the project")
-        if len(settings.sensitive) == 1:
-            return Reading({spell(name, **parameters): value}, remark)
-        if not SPELLED.fullmatch(column) or column.strip() != column:
-            return Reading({}, f"a limit cannot spell the column {column!r}; rename it")
-        return Reading({spell(name, column=column, **parameters): value}, remark)
-
-    return read
+    if column not in context.sensitive:
+        return ModelLimits({}, f"{column!r} is no sensitive column of the project")
+    several = len(context.sensitive) > 1
+    if several and (not SPELLED.fullmatch(column) or column.strip() != column):
+        return ModelLimits({}, f"a limit cannot spell the column {column!r}; rename it")
+    return ModelLimits({spell(measure, column=column if several else None, **parameters): limit}, remark)
 
 
-def _recursive(settings: Settings, c: str, values: str, column: str) -> Reading:
+def _same(measure: str, kind: type[float] = float) -> Callable[[ModelContext, str, str], ModelLimits]:
+    """A model that has the same definition here, and the same number."""
+    return lambda context, number, column: _on(context, column, measure, kind(number))
+
+
+def _recursive(context: ModelContext, c: str, values: str, column: str) -> ModelLimits:
     remark = f"ARX asks for less than c = {c}, a limit here admits equality, so it is a hair below"
-    return _of_column("recursive-l", float(c) * (1 - HAIR), remark, l=int(values))(settings, column)
+    return _on(context, column, "recursive-l", float(c) * (1 - HAIR), remark, l=int(values))
 
 
-def _delta(settings: Settings, delta: str, column: str) -> Reading:
+def _delta(context: ModelContext, delta: str, column: str) -> ModelLimits:
     remark = (
         f"ARX takes logarithms to base 2 and asks for less than {delta}; here they are natural and a limit admits "
         f"equality, so the number is {delta} · ln 2, less a hair"
     )
-    return _of_column("delta", float(delta) * math.log(2) * (1 - HAIR), remark)(settings, column)
+    return _on(context, column, "delta", float(delta) * math.log(2) * (1 - HAIR), remark)
 
 
-def _entropy(settings: Settings, estimator: str | None, values: str, column: str) -> Reading:
-    if estimator not in (None, "shannon-"):
-        return Reading({}, "entropy is counted by Shannon's formula here, not estimated")
-    return _of_column("entropy-l", float(values))(settings, column)
-
-
-def _t(settings: Settings, t: str, distance: str, column: str) -> Reading:
-    if distance.startswith("hierarchical"):
-        return Reading({}, "the hierarchical distance cannot be a limit of a job yet")
-    if distance.startswith("equal"):
-        return _of_column("t", float(t))(settings, column)
+def _ordered(context: ModelContext, t: str, column: str) -> ModelLimits:
     remark = "numbers are in order by size and other values by their text here, in ARX by the data type"
-    return _of_column("t", float(t), remark, distance="ordered")(settings, column)
+    return _on(context, column, "t", float(t), remark, distance="ordered")
 
 
-def _average_risk(_: Settings, mean: str, highest: str | None, share: str | None) -> Reading:
-    remark = "here it says which recodings count; ARX also suppresses further rows to reach it"
+def _average_risk(_: ModelContext, mean: str, highest: str | None, share: str | None) -> ModelLimits:
     limits = {"risk-mean": float(mean)}
     if highest is not None and share is not None:
         # ARX counts classes of that risk among those at risk, so the border lies below it.
         border = 2 / (2 * math.floor(1 / float(highest) + HAIR) + 1)
         limits[spell("risk-share", threshold=f"{border:.12g}")] = float(share)
-    return Reading(limits, remark)
+    return ModelLimits(limits, WHICH)
 
 
-def _k_map(settings: Settings, k: str, estimated: str | None) -> Reading:
+def _k_map(context: ModelContext, k: str, estimated: str | None) -> ModelLimits:
     if estimated is not None and estimated != "unknown":
         remark = f"ARX estimates the population and asks for classes of {estimated} rows, which is k = {estimated} here"
-        return Reading({"k": int(estimated)}, remark)
-    if estimated is not None or not settings.population:
-        return Reading({}, "the project does not say who the population is; give it under [population]")
-    return Reading({"k-map": int(k)})
+        return ModelLimits({"k": int(estimated)}, remark)
+    return ModelLimits({"k-map": int(k)}) if context.population and estimated is None else ModelLimits({}, WHO)
 
 
-def _presence(settings: Settings, least: str, most: str) -> Reading:
-    if not settings.population:
-        return Reading({}, "the project does not say who the population is; give it under [population]")
-    remark = ""
-    if float(least) > 0:
-        remark = (
-            f"the lower bound {least} is left out, because presence-min here also counts classes of the population "
-            "without a released row, which ARX passes over"
-        )
-    return Reading({"presence-max": float(most)}, remark)
+def _presence(context: ModelContext, least: str, most: str) -> ModelLimits:
+    if not context.population:
+        return ModelLimits({}, WHO)
+    remark = (
+        f"the lower bound {least} is left out, because presence-min here also counts classes of the population "
+        "without a released row, which ARX passes over"
+    )
+    return ModelLimits({"presence-max": float(most)}, remark if float(least) > 0 else "")
 
 
-def _nothing(why: str) -> Callable[..., Reading]:
-    return lambda *_: Reading({}, why)
+def _none(why: str) -> Callable[..., ModelLimits]:
+    return lambda *_: ModelLimits({}, why)
 
 
-_MODELS: tuple[tuple[str, Callable[..., Reading]], ...] = (
-    (rf"{WHOLE}-anonymity", lambda _, k: Reading({"k": int(k)})),
-    (rf"distinct-{WHOLE}-diversity{OF}", lambda s, l, column: _of_column("l", int(l))(s, column)),
-    (rf"(\w+-)?entropy-{NUMBER}-diversity{OF}", _entropy),
+WHO = "the project does not say who the population is; give it under [population]"
+WHICH = "here it says which recodings count; ARX also suppresses further rows to reach it"
+_MODELS: tuple[tuple[str, Callable[..., ModelLimits]], ...] = (
+    (rf"{WHOLE}-anonymity", lambda _, k: ModelLimits({"k": int(k)})),
+    (rf"distinct-{WHOLE}-diversity{OF}", _same("l", int)),
+    (rf"(?:shannon-)?entropy-{NUMBER}-diversity{OF}", _same("entropy-l")),
+    (rf"\w+-entropy-.*-diversity{OF}", _none("entropy is counted by Shannon's formula here, not estimated")),
     (rf"recursive-\({NUMBER},{WHOLE}\)-diversity{OF}", _recursive),
-    (rf"{NUMBER}-closeness with (equal|hierarchical|ordered)(?: ground)?[- ]distance{OF}", _t),
-    (rf"{NUMBER}-basic likeness{OF}", lambda s, beta, column: _of_column("beta", float(beta))(s, column)),
-    (rf"enhanced-{NUMBER}-likeness{OF}", lambda s, beta, column: _of_column("enhanced-beta", float(beta))(s, column)),
+    (rf"{NUMBER}-closeness with equal ground-distance{OF}", _same("t")),
+    (rf"{NUMBER}-closeness with ordered distance{OF}", _ordered),
+    (rf".*-closeness with hierarchical .*{OF}", _none("the hierarchical distance cannot be a limit of a job yet")),
+    (rf"{NUMBER}-basic likeness{OF}", _same("beta")),
+    (rf"enhanced-{NUMBER}-likeness{OF}", _same("enhanced-beta")),
     (rf"{NUMBER}-disclosure privacy{OF}", _delta),
     (rf"\({NUMBER}(?:, {NUMBER}, {NUMBER})?\)-avg-reidentification-risk", _average_risk),
-    (
+    (  # a row is unique where its risk is above one half
         rf"\({NUMBER}\)-sample-uniqueness",
-        lambda _, share: Reading(
-            {"risk-share(threshold=0.5)": float(share)}, "it is the share of rows whose risk is above one half here"
-        ),
+        lambda _, share: ModelLimits({"risk-share(threshold=0.5)": float(share)}, WHICH),
     ),
     (rf"\({WHOLE}\)-map(?: estimated as \((\d{{1,9}}|unknown)\)-anonymity \(.*\))?", _k_map),
     (rf"\({NUMBER}, ?{NUMBER}\)-presence", _presence),
-    (r"\(.*\)-population-uniqueness \(.*\)", _nothing("the size of the population is not in a readable part")),
-    (r"\(.*\)-DP", _nothing("kpareto private releases with differential privacy: give it epsilon and delta")),
-    (r"\(.*\)-minimum-key-size", _nothing("keys that single out a row are counted by kpareto measure, no limit")),
-    (r"profitability \(.*", _nothing("the costs and gains of an attacker are not weighed here")),
+    (r"\(.*\)-population-uniqueness \(.*\)", _none("the size of the population is not in a readable part")),
+    (r"\(.*\)-DP", _none("kpareto private releases with differential privacy: give it epsilon and delta")),
+    (r"\(.*\)-minimum-key-size", _none("keys that single out a row are counted by kpareto measure, no limit")),
+    (r"profitability \(.*", _none("the costs and gains of an attacker are not weighed here")),
 )
 
 # A part of ARX's text -> our measure, and how the two differ.

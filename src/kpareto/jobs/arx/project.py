@@ -10,7 +10,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -21,7 +21,7 @@ from kpareto.atomic import whole_folder, write_whole
 from kpareto.engines.form import check_date_form
 from kpareto.errors import BadHierarchy, BadJob
 from kpareto.jobs.arx.archive import MOST_LINES, MOST_TABLE, Archive, is_inside, open_archive
-from kpareto.jobs.arx.models import Settings, read_model, read_quality
+from kpareto.jobs.arx.models import ModelContext, read_model, read_quality
 from kpareto.jobs.inspect import toml_key, toml_value
 from kpareto.jobs.job import Job, load_job
 from kpareto.jobs.search_proposals import SearchTask, propose_search
@@ -36,7 +36,7 @@ ROLES["IDENTIFYING"] = "identifier"
 EVEN = 0.5  # the weight that ARX gives a column unless told
 DATES = {"yyyy": "%Y", "yy": "%y", "MMM": "%b", "MM": "%m", "M": "%m", "dd": "%d", "d": "%d"}
 DATES |= {"HH": "%H", "H": "%H", "mm": "%M", "ss": "%S"}
-# Settings that change how ARX searches, shows or reads a project, and not which release it asks for.
+# ModelContext that change how ARX searches, shows or reads a project, and not which release it asks for.
 OWN = ("suppressTuplesInNonAnonymousOutput", "attributeWeights", "criteria", "metric", "relativeMaxOutliers")
 
 
@@ -52,7 +52,7 @@ class ArxColumn:
     date: str = ""  # the form of its dates, where they are not written year-month-day
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ArxProject:
     """A project of ARX: its columns, limits and loss in our words, and what must be said about them."""
 
@@ -67,6 +67,11 @@ class ArxProject:
     suppression: float
     remarks: tuple[str, ...]
     written: Path | None = None  # its job file
+
+    def __repr__(self) -> str:
+        """Short, and without a value of any row: a notebook prints this."""
+        limits = "".join(f", {name} {limit:g}" for name, limit in self.limits.items())
+        return f"ArxProject({self.path.name!r}, {several(len(self.columns), 'column')}{limits})"
 
     @property
     def job(self) -> Job:
@@ -131,17 +136,16 @@ def _read(archive: Archive) -> ArxProject:
     config = archive.xml("input/config.xml", "config")
     table, population = _rows(archive, config, remarks)
     names = _header(archive, table, separator)
+    weights = _weights(archive, config)
     columns = _columns(archive, names, separator, remarks)
-    columns = [replace(each, weight=weight) for each, weight in _weights(archive, config, columns)]
-    limits = _limits(config, Settings([c.name for c in columns if c.role == "sensitive"], population), remarks)
+    columns = [replace(each, weight=weights.get(each.name, EVEN)) for each in columns]
+    limits = _limits(config, ModelContext([c.name for c in columns if c.role == "sensitive"], population), remarks)
     loss, remark = read_quality((config.findtext("metric") or "none").strip())
     remarks.append(remark)
     if len({each.weight for each in columns if each.role == "quasi-identifier"}) > 1:
-        if loss == "lm":
-            loss = "nwp"
-            remarks.append("The columns have weights, so the loss is nwp: lm with weights")
-        else:
-            remarks.append(f"The weights of columns have no counterpart under {loss}, which has none")
+        said = "so the loss is nwp: lm with weights" if loss == "lm" else f"which have no counterpart under {loss}"
+        remarks.append(f"The columns have weights, {said}")
+        loss = "nwp" if loss == "lm" else loss
     _others(config, remarks)
     version = (archive.xml("metadata.xml", "metadata").findtext("version") or "?").strip()
     share = _number(archive, config.findtext("relativeMaxOutliers") or "0", "relativeMaxOutliers")
@@ -265,16 +269,14 @@ def _with_hierarchy(archive: Archive, column: ArxColumn, ref: str, separator: st
     return replace(column, hierarchy=hierarchy)
 
 
-def _weights(archive: Archive, config: Element, columns: list[ArxColumn]) -> Iterator[tuple[ArxColumn, float]]:
-    weights = {}
-    for each in config.iterfind("attributeWeights/attributeWeight"):
-        name = (each.findtext("attribute") or "").strip()
-        weights[name] = _number(archive, each.findtext("weight") or "", f"a weight of {name!r}")
-    for column in columns:
-        yield column, weights.get(column.name, EVEN)
+def _weights(archive: Archive, config: Element) -> dict[str, float]:
+    """The weights that ARX gives to columns."""
+    entries = config.iterfind("attributeWeights/attributeWeight")
+    texts = {(each.findtext("attribute") or "").strip(): each.findtext("weight") or "" for each in entries}
+    return {name: _number(archive, text, f"the weight of {name!r}") for name, text in texts.items()}
 
 
-def _limits(config: Element, settings: Settings, remarks: list[str]) -> dict[str, float]:
+def _limits(config: Element, settings: ModelContext, remarks: list[str]) -> dict[str, float]:
     """The limits that the privacy models are; of two on the same measure the stricter one."""
     limits: dict[str, float] = {}
     for each in config.iterfind("criteria/criterion"):
