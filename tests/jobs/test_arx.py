@@ -343,7 +343,7 @@ def test_every_setting_without_a_counterpart_stands_in_the_job_and_is_told(tmp_p
         "microaggregationFunction = 'Geometric mean'",
         "The levels 1 to All",
         "The format '#,##0'",
-        f"{ILL!r} is a response variable",
+        f"{ILL!r} is a response variable of ARX; here its role is 'sensitive'",
         f"The hierarchy of {ILL!r} is not used",
         "ARX shows them as stars",
     ):
@@ -366,6 +366,21 @@ def test_a_limit_on_something_else_than_k(tmp_path: Path) -> None:
     project = read_arx(Made(criteria=[f"distinct-2-diversity for attribute '{ILL}'"]).write(tmp_path))
     assert project.choice == "l=2"
     assert count_released(project.job) == len(ROWS)
+
+
+def test_many_limits_together_are_released(tmp_path: Path) -> None:
+    """The choice of a job can spell every limit that a project gives it."""
+    models = ("distinct-2-diversity", "0.9-closeness with ordered distance", "9.0-disclosure privacy")
+    criteria = ["2-anonymity", "(0.5)-avg-reidentification-risk", *(f"{each} for attribute '{ILL}'" for each in models)]
+    project = read_arx(Made(criteria=criteria).write(tmp_path))
+    assert set(project.limits) == {"k", "risk-mean", "l", "t(distance=ordered)", "delta"}
+    assert count_released(project.job) == len(ROWS)
+
+
+def test_a_long_text_is_a_short_remark(tmp_path: Path) -> None:
+    """Nobody has to read megabytes because somebody wrote them."""
+    project = look_at(Made(criteria=["2-anonymity", "x" * 100_000]).write(tmp_path))
+    assert max(map(len, project.remarks)) < 700
 
 
 def test_of_two_models_the_stricter_one_counts(tmp_path: Path) -> None:
@@ -461,6 +476,7 @@ BAD = [
     (Made(kinds={SEX: "INSENSITIVE", PLACE: "INSENSITIVE"}), "no quasi-identifying attribute"),
     (Made(parts={"data/input.csv": "a;a\n1;2\n"}), "two of one name"),
     (Made(parts={"data/input.csv": ""}), "have no names"),
+    (Made(parts={"data/input.csv": "x" * 200_000 + ";y\n"}), "cannot be read"),
 ]
 
 
@@ -495,8 +511,21 @@ def test_two_parts_of_one_name_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", ["data/input.csv", "input/config.xml", f"input/hierarchies/{SEX}.csv"])
 def test_a_bomb_is_refused_before_it_is_unpacked(part: str, tmp_path: Path) -> None:
     """What is packed more often than any table is not opened."""
-    with pytest.raises(BadInput, match=r"packed more than 200 times|is the most that is read"):
+    with pytest.raises(BadInput, match="packed more than 200 times"):
         read_arx(Made(parts={part: b"0;" * (8 << 20)}).write(tmp_path))
+
+
+def test_large_parts_are_refused_although_they_are_packed_as_usual(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each text has a limit of its own, and the hierarchies have one together."""
+    monkeypatch.setattr(archive, "MOST_LINES", 20)
+    with pytest.raises(BadInput, match="more than 20 bytes together"):
+        read_arx(Made().write(tmp_path))
+    monkeypatch.undo()
+    monkeypatch.setattr(archive, "MOST_XML", 30)
+    with pytest.raises(BadInput, match="30 is the most that is read"):
+        read_arx(Made().write(tmp_path))
 
 
 def test_a_part_that_is_larger_than_it_says(tmp_path: Path) -> None:
@@ -720,6 +749,9 @@ def test_inspect_as_json_and_bad_files(run: Callable[..., tuple[int, str, str]],
     status, out, err = run("inspect", path, "-o", tmp_path / "job.toml")
     assert (status, out) == (2, "")
     assert len(err.splitlines()) == 1
+    assert run("inspect", path, "--form", "header=true")[0] == 2
+    assert run("inspect", path, "--json", path)[0] == 2
+    assert path.read_bytes() == b"PK"
     status, _, err = run("export", "adult", "--to", "arx", "-o", path)
     assert status == 2
     assert "is there already" in err

@@ -113,6 +113,8 @@ def inspect_(
     if data.lower().endswith(".deid"):
         from kpareto.faces.cli.arx_projects import inspect_project
 
+        if form or table is not None or encoding != "utf-8":
+            raise BadJob("A project of ARX says how it is to be read. Leave --encoding, --form and --table out.")
         inspect_project(data, output, json_file, quiet)
         return
     from kpareto.faces.cli.releases import inspect_data

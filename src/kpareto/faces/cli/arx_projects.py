@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from kpareto.faces.console import remark, reporting, visible, write_json
 from kpareto.jobs.arx.export import PROGRAM, export_arx
 from kpareto.jobs.arx.project import look_at, read_arx
 from kpareto.jobs.job import load_job
+from kpareto.releases.papers import refuse_overwriting
 
 
 def inspect_project(source: str, target: str | None, json_file: str | None, quiet: bool) -> None:
     """Say what a project of ARX asks for and what of it has no counterpart; write it as a job."""
+    refuse_overwriting([Path(source)], target, json_file)
     project = look_at(source) if target is None else read_arx(source, target)
     if json_file != "-":
         for sentence in project.sentences():

@@ -23,9 +23,9 @@ from kpareto.errors import BadInput
 
 MOST_MEMBERS = 10_000
 MOST_XML = 4 << 20  # bytes of one of the small texts; a definition of a thousand columns has a quarter of that
-MOST_LINES = 64 << 20  # of one hierarchy
+MOST_LINES = 64 << 20  # of all hierarchies together
 MOST_TABLE = 16 << 30
-MOST_RATIO = 200  # bytes out of each packed one; tables of a few words in each column come to fifty
+MOST_RATIO = 200  # bytes of all texts for each of the zip; tables of a few words in each column come to fifty
 SMALL = 1 << 20  # bytes up to which no ratio can hurt
 PIECE = 1 << 20
 DEEPEST = 20  # elements inside each other; ARX has three
@@ -59,8 +59,6 @@ class Archive:
         info = self.zip.getinfo(name)
         if info.file_size > most:
             raise self.bad(f"has a part {name!r} of {info.file_size:,} bytes, and {most:,} is the most that is read")
-        if info.file_size > SMALL and info.file_size > MOST_RATIO * max(info.compress_size, 1):
-            raise self.bad(f"has a part {name!r} that is packed more than {MOST_RATIO} times, as no table is")
         if info.flag_bits & 1:
             raise self.bad(f"has a part {name!r} that needs a password, as ARX writes none")
         size = 0
@@ -147,8 +145,18 @@ def open_archive(path: str | Path) -> Iterator[Archive]:
         outside = [name for name in names if not is_inside(name)]
         if outside:
             raise archive.bad(f"has a part {outside[0]!r}, whose name leads out of its folder")
+        check_sizes(archive)
         check_version(archive)
         yield archive
+
+
+def check_sizes(archive: Archive) -> None:
+    """Raise where the texts say that they are far larger than the zip, whose parts may even share their bytes."""
+    sizes = {each.filename: each.file_size for each in archive.zip.infolist() if not each.filename.endswith(".dat")}
+    if sum(sizes.values()) > max(SMALL, MOST_RATIO * archive.path.stat().st_size):
+        raise archive.bad(f"is packed more than {MOST_RATIO} times, as no table is")
+    if sum(size for name, size in sizes.items() if name.startswith("input/hierarchies/")) > MOST_LINES:
+        raise archive.bad(f"has hierarchies of more than {MOST_LINES:,} bytes together, which are not read")
 
 
 def is_inside(name: str) -> bool:

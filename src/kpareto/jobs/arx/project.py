@@ -25,6 +25,7 @@ from kpareto.jobs.arx.models import ModelContext, read_model, read_quality
 from kpareto.jobs.inspect import toml_key, toml_value
 from kpareto.jobs.job import Job, load_job
 from kpareto.jobs.search_proposals import SearchTask, propose_search
+from kpareto.measures.measure import make
 from kpareto.tables.hierarchies import to_text
 from kpareto.tables.hierarchy import TOP, Hierarchy, from_levels
 from kpareto.tables.partition import UNLIMITED
@@ -33,10 +34,11 @@ from kpareto.tables.spelling import several
 TABLE, SUBSET = "data/input.csv", "data/input_subset.csv"
 ROLES = {"QUASI_IDENTIFYING": "quasi-identifier", "SENSITIVE": "sensitive", "INSENSITIVE": "plain"}
 ROLES["IDENTIFYING"] = "identifier"
+_CONTROL = r"[\x00-\x1f\x7f-\x9f\u2028\u2029]"  # what could end a comment
 EVEN = 0.5  # the weight that ARX gives a column unless told
 DATES = {"yyyy": "%Y", "yy": "%y", "MMM": "%b", "MM": "%m", "M": "%m", "dd": "%d", "d": "%d"}
 DATES |= {"HH": "%H", "H": "%H", "mm": "%M", "ss": "%S"}
-# ModelContext that change how ARX searches, shows or reads a project, and not which release it asks for.
+# Settings that are read elsewhere, or only say how ARX shows what it refuses.
 OWN = ("suppressTuplesInNonAnonymousOutput", "attributeWeights", "criteria", "metric", "relativeMaxOutliers")
 
 
@@ -112,8 +114,8 @@ def read_arx(project: str | Path, job: str | Path | None = None) -> ArxProject:
     The job is written to ``job``, or beside the project as ``project.toml``; its table and hierarchies go into a
     folder beside the job that is named after the project. ``remarks`` says what has no counterpart.
     """
-    target = Path(project).with_suffix(".toml") if job is None else Path(job)
     with open_archive(project) as archive:
+        target = archive.path.with_suffix(".toml") if job is None else Path(job)
         return write_project(archive, _read(archive), target)
 
 
@@ -151,8 +153,13 @@ def _read(archive: Archive) -> ArxProject:
     share = _number(archive, config.findtext("relativeMaxOutliers") or "0", "relativeMaxOutliers")
     return ArxProject(
         archive.path, version, separator, table, population, tuple(columns), limits, loss,
-        min(share, UNLIMITED), tuple(f"{remark}." for remark in remarks),
+        min(share, UNLIMITED), tuple(f"{_shorten(remark)}." for remark in remarks),
     )  # fmt: skip
+
+
+def _shorten(text: str) -> str:
+    """A remark that a person still reads, whatever was in the project."""
+    return text if len(text) <= 600 else f"{text[:400]} … {text[-150:]}"
 
 
 def _number(archive: Archive, text: str, what: str) -> float:
@@ -183,7 +190,10 @@ def _header(archive: Archive, table: str, separator: str) -> list[str]:
         text = codecs.getincrementaldecoder("utf-8-sig")().decode(start)  # whose last letter may be cut
     except UnicodeDecodeError:
         text = start.decode("cp1252", errors="replace")
-    names = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
+    try:
+        names = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
+    except csv.Error as error:
+        raise archive.bad(f"has a table {table!r} that cannot be read: {error}") from error
     names = [name.strip() for name in names]
     if not names or len(set(names)) < len(names):
         raise archive.bad(f"has a table {table!r} whose columns have no names, or two of one name")
@@ -219,7 +229,7 @@ def _column(archive: Archive, name: str, entry: Element, separator: str, remarks
     elif column.role == "quasi-identifier":
         remarks.append(f"{name!r} has no hierarchy, so it is shown or starred as a whole; ARX only shows it")
     if texts.get("response") == "true":
-        if column.role in ("plain", "sensitive"):
+        if column.role == "plain":
             column = replace(column, role="target")
         remarks.append(f"{name!r} is a response variable of ARX; here its role is {column.role!r}")
     if "format" in texts:
@@ -265,7 +275,7 @@ def _with_hierarchy(archive: Archive, column: ArxColumn, ref: str, separator: st
         return column
     if column.levels != ("All", "All"):  # to be levels = [min, max] in the job
         low, high = column.levels
-        remarks.append(f"The levels {low} to {high} that ARX allows for {name!r} have no counterpart yet")
+        remarks.append(f"The levels {low:.20} to {high:.20} that ARX allows for {name!r} have no counterpart yet")
     return replace(column, hierarchy=hierarchy)
 
 
@@ -286,7 +296,7 @@ def _limits(config: Element, settings: ModelContext, remarks: list[str]) -> dict
         reading = read_model(text, settings)
         remarks += [reading.remark] if reading.remark else []
         for name, limit in reading.limits.items():
-            stricter = max if name in ("k", "k-map") or name.startswith(("l", "entropy-l")) else min
+            stricter = max if make(name).better == "higher" else min
             limits[name] = stricter(limits.get(name, limit), limit)
     return limits
 
@@ -344,7 +354,7 @@ def job_text(project: ArxProject, encoding: str, rows: int, files: Mapping[str, 
     form = [f"separator = {toml_value(project.separator)}", f"encoding = {toml_value(encoding)}", "header = true"]
     dates = {each.name: each.date for each in project.columns if each.date}
     lines = [
-        *(f"# {sentence}" for sentence in project.sentences()),
+        *(f"# {re.sub(_CONTROL, ' ', sentence)}" for sentence in project.sentences()),
         "",
         "[data]",
         f"source = {toml_value(f'{project.folder}/table.csv')}",
@@ -366,7 +376,7 @@ def job_text(project: ArxProject, encoding: str, rows: int, files: Mapping[str, 
     lines += ["", "[limits]", *(f"{toml_key(name)} = {limit!r}" for name, limit in project.limits.items())]
     lines += ["", "[release]", f"choose = {toml_value(project.choice)}  # what ARX's settings ask for"]
     lines += [f"target = {toml_value(f'{project.folder}-anon.csv')}", ""]
-    return "\n".join(re.sub(r"[\x00-\x1f\x7f\x85\u2028\u2029]", " ", line) for line in lines)
+    return "\n".join(lines)
 
 
 def _search_lines(project: ArxProject, rows: int) -> list[str]:
