@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import struct
 import zipfile
 import zlib
 from collections import Counter
@@ -30,6 +31,8 @@ SMALL = 1 << 20  # bytes up to which no ratio can hurt
 PIECE = 1 << 20
 DEEPEST = 20  # elements inside each other; ARX has three
 VOCABULARY = "2.0"
+# What Python raises for a zip that is damaged, wherever that is.
+DAMAGES = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, ValueError, OSError)
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,8 @@ class Archive:
         info = self.zip.getinfo(name)
         if info.file_size > most:
             raise self.bad(f"has a part {name!r} of {info.file_size:,} bytes, and {most:,} is the most that is read")
-        if info.flag_bits & 1:
-            raise self.bad(f"has a part {name!r} that needs a password, as ARX writes none")
+        if info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise self.bad(f"has a part {name!r} with a password or packed in another way than ARX does")
         size = 0
         try:
             with self.zip.open(info) as member:
@@ -69,7 +72,7 @@ class Archive:
                     if size > info.file_size:
                         raise self.bad(f"has a part {name!r} that is larger than it says")
                     yield piece
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
+        except DAMAGES as error:
             raise self.bad(f"has a damaged part {name!r}: {error}") from error
 
     def text(self, name: str, most: int) -> str:
@@ -131,7 +134,7 @@ def open_archive(path: str | Path) -> Iterator[Archive]:
     place = Path(path)
     try:
         opened = zipfile.ZipFile(place)
-    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError) as error:
+    except DAMAGES as error:
         why = getattr(error, "strerror", None) or "it is no zip, as projects of ARX are"
         raise BadInput(f"The ARX project {str(place)!r} cannot be read: {why}.") from error
     with opened:
