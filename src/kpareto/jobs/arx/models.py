@@ -87,7 +87,7 @@ def _delta(context: ModelContext, delta: str, column: str) -> ModelLimits:
     return _on(context, column, "delta", float(delta) * math.log(2) * (1 - HAIR), remark)
 
 
-def _ordered(context: ModelContext, t: str, column: str) -> ModelLimits:
+def _ordered_t(context: ModelContext, t: str, column: str) -> ModelLimits:
     remark = "numbers are in order by size and other values by their text here, in ARX by the data type"
     return _on(context, column, "t", float(t), remark, distance="ordered")
 
@@ -131,7 +131,7 @@ _MODELS: tuple[tuple[str, Callable[..., ModelLimits]], ...] = (
     (rf"\w+-entropy-.*-diversity{OF}", _none("entropy is counted by Shannon's formula here, not estimated")),
     (rf"recursive-\({NUMBER},{WHOLE}\)-diversity{OF}", _recursive),
     (rf"{NUMBER}-closeness with equal ground-distance{OF}", _same("t")),
-    (rf"{NUMBER}-closeness with ordered distance{OF}", _ordered),
+    (rf"{NUMBER}-closeness with ordered distance{OF}", _ordered_t),
     (rf".*-closeness with hierarchical .*{OF}", _none("the hierarchical distance cannot be a limit of a job yet")),
     (rf"{NUMBER}-basic likeness{OF}", _same("beta")),
     (rf"enhanced-{NUMBER}-likeness{OF}", _same("enhanced-beta")),
