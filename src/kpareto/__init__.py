@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compare
     from kpareto.fronts.problem import problem as problem
     from kpareto.jobs.anonymize import Anonymized as Anonymized
     from kpareto.jobs.anonymize import anonymize as anonymize
+    from kpareto.jobs.arx.project import read_arx as read_arx
     from kpareto.jobs.front import front as front
     from kpareto.jobs.inspect import Profile as Profile
     from kpareto.jobs.inspect import inspect as inspect
@@ -105,6 +106,7 @@ _NAMES = {
     "jobs.job": "Job",
     "jobs.parse": "load_job",
     "jobs.front": "front",
+    "jobs.arx.project": "read_arx",
     "jobs.private": "privatize PrivateWish",
     "tables.adult": "adult adult_table adult_hierarchies",
 }

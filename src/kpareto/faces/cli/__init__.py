@@ -106,7 +106,17 @@ def inspect_(
     json_file: str | None,
     quiet: bool,
 ) -> None:
-    """Profile DATA (a file, or the word adult): types, uniqueness, likely roles; propose a job."""
+    """Profile DATA (a file, or the word adult): types, uniqueness, likely roles; propose a job.
+
+    A project of ARX (.deid) becomes a job with its table, hierarchies and settings.
+    """
+    if data.lower().endswith(".deid"):
+        from kpareto.faces.cli.arx_projects import inspect_project
+
+        if form or table is not None or encoding != "utf-8":
+            raise BadJob("A project of ARX says how it is to be read. Leave --encoding, --form and --table out.")
+        inspect_project(data, output, json_file, quiet)
+        return
     from kpareto.faces.cli.releases import inspect_data
 
     inspect_data(data, output, json_file, quiet, encoding, table, form)
@@ -271,6 +281,22 @@ def new_key(name: str, quiet: bool) -> None:
 )
 def hierarchy() -> None:
     """Hierarchies: what is built in, a skeleton to fill, show, lint, convert."""
+
+
+@commands.command(
+    epilog="Example: kpareto export people.toml --to arx -o people-arx",
+    short_help="Write a job's hierarchies and settings for ARX.",
+)
+@click.argument("job")
+@click.option("--to", type=click.Choice(["arx"]), required=True, expose_value=False, help="The other program.")
+@click.option("-o", "--output", metavar="FOLDER", required=True, help="A new folder; no row goes into it.")
+@set_option
+@quiet_option
+def export(job: str, output: str, changes: tuple[str, ...], quiet: bool) -> None:
+    """Write the hierarchies of JOB in another program's layout, and a script with its settings."""
+    from kpareto.faces.cli.arx_projects import export_job
+
+    export_job(job, output, changes, quiet)
 
 
 @commands.command(

@@ -1,0 +1,164 @@
+"""A job for people who trust ARX: its hierarchies in ARX's layout, and a Java program for its library.
+
+What ARX has no word for is a comment in the program. No row of the table is written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from kpareto.atomic import whole_folder
+from kpareto.engines.form import file_kind
+from kpareto.fronts.choose import read_wish
+from kpareto.jobs.arx.models import java_models
+from kpareto.jobs.arx.project import hierarchy_files
+from kpareto.jobs.job import Job
+from kpareto.measures.measure import is_privacy, make, short_name
+from kpareto.tables.hierarchies import to_rows, to_text
+from kpareto.tables.hierarchy import MISSING, Hierarchy, Layout, from_levels
+from kpareto.tables.partition import UNLIMITED
+from kpareto.tables.schema import Schema
+from kpareto.tables.table import Table
+
+PROGRAM = "CompareWithArx"
+_QUALITY = {
+    "dcn": "Metric.createDiscernabilityMetric()",
+    "average-class-size": "Metric.createAECSMetric()",
+    "precision-loss": "Metric.createPrecisionMetric()",
+    "entropy": "Metric.createEntropyMetric()",
+}
+_LOSS = "Metric.createLossMetric(AggregateFunction.ARITHMETIC_MEAN)"
+_START = """\
+// Made by kpareto export: the settings of a job, for ARX's library (3.9 or later), to compare the results.
+// Beside libarx.jar:   javac -cp libarx.jar {program}.java
+//                      java -cp libarx.jar:. {program}         (on Windows: libarx.jar;.)
+{notes}
+import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
+import org.deidentifier.arx.*;
+import org.deidentifier.arx.AttributeType.Hierarchy;
+import org.deidentifier.arx.criteria.*;
+import org.deidentifier.arx.metric.Metric;
+import org.deidentifier.arx.metric.Metric.AggregateFunction;
+
+public class {program} {{
+    public static void main(String[] arguments) throws Exception {{
+"""
+_END = """\
+
+        ARXResult result = new ARXAnonymizer().anonymize(data, config);
+        if (result.getGlobalOptimum() == null) {
+            System.out.println("ARX finds no recoding that meets the settings.");
+            return;
+        }
+        for (String name : result.getGlobalOptimum().getQuasiIdentifyingAttributes()) {
+            System.out.println(name + ": level " + result.getGlobalOptimum().getGeneralization(name));
+        }
+        System.out.println("loss: " + result.getGlobalOptimum().getLowestScore());
+        result.getOutput(false).save("arx-output.csv", ';');
+    }
+}
+"""
+
+
+def export_arx(job: Job, target: str | Path) -> list[str]:
+    """Write the hierarchies of a job and a program for ARX into a new folder; what ARX has no word for comes back."""
+    table = job.table()
+    files = hierarchy_files(table.schema.quasi)
+    notes: list[str] = []
+    settings = _settings(job, table, files, Path(target), notes)
+    said = "\n".join(f"// Not in ARX: {_comment(note)}." for note in notes)
+    with whole_folder(target) as folder:
+        for hierarchy in table.hierarchies:
+            text = to_text(arx_layout(hierarchy, list(dict.fromkeys((*job.missing_values, "")))))
+            (folder / files[hierarchy.name]).write_bytes(text.encode())
+        body = "".join(f"        {line}".rstrip() + "\n" for line in settings)
+        program = _START.format(program=PROGRAM, notes=said) + body + _END
+        (folder / f"{PROGRAM}.java").write_text(program, encoding="utf-8", newline="\n")
+    return notes
+
+
+def arx_layout(hierarchy: Hierarchy, marks: Sequence[str] = ("",)) -> Hierarchy:
+    """The hierarchy as ARX lays it out, with a line for each text that stands for no value where it has a place."""
+    rows = to_rows(hierarchy)
+    if hierarchy.height == 0:
+        rows = [(*row, "*") for row in rows]
+    lines = [row for row in rows if row[0] != MISSING]
+    lines += [(mark, *row[1:]) for row in rows if row[0] == MISSING for mark in marks]
+    return replace(from_levels(hierarchy.name, lines), layout=Layout())
+
+
+def _settings(job: Job, table: Table, files: dict[str, str], target: Path, notes: list[str]) -> list[str]:
+    """The lines of Java between reading the table and running ARX; what has no line is a note."""
+    schema, wish = table.schema, read_wish(job.choose or "recommended")
+    limits = dict(job.limits)
+    for name, value in wish.models().items():
+        better = max if make(name).better == "higher" else min
+        limits[name] = better(limits.get(name, value), value)
+    models, others = java_models(limits, schema.sensitive)
+    loss = short_name(next((name for name in job.objectives if not is_privacy(make(name))), "lm"))
+    share = job.limit / table.rows if isinstance(job.limit, int) else job.limit
+    share = {"none": 0.0, "below-k": 1.0}.get(job.rule, 1.0 if share >= UNLIMITED else share)
+    lines = [_data_line(job, target, notes), "DataDefinition columns = data.getDefinition();"]
+    lines += _column_lines(schema, files)
+    lines += ["", "ARXConfiguration config = ARXConfiguration.create();"]
+    lines += [f"config.addPrivacyModel({model});" for model in models]
+    lines += [f"config.setSuppressionLimit({share!r});", f"config.setQualityModel({_QUALITY.get(loss, _LOSS)});"]
+    if loss == "nwp" and schema.weights:
+        most = max(map(schema.weight, schema.quasi))
+        weights = ((json.dumps(name), schema.weight(name) / most) for name in schema.quasi)
+        lines += [f"config.setAttributeWeight({name}, {weight!r});" for name, weight in weights]
+    doubts = (
+        *((True, f"the limit {other}") for other in others),
+        (not models, "no limit of the job is a privacy model of ARX, which asks for one"),
+        (wish.kind != "limits", f"the choice {job.choose!r}: ARX takes the least loss that meets the limits"),
+        (loss not in ("lm", "glm", "nwp", *_QUALITY), f"the objective {loss}: ARX's loss is taken instead"),
+        (job.rule == "cap-max-k", "the rule cap-max-k: ARX suppresses what misses a limit, and no more"),
+        (schema.person is not None, f"the person column {schema.person!r}: ARX counts rows"),
+        (job.everybody is not None, "the population: ARX takes a research subset of its table instead"),
+        (job.space != "lattice", f"the space {job.space}: ARX takes one level for a whole column"),
+        (job.missing != "category", "rows without a value, where kpareto leaves them out: take them out first"),
+        *((each.tie is not None, f"the column {name!r} tied to {each.tie!r}") for name, each in job.columns.items()),
+    )
+    notes += [note for applies, note in doubts if applies]
+    return lines
+
+
+def _data_line(job: Job, target: Path, notes: list[str]) -> str:
+    """How Java opens the table of the job, from the folder of the program."""
+    form, source = job.form, "table.csv"
+    plain = not (job.embedded or job.in_database or job.frame is not None) and file_kind(job.source) == "text"
+    if plain and form.has_header and not form.skip and form.plain_numbers and not form.dates:
+        source = Path(os.path.relpath(job.path(job.source).absolute(), target.absolute())).as_posix()
+    else:
+        notes.append(f"the form of the table: write it as {source}, with a line of names and with commas")
+        form = replace(form, encoding="utf-8", separator=",")
+    if form.separator is None:
+        notes.append("the separator of the table, which the job does not name; a comma is taken")
+    separator = json.dumps(form.separator or ",").replace("'", "\\'")[1:-1]
+    return (
+        f"Data data = Data.create({json.dumps(source)}, Charset.forName({json.dumps(form.encoding)}), '{separator}');"
+    )
+
+
+def _column_lines(schema: Schema, files: dict[str, str]) -> list[str]:
+    """The role of each column, quasi-identifiers with their hierarchies."""
+    person = () if schema.person is None or schema.person in schema.identifier else (schema.person,)
+    kinds = {
+        "SENSITIVE": schema.sensitive,
+        "INSENSITIVE": (*schema.plain, *schema.target),
+        "IDENTIFYING": (*schema.identifier, *person),
+    }
+    types = {name: f"Hierarchy.create({json.dumps(files[name])}, StandardCharsets.UTF_8, ';')" for name in schema.quasi}
+    types |= {name: f"AttributeType.{kind}_ATTRIBUTE" for kind, names in kinds.items() for name in names}
+    return [f"columns.setAttributeType({json.dumps(name)}, {told});" for name, told in types.items()]
+
+
+def _comment(text: str) -> str:
+    """A text that cannot end its comment; Java reads escapes of letters even there."""
+    return re.sub(r"[^\x20-\x7e\xa1-\uffff]|[\u2028\u2029]", " ", text).replace("\\", "/")

@@ -1,0 +1,392 @@
+"""A project of ARX as a job: its table and hierarchies in a folder beside the job, its settings in our words.
+
+What has no counterpart is a remark each, which also stands in the job; nothing is left out in silence.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import math
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from kpareto.atomic import whole_folder, write_whole
+from kpareto.engines.form import check_date_form
+from kpareto.errors import BadHierarchy, BadJob
+from kpareto.jobs.arx.archive import MOST_LINES, MOST_TABLE, Archive, is_inside, open_archive
+from kpareto.jobs.arx.models import ModelContext, read_model, read_quality
+from kpareto.jobs.inspect import toml_key, toml_value
+from kpareto.jobs.job import Job
+from kpareto.jobs.parse import load_job
+from kpareto.jobs.proposals import SearchTask, propose_search
+from kpareto.measures.measure import make
+from kpareto.tables.hierarchies import to_text
+from kpareto.tables.hierarchy import STAR, Hierarchy, from_levels
+from kpareto.tables.partition import UNLIMITED
+from kpareto.tables.spelling import several
+
+TABLE, SUBSET = "data/input.csv", "data/input_subset.csv"
+ROLES = {"QUASI_IDENTIFYING": "quasi-identifier", "SENSITIVE": "sensitive", "INSENSITIVE": "plain"}
+ROLES["IDENTIFYING"] = "identifier"
+_CONTROL = r"[\x00-\x1f\x7f-\x9f\u2028\u2029]"  # what could end a comment
+EVEN = 0.5  # the weight that ARX gives a column unless told
+DATES = {"yyyy": "%Y", "yy": "%y", "MMM": "%b", "MM": "%m", "M": "%m", "dd": "%d", "d": "%d"}
+DATES |= {"HH": "%H", "H": "%H", "mm": "%M", "ss": "%S"}
+# Settings that are read elsewhere, or only say how ARX shows what it refuses.
+OWN = ("suppressTuplesInNonAnonymousOutput", "attributeWeights", "criteria", "metric", "relativeMaxOutliers")
+
+
+@dataclass(frozen=True)
+class ArxColumn:
+    """What ARX knows of one column."""
+
+    name: str
+    role: str
+    hierarchy: Hierarchy | None = None
+    levels: tuple[str, str] = ("All", "All")  # the least and the most that ARX may take
+    weight: float = EVEN
+    date: str = ""  # the form of its dates, where they are not written year-month-day
+
+
+@dataclass(frozen=True, repr=False)
+class ArxProject:
+    """A project of ARX: its columns, limits and loss in our words, and what must be said about them."""
+
+    path: Path
+    version: str
+    separator: str
+    table: str  # the part of the zip that has the rows
+    population: bool
+    columns: tuple[ArxColumn, ...]
+    limits: Mapping[str, float]
+    loss: str
+    suppression: float
+    remarks: tuple[str, ...]
+    written: Path | None = None  # its job file
+
+    def __repr__(self) -> str:
+        """Short, and without a value of any row: a notebook prints this."""
+        limits = "".join(f", {name} {limit:g}" for name, limit in self.limits.items())
+        return f"ArxProject({self.path.name!r}, {several(len(self.columns), 'column')}{limits})"
+
+    @property
+    def job(self) -> Job:
+        """The job that was written, for ``front`` and on."""
+        if self.written is None:
+            raise BadJob(f"The project {self.path.name!r} was only looked at. Read it with read_arx to have a job.")
+        return load_job(self.written)
+
+    @property
+    def folder(self) -> str:
+        """The name of the folder with its table and hierarchies."""
+        return self.path.stem.strip(". ") or "project"
+
+    @property
+    def choice(self) -> str:
+        """Which point of a front ARX's settings ask for: the least loss that meets the limits."""
+        return ", ".join(f"{name}={limit!r}" for name, limit in self.limits.items()) or "recommended"
+
+    def to_dict(self) -> dict[str, object]:
+        """Columns, limits, loss and remarks as plain data."""
+        roles = {each.name: each.role for each in self.columns}
+        told = {"limits": dict(self.limits), "loss": self.loss, "suppression": self.suppression}
+        return {"arx": self.version, "columns": roles, **told, "choose": self.choice, "remarks": list(self.remarks)}
+
+    def sentences(self) -> list[str]:
+        """What a person must hear: the columns, the limits, the point that ARX would take, and every remark."""
+        roles = [each.role for each in self.columns]
+        counts = ", ".join(several(roles.count(role), f"{role} column") for role in dict.fromkeys(roles))
+        asked = f"the point {self.choice} of the front: the least {self.loss} that meets the limits."
+        if not self.limits:
+            asked = "nothing that is a limit here, so the recommended point is chosen (k ≥ 5). Give limits yourself."
+        return [f"A project of ARX {self.version}: {counts}.", f"ARX's settings ask for {asked}", *self.remarks]
+
+
+def read_arx(project: str | Path, job: str | Path | None = None) -> ArxProject:
+    """A project of ARX (``.deid``) made into a job that runs as it is: ``kp.front(kp.read_arx("project.deid").job)``.
+
+    The job is written to ``job``, or beside the project as ``project.toml``; its table and hierarchies go into a
+    folder beside the job that is named after the project. ``remarks`` says what has no counterpart.
+    """
+    with open_archive(project) as archive:
+        target = archive.path.with_suffix(".toml") if job is None else Path(job)
+        return write_project(archive, _read(archive), target)
+
+
+def look_at(project: str | Path) -> ArxProject:
+    """The same without writing anything; it has no job."""
+    with open_archive(project) as archive:
+        return _read(archive)
+
+
+# -- reading -------------------------------------------------------------------------------------------------------
+
+
+def _read(archive: Archive) -> ArxProject:
+    tree = archive.xml("project.xml", "project")
+    separator = tree.findtext("separator") or ""
+    separator = separator if len(separator) == 1 else separator.strip()
+    if len(separator) != 1 or separator in '"\r\n':
+        raise archive.bad(f"has the separator {separator!r} in 'project.xml', and one character belongs there")
+    remarks: list[str] = []
+    config = archive.xml("input/config.xml", "config")
+    table, population = _rows(archive, config, remarks)
+    names = _header(archive, table, separator)
+    weights = _weights(archive, config)
+    columns = _columns(archive, names, separator, remarks)
+    columns = [replace(each, weight=weights.get(each.name, EVEN)) for each in columns]
+    limits = _limits(config, ModelContext([c.name for c in columns if c.role == "sensitive"], population), remarks)
+    loss, remark = read_quality((config.findtext("metric") or "none").strip())
+    remarks.append(remark)
+    if len({each.weight for each in columns if each.role == "quasi-identifier"}) > 1:
+        said = "so the loss is nwp: lm with weights" if loss == "lm" else f"which have no counterpart under {loss}"
+        remarks.append(f"The columns have weights, {said}")
+        loss = "nwp" if loss == "lm" else loss
+    _others(config, remarks)
+    version = (archive.xml("metadata.xml", "metadata").findtext("version") or "?").strip()
+    share = _number(archive, config.findtext("relativeMaxOutliers") or "0", "relativeMaxOutliers")
+    return ArxProject(
+        archive.path, version, separator, table, population, tuple(columns), limits, loss,
+        min(share, UNLIMITED), tuple(f"{_shorten(remark)}." for remark in remarks),
+    )  # fmt: skip
+
+
+def _shorten(text: str) -> str:
+    """A remark that a person still reads, whatever was in the project."""
+    return text if len(text) <= 600 else f"{text[:400]} … {text[-150:]}"
+
+
+def _number(archive: Archive, text: str, what: str) -> float:
+    with suppress(ValueError):
+        if 0 <= (number := float(text)) < math.inf:
+            return number
+    raise archive.bad(f"has {what} = {text!r:.60}, and a number belongs there")
+
+
+def _rows(archive: Archive, config: Element, remarks: list[str]) -> tuple[str, bool]:
+    """The part that has the rows to release, and whether the table is the population around them."""
+    models = [(each.text or "").strip() for each in config.iterfind("criteria/criterion")]
+    if archive.has(SUBSET) and archive.size(SUBSET) < archive.size(TABLE):
+        lines = (piece.count(b"\n") for piece in archive.pieces(SUBSET, MOST_TABLE))
+        if sum(lines) > 1:  # the line of names, and a row
+            remarks.append("The rows are those of the research subset; the whole table is the population")
+            return SUBSET, True
+    if any(model.startswith(("Inclusion", "Enclosure")) or "presence" in model for model in models):
+        remarks.append("Which rows are in the research subset is in no readable part, so all rows are taken")
+    return TABLE, False
+
+
+def _header(archive: Archive, table: str, separator: str) -> list[str]:
+    """The names of the columns of the table."""
+    with closing(archive.pieces(table, MOST_TABLE)) as pieces:
+        start = next(pieces, b"")
+    try:
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(start)  # whose last letter may be cut
+    except UnicodeDecodeError:
+        text = start.decode("cp1252", errors="replace")
+    try:
+        names = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
+    except csv.Error as error:
+        raise archive.bad(f"has a table {table!r} that cannot be read: {error}") from error
+    names = [name.strip() for name in names]
+    if not names or len(set(names)) < len(names):
+        raise archive.bad(f"has a table {table!r} whose columns have no names, or two of one name")
+    return names
+
+
+def _columns(archive: Archive, names: Sequence[str], separator: str, remarks: list[str]) -> list[ArxColumn]:
+    columns: dict[str, ArxColumn] = {}
+    for each in archive.xml("input/definition.xml", "definition"):
+        name = (each.findtext("name") or "").strip()
+        if name not in names:
+            raise archive.bad(f"defines a column {name!r:.60} that its table does not have")
+        if name in columns:
+            raise archive.bad(f"defines the column {name!r} twice")
+        columns[name] = _column(archive, name, each, separator, remarks)
+    if not any(each.role == "quasi-identifier" for each in columns.values()):
+        raise archive.bad("has no quasi-identifying attribute, so there is nothing to recode. Set one in ARX")
+    for name in names:
+        if name not in columns:
+            columns[name] = ArxColumn(name, "identifier")
+            remarks.append(f"ARX says nothing about the column {name!r}; it is left out as an identifier")
+    return [columns[name] for name in names]
+
+
+def _column(archive: Archive, name: str, entry: Element, separator: str, remarks: list[str]) -> ArxColumn:
+    texts = {each.tag: (each.text or "").strip() for each in entry}
+    kind = texts.get("type", "").removesuffix("_ATTRIBUTE")
+    if kind not in ROLES:
+        raise archive.bad(f"has the column {name!r} of type {texts.get('type')!r}, which is not known")
+    column = ArxColumn(name, ROLES[kind], levels=(texts.get("min", "All"), texts.get("max", "All")))
+    if texts.get("ref"):
+        column = _with_hierarchy(archive, column, texts["ref"], separator, remarks)
+    elif column.role == "quasi-identifier":
+        remarks.append(f"{name!r} has no hierarchy, so it is shown or starred as a whole; ARX only shows it")
+    if texts.get("response") == "true":
+        if column.role == "plain":
+            column = replace(column, role="target")
+        remarks.append(f"{name!r} is a response variable of ARX; here its role is {column.role!r}")
+    if "format" in texts:
+        column = _with_format(column, texts, remarks)
+    known = ("name", "type", "datatype", "format", "locale", "ref", "min", "max", "response")
+    others = [f"{tag} = {text!r:.60}" for tag, text in texts.items() if tag not in known]
+    if others:
+        remarks.append(f"The settings of the column {name!r} have no counterpart: {', '.join(others)}")
+    return column
+
+
+def _with_format(column: ArxColumn, texts: Mapping[str, str], remarks: list[str]) -> ArxColumn:
+    """The column with the form of its dates; one with a hierarchy keeps the texts that stand there."""
+    form = re.sub(r"([A-Za-z])\1*", lambda match: DATES.get(match[0], "?"), texts["format"])
+    if texts.get("datatype") == "Date" and column.hierarchy is None and column.role != "quasi-identifier":
+        with suppress(BadJob):
+            check_date_form(column.name, form)
+            return replace(column, date="" if form == "%Y-%m-%d" else form)
+    said = f"The format {texts['format']!r:.60} ({texts.get('datatype')}) of {column.name!r} is not used"
+    remarks.append(f"{said}: its values stay as they are written")
+    return column
+
+
+def _with_hierarchy(archive: Archive, column: ArxColumn, ref: str, separator: str, remarks: list[str]) -> ArxColumn:
+    """The column with its hierarchy, which gets a last level with one group where it has none."""
+    name = column.name
+    if not is_inside(ref):
+        raise archive.bad(f"has the hierarchy of {name!r} in {ref!r:.60}, which leads out of its folder")
+    if column.role != "quasi-identifier":
+        remarks.append(f"The hierarchy of {name!r} is not used, because the column is {column.role}")
+        return column
+    text = archive.text(f"input/{ref}", MOST_LINES)
+    try:
+        lines = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True) if row]
+        lines = [[label.strip() for label in row] for row in lines]
+        if len({tuple(row[-1:]) for row in lines}) > 1 or len(lines[0]) == 1:
+            lines = [[*row, STAR] for row in lines]
+            remarks.append(f"The hierarchy of {name!r} got a last level {STAR!r}, which ARX does not have")
+        hierarchy = from_levels(name, lines)
+    except (csv.Error, IndexError, BadHierarchy) as error:
+        why = str(error).rstrip(".") or "it is empty"
+        remarks.append(f"The hierarchy of {name!r} cannot be used, so the column is shown or starred as a whole: {why}")
+        return column
+    if column.levels != ("All", "All"):  # to be levels = [min, max] in the job
+        low, high = column.levels
+        remarks.append(f"The levels {low:.20} to {high:.20} that ARX allows for {name!r} have no counterpart yet")
+    return replace(column, hierarchy=hierarchy)
+
+
+def _weights(archive: Archive, config: Element) -> dict[str, float]:
+    """The weights that ARX gives to columns."""
+    entries = config.iterfind("attributeWeights/attributeWeight")
+    texts = {(each.findtext("attribute") or "").strip(): each.findtext("weight") or "" for each in entries}
+    return {name: _number(archive, text, f"the weight of {name!r}") for name, text in texts.items()}
+
+
+def _limits(config: Element, settings: ModelContext, remarks: list[str]) -> dict[str, float]:
+    """The limits that the privacy models are; of two on the same measure the stricter one."""
+    limits: dict[str, float] = {}
+    for each in config.iterfind("criteria/criterion"):
+        text = (each.text or "").strip()
+        if text.startswith(("Inclusion", "Enclosure")):  # a research subset and no protection
+            continue
+        reading = read_model(text, settings)
+        remarks += [reading.remark] if reading.remark else []
+        for name, limit in reading.limits.items():
+            stricter = max if make(name).better == "higher" else min
+            limits[name] = stricter(limits.get(name, limit), limit)
+    return limits
+
+
+def _others(config: Element, remarks: list[str]) -> None:
+    """A remark for every further setting that has no counterpart here."""
+    for each in config:
+        text = (each.text or "").strip()
+        if each.tag == "suppressedAttributeTypes":
+            types = {(kind.text or "").strip() for kind in each} - {"QUASI_IDENTIFYING_ATTRIBUTE"}
+            if types:
+                remarks.append(f"ARX also stars {', '.join(sorted(types))} of suppressed rows; here they are left out")
+        elif each.tag == "practicalMonotonicity":
+            if text == "true":
+                remarks.append("ARX assumes practical monotonicity, which may miss the best; nothing is assumed here")
+        elif each.tag not in OWN and not (each.tag == "suppressionString" and text == STAR):
+            remarks.append(f"The setting {each.tag} = {text!r:.60} has no counterpart")
+    remarks.append('Suppressed rows are left out of the release; ARX shows them as stars (rows = "mask" here)')
+
+
+# -- writing -------------------------------------------------------------------------------------------------------
+
+
+def write_project(archive: Archive, project: ArxProject, target: Path) -> ArxProject:
+    """Unpack the table and the hierarchies of a project beside a job, and write the job."""
+    if target.exists():
+        raise BadJob(f"{str(target)!r} is there already, and may hold your own changes. Give another name.")
+    files = hierarchy_files([each.name for each in project.columns if each.hierarchy is not None])
+    with whole_folder(target.parent / project.folder) as folder:
+        with (folder / "table.csv").open("wb") as file:
+            encoding, rows = archive.copy(project.table, file)
+        if project.population:
+            with (folder / "population.csv").open("wb") as file:
+                archive.copy(TABLE, file)
+        for each in project.columns:
+            if each.hierarchy is not None:
+                (folder / files[each.name]).write_bytes(to_text(each.hierarchy).encode())
+    write_whole(target, job_text(project, encoding, rows, files))
+    return replace(project, written=target)
+
+
+def hierarchy_files(columns: Sequence[str]) -> dict[str, str]:
+    """A name for the file of each column's hierarchy that every file system takes, none of them twice."""
+    names: dict[str, str] = {}
+    for column in columns:
+        stem = "".join(sign if sign.isalnum() or sign in "-_" else "_" for sign in column)[:60]
+        taken = {name.lower() for name in names.values()}
+        ways = chain([f"hierarchy-{stem}.csv"], (f"hierarchy-{stem}-{number}.csv" for number in range(2, 10**6)))
+        names[column] = next(name for name in ways if name.lower() not in taken)
+    return names
+
+
+def job_text(project: ArxProject, encoding: str, rows: int, files: Mapping[str, str]) -> str:
+    """The job file of a project, with a comment for every remark."""
+    form = [f"separator = {toml_value(project.separator)}", f"encoding = {toml_value(encoding)}", "header = true"]
+    dates = {each.name: each.date for each in project.columns if each.date}
+    lines = [
+        *(f"# {re.sub(_CONTROL, ' ', sentence)}" for sentence in project.sentences()),
+        "",
+        "[data]",
+        f"source = {toml_value(f'{project.folder}/table.csv')}",
+        *form,
+        *([f"dates = {toml_value(dates)}"] if dates else []),
+        'missing = "category"',
+        "missing_values = []  # as in ARX every text is a value, '?' and none at all among them",
+    ]
+    if project.population:
+        lines += ["", "[population]", f"source = {toml_value(f'{project.folder}/population.csv')}", *form]
+    for each in project.columns:
+        lines += ["", f"[columns.{toml_key(each.name)}]", f"role = {toml_value(each.role)}"]
+        if each.hierarchy is not None:
+            lines.append(f"hierarchy = {toml_value(f'{project.folder}/{files[each.name]}')}")
+        if project.loss == "nwp" and each.role == "quasi-identifier":
+            lines.append(f"weight = {each.weight / EVEN!r}")
+    share = "  # no limit in ARX" if project.suppression == UNLIMITED else ""
+    lines += ["", "[suppression]", f"limit = {project.suppression!r}{share}", "", *_search_lines(project, rows)]
+    lines += ["", "[limits]", *(f"{toml_key(name)} = {limit!r}" for name, limit in project.limits.items())]
+    lines += ["", "[release]", f"choose = {toml_value(project.choice)}  # what ARX's settings ask for"]
+    lines += [f"target = {toml_value(f'{project.folder}-anon.csv')}", ""]
+    return "\n".join(lines)
+
+
+def _search_lines(project: ArxProject, rows: int) -> list[str]:
+    quasi = [each.hierarchy for each in project.columns if each.role == "quasi-identifier"]
+    levels = [2 if each is None else each.height + 1 for each in quasi]
+    leaves = tuple(rows if each is None else len(each.leaves) for each in quasi)
+    sensitive = any(each.role == "sensitive" for each in project.columns)
+    size = math.prod(levels)
+    proposal = propose_search(SearchTask(size, rows, rows, leaves, sensitive=sensitive))
+    settings = [f"{key} = {toml_value(value)}" for key, value in proposal.settings.items()]
+    lines = ["[search]", f"# {size:,} nodes in the lattice: {proposal.why}", f"method = {toml_value(proposal.method)}"]
+    return [*lines, *settings, f"objectives = {toml_value(['k', project.loss])}", "seed = 1"]
