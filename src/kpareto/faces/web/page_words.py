@@ -7,9 +7,11 @@ of job files are left to the terminal and to Python.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 from kpareto.errors import KparetoError, Remedy
+from kpareto.faces.report.report import Alert
+from kpareto.releases.warnings import Remark
 
 # A setting of a job -> what it is on the page.
 SETTINGS = {
@@ -38,15 +40,6 @@ ADVICE = {
 }
 
 
-class Warned(Protocol):
-    """A warning of a release or of a report."""
-
-    id: str
-    severity: str
-    text: str
-    remedy: Remedy | None
-
-
 def page_sentence(error: KparetoError) -> str:
     """What went wrong, as the page says it."""
     if not error.where and error.remedy is None:
@@ -56,7 +49,7 @@ def page_sentence(error: KparetoError) -> str:
     return _advise(f"{where} {error.what}".strip(), error.remedy)
 
 
-def page_warnings(warnings: Iterable[Warned]) -> list[dict[str, Any]]:
+def page_warnings(warnings: Iterable[Remark | Alert]) -> list[dict[str, Any]]:
     """Warnings as the page says them, with the word for what to do."""
     return [
         {
