@@ -13,9 +13,8 @@ from statistics import median
 import numpy as np
 
 from kpareto.errors import BadInput
-from kpareto.releases.private.choose import choose_node, noisy_maximum
 from kpareto.releases.private.private_release import PrivatePlan, PrivateRelease, show
-from kpareto.releases.private.scores import PrivateScore, make_score, score_nodes
+from kpareto.releases.private.scores import PrivateScore, choose_node, make_score, noisy_maximum, score_nodes
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.table import Table
 

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -45,11 +46,14 @@ ONLY = {
 VAGUE = {"utils", "util", "helpers", "helper", "core", "base", "common", "manager", "misc", "tools"}
 BESIDE = 9  # files beside the folders, at the most: Ctrl-C is looked for beside the errors, not in a folder
 LONGEST = 800  # lines of a file: longer is a smell, shorter says nothing
+SMALL = 60  # lines below which a file has two users at least
+FULL = 16  # files of a folder
 HEAVY = {"numba", "pandas", "polars", "duckdb", "pyarrow", "matplotlib", "sklearn", "pyspark", "psycopg"}
 # The nouns everybody knows, the words of the kernels, and how whoever waits is heard, which a reader of one search need
 # not open again.
 NOUNS = {
     "errors",
+    "strict",
     "interrupts",
     "measures.measure",
     "measures.reading",
@@ -238,6 +242,35 @@ def test_files_are_short() -> None:
     lengths = {name_of(file): len(text_of(file).splitlines()) for file in files()}
     offenders = [f"{name}:{length}: more than {LONGEST} lines" for name, length in lengths.items() if length > LONGEST]
     assert not offenders, listed(offenders)
+
+
+def importers() -> dict[str, set[str]]:
+    """Which files import each file, for types alone too."""
+    arrows: dict[str, set[str]] = {module: set() for module in MODULES}
+    for module, file in MODULES.items():
+        for other in imported_modules(tree_of(file), types=True):
+            if other in arrows and other != module:
+                arrows[other].add(module)
+    return arrows
+
+
+def test_no_small_file_serves_one_other_alone() -> None:
+    """What is short and used in one place stands there: a file is a room, not a drawer."""
+    users = importers()
+    offenders = [
+        f"{name_of(file)}:1: {len(text_of(file).splitlines())} lines for {', '.join(users[module]) or 'nobody'}"
+        for module, file in MODULES.items()
+        if file.name not in ("__init__.py", "__main__.py", "_version.py")
+        and len(text_of(file).splitlines()) < SMALL
+        and len(users[module]) < 2
+    ]
+    assert not offenders, listed(offenders)
+
+
+def test_no_folder_is_full() -> None:
+    """A folder with more files than one takes in at a glance wants to be two."""
+    counts = Counter(file.parent for file in files())
+    assert {name_of(folder): count for folder, count in counts.items() if count > FULL} == {}
 
 
 SEARCHES = [

@@ -1,4 +1,4 @@
-"""Whoever waits for long work is heard between two steps: to stop it, and to be shown what is met on the way.
+"""Whoever waits for long work is heard between two steps: to stop it, and to be shown what is met; time limits too.
 
 A search reports when a step is done, and a step over a large table may take long. So the loops below a step ask here,
 whoever called them; nobody waits unless a block says so, and then nothing is asked.
@@ -7,6 +7,7 @@ whoever called them; nobody waits unless a block says so, and then nothing is as
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -78,3 +79,43 @@ def show(numbers: Any) -> None:
     somebody = _waiting.get()
     if somebody is not None and somebody.met is not None:
         somebody.met(numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class TimeLimit:
+    """Seconds from now on, or None for as long as it takes."""
+
+    seconds: float | None = None
+    began: float = field(default_factory=time.monotonic)
+    halt: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))  # (1,) int64, 1 ends compiled loops
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left, never below 0; infinite without a limit."""
+        return float("inf") if self.seconds is None else max(0.0, self.began + self.seconds - time.monotonic())
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the time is over."""
+        return bool(self.halt[0]) or self.left <= 0
+
+    def part(self, share: float) -> TimeLimit:
+        """A limit for one stage of the work: a share of the time that is left."""
+        return TimeLimit(None if self.seconds is None else share * self.left)
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Compiled loops inside the block are halted when the time is up."""
+        if self.seconds is None:
+            yield
+            return
+        timer = threading.Timer(self.left, self._end)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _end(self) -> None:
+        self.halt[0] = 1

@@ -11,8 +11,8 @@ import pytest
 from kpareto.errors import BadJob, Stopped
 from kpareto.fronts.count_lattice import Walker, WalkTask
 from kpareto.fronts.problem import problem
+from kpareto.interrupts import TimeLimit
 from kpareto.searches.checkpoint import Cancelled
-from kpareto.searches.driver import TimeLimit
 from kpareto.searches.forecast import forecast_seconds, spell_seconds
 from kpareto.searches.names import METHODS
 from kpareto.searches.run import Plan, run_plan

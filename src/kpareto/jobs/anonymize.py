@@ -19,6 +19,7 @@ from kpareto.engines.wishes import Missing
 from kpareto.errors import BadHierarchy, BadJob, Unsafe, did_you_mean
 from kpareto.fronts.front import DEFAULT_K
 from kpareto.fronts.numbers import ProvenGap
+from kpareto.fronts.picture import CALM, LINE, new_axes
 from kpareto.fronts.problem import problem, settled_rule
 from kpareto.jobs.default_hierarchies import complete_hierarchies
 from kpareto.jobs.front import say_nearest, search_problem
@@ -28,6 +29,7 @@ from kpareto.measures.sizes import k as k_anonymity
 from kpareto.releases.choice import Choice, as_choice
 from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import Release, release
+from kpareto.releases.risk.anonymity import count_bands
 from kpareto.releases.warnings import (
     Remark,
     SearchFacts,
@@ -44,8 +46,8 @@ from kpareto.searches.run import Plan
 from kpareto.tables.hierarchies import load
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.lattice import Lattice
-from kpareto.tables.partition import Partition, Suppression
-from kpareto.tables.recoding import node
+from kpareto.tables.partition import Partition, Suppression, classes
+from kpareto.tables.recoding import bottom, node
 from kpareto.tables.schema import Schema, as_names
 from kpareto.tables.table import Table
 
@@ -93,9 +95,7 @@ class Anonymized:
 
     def plot(self) -> Figure:
         """Rows by the size of their class, in the table and in the release, as a matplotlib figure."""
-        from kpareto.releases.size_picture import draw_sizes
-
-        return draw_sizes(self.release.partition)
+        return _draw_sizes(self.release.partition)
 
 
 def anonymize(  # noqa: PLR0913 (what users of other packages write)
@@ -235,3 +235,21 @@ def _partition_numbers(partition: Partition) -> dict[str, float]:
     if partition.table.sensitive:
         numbers["l"] = distinct_l()(partition)
     return numbers
+
+
+def _draw_sizes(partition: Partition) -> Figure:
+    """Bars of the rows in small and large classes, of the table as it was and of the release."""
+    table = partition.table
+    before = count_bands(classes(table, bottom(table.hierarchies)))
+    after = count_bands(partition)
+    middles = np.arange(len(before))
+    lost = f", {partition.suppressed_rows:,} suppressed" if partition.suppressed_rows else ""
+    with new_axes(f"{table.rows:,} rows by the size of their class{lost}", 4.2) as axes:
+        for shift, bands, colour, label in ((-0.2, before, CALM, "the table"), (0.2, after, LINE, "the release")):
+            axes.bar(middles + shift, [100 * band.rows / table.rows for band in bands], 0.4, color=colour, label=label)
+        axes.set_xticks(middles.tolist(), [band.words for band in before])
+        axes.set_xlabel(f"{'persons' if table.persons is not None else 'rows'} that look alike")
+        axes.set_ylabel("percent of all rows")
+        axes.legend(frameon=False)
+    figure: Figure = axes.figure
+    return figure

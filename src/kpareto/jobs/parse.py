@@ -235,7 +235,7 @@ def _keys(raw: Mapping[str, Any], where: str, known: Sequence[str]) -> None:
             raise BadJob(sentence, where=f"{where}.{key}" if where else f"[{key}]")
 
 
-def _unused(where: str, why: str) -> BadJob:
+def _unused_key(where: str, why: str) -> BadJob:
     """The sentence for a key that changes nothing, with what would give it a use."""
     return BadJob(f"is not used: {why}", where=where)
 
@@ -293,13 +293,13 @@ def check_data(data: Mapping[str, Any]) -> None:
     """Raise where a key of ``[data]`` has no use for this source."""
     source = _text(data["source"], "data.source")
     if "preset" in data and source != "adult":
-        raise _unused("data.preset", f'only source = "adult" has presets, and it is {source!r}. Take it out.')
+        raise _unused_key("data.preset", f'only source = "adult" has presets, and it is {source!r}. Take it out.')
     if "table" in data and not is_address(source):
-        raise _unused("data.table", f"only a database has tables, and the source is {source!r}. Take it out.")
+        raise _unused_key("data.table", f"only a database has tables, and the source is {source!r}. Take it out.")
     for key in ("sample", "seed"):
         if key in data and data.get("too_many", "error") != "sample":
             why = 'rows are sampled only with too_many = "sample". Add that under [data], or take it out.'
-            raise _unused(f"data.{key}", why)
+            raise _unused_key(f"data.{key}", why)
 
 
 def read_form(part: Mapping[str, Any], where: str, folder: Path) -> Form:
@@ -309,7 +309,7 @@ def read_form(part: Mapping[str, Any], where: str, folder: Path) -> Form:
     for key in FORM_KEYS:
         if key in part and key not in used:
             who = _WHO.get(key, "a file")
-            raise _unused(f"{where}.{key}", f"only {who} has one, and the source is {source!r}. Take it out.")
+            raise _unused_key(f"{where}.{key}", f"only {who} has one, and the source is {source!r}. Take it out.")
     keys = {key: part[key] for key in FORM_KEYS if key in part}
     for key in ("encoding", "separator", "decimal", "thousands", "sheet"):
         if key in keys:
@@ -372,7 +372,7 @@ def read_text_form(release: Mapping[str, Any]) -> TextForm:
     target = release.get("target")
     if keys and isinstance(target, str) and not is_text(target):
         key = next(iter(keys))
-        raise _unused(f"release.{key}", f"only text has one, and the target is {target!r}. Take it out.")
+        raise _unused_key(f"release.{key}", f"only text has one, and the target is {target!r}. Take it out.")
     try:
         return TextForm(**keys)
     except BadJob as error:
@@ -396,7 +396,7 @@ def check_population(people: Mapping[str, Any], folder: Path) -> Everybody:
         return _check_source(people, folder)
     for key in ("table", *FORM_KEYS):
         if key in people:
-            raise _unused(f"population.{key}", "only a source has one. Take it out.")
+            raise _unused_key(f"population.{key}", "only a source has one. Take it out.")
     model = _one_of(people.get("model", "auto"), "population.model", get_args(Estimator))
     if "size" in people:
         return Everybody(size=_whole(people["size"], "population.size", 1), model=cast(Estimator, model))
@@ -412,9 +412,9 @@ def check_population(people: Mapping[str, Any], folder: Path) -> Everybody:
 def _check_source(people: Mapping[str, Any], folder: Path) -> Everybody:
     source = _text(people["source"], "population.source")
     if "model" in people:
-        raise _unused("population.model", "the population is counted, so nothing is estimated. Take it out.")
+        raise _unused_key("population.model", "the population is counted, so nothing is estimated. Take it out.")
     if "table" in people and not is_address(source):
-        raise _unused("population.table", f"only a database has tables, and the source is {source!r}.")
+        raise _unused_key("population.table", f"only a database has tables, and the source is {source!r}.")
     if is_address(source) and "table" not in people:
         raise BadJob('is a database, and no table is named. Add table = "everybody" there.', where="population.source")
     name = _text_of(people, "population", "table")
@@ -458,14 +458,14 @@ def check_columns(columns: Mapping[str, Any], quasi: Collection[str], data: Mapp
     for name, column in columns.items():
         for key in ("hierarchy", "weight", "first"):
             if key in column and name not in quasi:
-                raise _unused(
+                raise _unused_key(
                     f"columns.{name}.{key}",
                     f"the column's role is {column.get('role', 'plain')!r}, and only quasi-identifiers have one. "
                     "Take it out, or change the role.",
                 )
         for key in ("tie", "declared"):
             if key in column and column.get("role", "plain") != "plain":
-                raise _unused(
+                raise _unused_key(
                     f"columns.{name}.{key}",
                     f"the column's role is {column['role']!r}, and only plain columns leave as they are. Take it out.",
                 )
@@ -477,7 +477,7 @@ def check_columns(columns: Mapping[str, Any], quasi: Collection[str], data: Mapp
             )
         if column.get("first") and not coarser:
             why = 'levels are left out only with too_many = "coarsen" or coarsen = "always". Add one under [data].'
-            raise _unused(f"columns.{name}.first", why)
+            raise _unused_key(f"columns.{name}.first", why)
 
 
 def check_preset_roles(columns: Mapping[str, Any], quasi: Collection[str]) -> None:
@@ -536,13 +536,13 @@ def check_suppression(suppression: Mapping[str, Any]) -> None:
             where="suppression.step",
         )
     if "step" in suppression and (rule or "as-needed") not in ("as-needed", *EARLIER):
-        raise _unused("suppression.step", f"the rule {rule} has no thresholds. Take it out.")
+        raise _unused_key("suppression.step", f"the rule {rule} has no thresholds. Take it out.")
     if number > MOST_ROWS:
         raise BadJob(f"is {limit!r}. Give a share from 0 to 1, or a number of rows.", where="suppression.limit")
     if rule == "none" and number > 0:
-        raise _unused("suppression.limit", "the rule none suppresses no row. Take it out, or take another rule.")
+        raise _unused_key("suppression.limit", "the rule none suppresses no row. Take it out, or take another rule.")
     if rule == "below-k" and "limit" in suppression:
-        raise _unused(
+        raise _unused_key(
             "suppression.limit",
             "the rule below-k suppresses every class below k, however many rows that are. Take it out, or take the "
             "rule as-needed, which keeps within a limit.",
@@ -583,7 +583,7 @@ def check_release(release: Mapping[str, Any]) -> None:
     if "seed" in release:
         _whole(release["seed"], "release.seed", 0)
         if release.get("order") == "kept":
-            raise _unused("release.seed", 'it shuffles the rows, and order = "kept". Take one of the two out.')
+            raise _unused_key("release.seed", 'it shuffles the rows, and order = "kept". Take one of the two out.')
     if "sign" in release and not _text(release["sign"], "release.sign").strip():
         raise BadJob('is empty. Give the file of a key, such as "release.key".', where="release.sign")
     shown = release.get("representative", {})

@@ -30,13 +30,13 @@ from kpareto.fronts.front import Front, make_front
 from kpareto.fronts.numbers import Numbers, Provenance, join, spell_count
 from kpareto.fronts.problem import Problem
 from kpareto.fronts.subtree_bounds import allowed_rows
-from kpareto.interrupts import pause
+from kpareto.interrupts import TimeLimit, pause
 from kpareto.kernels.words import K
 from kpareto.measures.cells import CellLoss
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.searches import MOST_THREADS, count, one_of, setting
 from kpareto.searches.checkpoint import Arrays, Kept, job_print
-from kpareto.searches.driver import Ending, OutOfTime, Tell, TimeLimit
+from kpareto.searches.driver import Ending, OutOfTime, Tell
 from kpareto.searches.lattice.boxes import grid_for
 from kpareto.searches.lattice.climbing import front_of_all, reach_good_nodes
 from kpareto.searches.lattice.exact import State, count_lattice, find_way, nothing_counted, settled_parts

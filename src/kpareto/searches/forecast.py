@@ -16,7 +16,7 @@ import numpy as np
 from kpareto.fronts.count_lattice import Walker
 from kpareto.fronts.problem import Problem
 from kpareto.fronts.subtree_bounds import BoundedWalk
-from kpareto.searches.driver import TimeLimit
+from kpareto.interrupts import TimeLimit
 from kpareto.searches.lattice.climbing import front_of_all, reach_good_nodes
 from kpareto.searches.lattice.exact import BranchTree, find_way
 from kpareto.tables.lattice import Lattice

@@ -11,9 +11,10 @@ from kpareto.errors import BadJob, Progress
 from kpareto.fronts.choose import answer_wishes
 from kpareto.fronts.front import Front
 from kpareto.fronts.problem import Problem
+from kpareto.interrupts import TimeLimit
 from kpareto.searches import Search
 from kpareto.searches.compiled import Compiled, can_compile
-from kpareto.searches.driver import Driven, TimeLimit, Watch, drive
+from kpareto.searches.driver import Driven, Watch, drive
 from kpareto.searches.exact_front import Exact
 from kpareto.searches.local import LocalSettings
 from kpareto.searches.names import SEED, check_method, make_search, read_options

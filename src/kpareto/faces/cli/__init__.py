@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import click
 
 from kpareto.errors import BadJob, Interrupted, KparetoError, Unsafe, keep_interrupt
-from kpareto.faces.cli import showing
 from kpareto.faces.cli.group import Commands, commands
 from kpareto.faces.cli.hierarchies import HIERARCHY_COMMANDS
 from kpareto.faces.cli.options import (
@@ -32,7 +31,7 @@ from kpareto.faces.console import one_line
 BAD_INPUT, UNSAFE, INTERRUPTED = 2, 3, 130
 BROKEN_PIPE = 141  # what the shell reports for any program whose reader went away
 
-__all__ = ["commands", "main", "showing"]
+__all__ = ["commands", "main"]
 
 
 @commands.command(
@@ -111,7 +110,7 @@ def inspect_(
     A project of ARX (.deid) becomes a job with its table, hierarchies and settings.
     """
     if data.lower().endswith(".deid"):
-        from kpareto.faces.cli.arx_projects import inspect_project
+        from kpareto.faces.cli.releases import inspect_project
 
         if form or table is not None or encoding != "utf-8":
             raise BadJob("A project of ARX says how it is to be read. Leave --encoding, --form and --table out.")
@@ -294,7 +293,7 @@ def hierarchy() -> None:
 @quiet_option
 def export(job: str, output: str, changes: tuple[str, ...], quiet: bool) -> None:
     """Write the hierarchies of JOB in another program's layout, and a script with its settings."""
-    from kpareto.faces.cli.arx_projects import export_job
+    from kpareto.faces.cli.releases import export_job
 
     export_job(job, output, changes, quiet)
 
@@ -401,6 +400,49 @@ def report(  # noqa: PLR0913 (the options of the command)
         phase=lambda name: reporting(name, quiet),
     )
     remark(f"Report: {path}", quiet)
+
+
+@commands.command(epilog="Example: kpareto serve people.toml", short_help="Do all of it on a page in the browser.")
+@click.argument("job", required=False)
+@click.option("--port", type=click.IntRange(0, 65535), help="Where to listen; 0 is any free port.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Another address opens the page to the network.")
+@click.option("--token", help="The key in the link, instead of a random one.")
+@click.option("--password", envvar="KPARETO_PASSWORD", help="Ask for a password instead of a key in the link.")
+@click.option("--upload-limit", type=click.IntRange(1), default=200, show_default=True, help="Megabytes of a file.")
+@click.option("--no-browser", is_flag=True, help="Only print the link.")
+@sign_option
+def serve(  # noqa: PLR0913 (the options of the command)
+    job: str | None,
+    port: int | None,
+    host: str,
+    token: str | None,
+    password: str | None,
+    upload_limit: int,
+    no_browser: bool,
+    sign: str | None,
+) -> None:
+    """Open a page in the browser to configure, search, explore and release (JOB: a job, a data file, or adult)."""
+    from kpareto.faces.web import serve as start
+
+    start(job, host, port, token, password, not no_browser, upload_limit << 20, sign)
+
+
+@commands.command(
+    epilog="Example: kpareto demo --paper poka", short_help="Walk through the main job on the embedded Adult table."
+)
+@click.option(
+    "--paper", metavar="NAME", help="The example job of a paper instead: iyengar, lunacek, gecco09, poka, pbg."
+)
+@json_option
+@quiet_option
+def demo(paper: str | None, json_file: str | None, quiet: bool) -> None:
+    """Run the main job on the embedded Adult table: front, release, verification, report."""
+    from kpareto.faces.cli.walkthrough import run, run_example
+
+    if paper is not None:
+        run_example(paper, json_file, quiet)
+    else:
+        run(json_file=json_file, quiet=quiet)
 
 
 def main(arguments: Sequence[str] | None = None, command: click.Command = commands, name: str = "kpareto") -> int:

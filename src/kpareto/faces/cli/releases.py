@@ -23,6 +23,8 @@ from kpareto.faces.cli.fronts import check_files, find_front, model_command, pro
 from kpareto.faces.console import remark, reporting, show_table, visible, write_json
 from kpareto.fronts.choose import check_wish
 from kpareto.fronts.front import Front
+from kpareto.jobs.arx.export import PROGRAM, export_arx
+from kpareto.jobs.arx.project import look_at, read_arx
 from kpareto.jobs.front import check_choice, is_searched_for, search_for_choice
 from kpareto.jobs.inspect import Profile, inspect, job_text
 from kpareto.jobs.job import Job
@@ -384,3 +386,26 @@ def outdated_documents(beside: Path, used: str) -> list[Path]:
     if os.path.realpath(beside) == os.path.realpath(used):
         return []
     return [file for file in (beside, *signature_files({"recoding": beside}).values()) if file.is_file()]
+
+
+def inspect_project(source: str, target: str | None, json_file: str | None, quiet: bool) -> None:
+    """Say what a project of ARX asks for and what of it has no counterpart; write it as a job."""
+    refuse_overwriting([Path(source)], target, json_file)
+    project = look_at(source) if target is None else read_arx(source, target)
+    if json_file != "-":
+        for sentence in project.sentences():
+            click.echo(visible(sentence))
+    write_json(project.to_dict() if json_file else None, json_file)
+    if target is None:
+        remark("Make a job of it with: -o job.toml", quiet)
+    else:
+        remark(f"Wrote {target}. Look it over, then: kpareto front {target}", quiet)
+
+
+def export_job(job: str, target: str, changes: tuple[str, ...], quiet: bool) -> None:
+    """Write a job's hierarchies and settings for ARX, and say what it has no word for."""
+    with reporting("Reading", quiet):
+        notes = export_arx(load_job(job, changes), target)
+    for note in notes:
+        click.echo(visible(f"Not in ARX: {note}."))
+    remark(f"Wrote {target}: {PROGRAM}.java says how to run it.", quiet)

@@ -1,4 +1,4 @@
-"""``kpareto demo``: the main job on the embedded Adult table, from a look at the columns to a verified release."""
+"""``kpareto demo``: the main job on the embedded Adult table, or the example job of a paper, to a verified release."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from kpareto.faces.cli.releases import inspect_data, show_release, verify_file
 from kpareto.faces.console import remark, write_json
 from kpareto.faces.report import write_report
 from kpareto.fronts.front import Point, save_picture
+from kpareto.jobs.examples import example_text
 from kpareto.jobs.parse import load_job
 
 FOLDER = "kpareto-demo"
@@ -111,4 +112,33 @@ def run(json_file: str | None = None, quiet: bool = False, folder: str = FOLDER)
         click.echo(f"\nDone in {seconds:.1f} s. Open {report} in a browser.")
     remark("Nothing left this machine.", quiet)
     answer = {name: str(file) for name, file in files.items()} | {"seconds": round(seconds, 2), "k": point.values["k"]}
+    write_json(answer if json_file else None, json_file)
+
+
+def run_example(name: str, json_file: str | None = None, quiet: bool = False, folder: str = FOLDER) -> None:
+    """``kpareto demo --paper NAME``: write the job of a paper into a folder, show its front, release and verify."""
+    text = example_text(name)
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    job_file, front_file = place / f"{name}.toml", place / f"{name}-front.json"
+    write_whole(job_file, text)
+    show = json_file != "-"
+    if show:
+        click.echo(f"{text.splitlines()[0].lstrip('# ')}\n\n== The front (kpareto front {job_file})")
+    job = load_job(job_file)
+    front = find_front(job, job.problem(), quiet)
+    if show:
+        print_front(front)
+        click.echo(f"\n== The release (kpareto release {job_file})")
+    write_json(front.to_dict(), str(front_file))
+    answers = {kind: None if show else str(place / f"{name}-{kind}.json") for kind in ("release", "verified")}
+    released = show_release(str(job_file), json_file=answers["release"], quiet=quiet, front=front, overwrite=True)
+    target = job.path(str(job.target))
+    certificate = target.with_suffix(".certificate.json")
+    if show:
+        click.echo(f"\n== Checked again from the file alone (kpareto verify {target} {certificate})")
+    verify_file(str(target), str(certificate), answers["verified"])
+    files = {"job": job_file, "front": front_file, "release": target, "certificate": certificate}
+    point = cast(Point, released.point)  # of the front above
+    answer = {kind: str(file) for kind, file in files.items()} | {"id": point.id, **point.values}
     write_json(answer if json_file else None, json_file)

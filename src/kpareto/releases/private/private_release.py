@@ -29,9 +29,8 @@ import numpy as np
 
 from kpareto.errors import BadInput, BadTable, shorten
 from kpareto.releases.certificate import Certificate
-from kpareto.releases.private.choose import choose_node
 from kpareto.releases.private.delta import WORD, Real, delta, largest_beta, read_positive, smallest_k
-from kpareto.releases.private.scores import make_score, score_nodes
+from kpareto.releases.private.scores import choose_node, make_score, score_nodes
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.recoding import Recoding
 from kpareto.tables.schema import Schema

@@ -23,6 +23,14 @@ drawn from Bin(s, beta). A hard border (rows of classes of at least k/beta count
 sensitivity of k/beta cells; the average is smooth, and its steps are some ten times smaller.
 Rounding does no harm: the sensitivity is that of the rounded table of whole numbers which is really used.
 
+The choice is OpenDP's noisy maximum: exponential noise on every score, the index of the largest. It is the
+permute-and-flip mechanism (McKenna and Sheldon 2020; Ding et al. 2021), which is epsilon-differentially private like
+the exponential mechanism and whose expected score is never lower. Noise and comparison are OpenDP's exact arithmetic
+on whole numbers, with its own cryptographic generator; there is no seed.
+
+Counting every node lets the mechanism look at all of them at once and spend all of its epsilon on one question.
+A walk of many steps, as SafePub takes it, has a part of it for each.
+
 Not here: non-uniform entropy, Σ −log₂ P(value | group). One row changes it by up to log₂ of the number of rows in the
 group, so no bound holds for all tables; uniform entropy takes its place.
 """
@@ -33,10 +41,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from kpareto.errors import BadInput, BadTable, did_you_mean
+from kpareto.errors import BadInput, BadTable, MissingExtra, did_you_mean
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.table import Table, merge_classes
@@ -276,3 +285,34 @@ def _below(
             raised[:, column] = ladder[level][firsts][groups[:, column]]
             groups, sums = merge_classes(raised, sums)
         yield from _below((*levels, level), groups, sums, hierarchies)
+
+
+def noisy_maximum(epsilon: Fraction, sensitivity: int, monotone: bool) -> Any:
+    """OpenDP's measurement that picks the index of a largest score, at most this epsilon by OpenDP's own account."""
+    try:
+        import opendp.prelude as dp
+    except ImportError as error:
+        raise MissingExtra(
+            "A differentially private choice needs OpenDP. Install it with: pip install 'kpareto[private]'."
+        ) from error
+    if epsilon <= 0 or sensitivity < 1:
+        raise BadInput(f"A private choice needs epsilon above 0 and a sensitivity of at least 1, not {epsilon!s}.")
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=monotone)
+    most = math.nextafter(float(epsilon), 0.0)  # not above epsilon, which may not be a binary fraction
+    scale = float((1 if monotone else 2) * sensitivity / epsilon)
+    while True:  # OpenDP rounds its account up: the noise grows until the account is met
+        measurement: Any = dp.m.make_noisy_max(*space, dp.max_divergence(), scale=scale)
+        if measurement.map(sensitivity) <= most:
+            return measurement
+        scale *= 1 + 2.0**-40
+
+
+def pick(scores: Sequence[int] | np.ndarray, epsilon: Fraction, score: PrivateScore) -> int:
+    """The place of one of the scores, larger ones more likely: epsilon-differentially private."""
+    return int(noisy_maximum(epsilon, score.sensitivity, score.monotone)([int(number) for number in scores]))
+
+
+def choose_node(scores: np.ndarray, epsilon: Fraction, score: PrivateScore) -> int:
+    """A node of the whole lattice (scores by node number), with all of epsilon spent on one choice."""
+    return pick(scores, epsilon, score)

@@ -11,12 +11,11 @@ import numpy as np
 from kpareto.errors import Stopped
 from kpareto.fronts.dominance import non_dominated
 from kpareto.fronts.numbers import Numbers, join
-from kpareto.interrupts import is_heard, is_stopped, show
+from kpareto.interrupts import TimeLimit, is_heard, is_stopped, show
 from kpareto.tables.lattice import Lattice
 
 if TYPE_CHECKING:
     from kpareto.fronts.problem import Problem
-    from kpareto.searches.driver import TimeLimit
 
 FEW = 16  # nodes drawn by chance, where there is a limit
 

@@ -27,7 +27,7 @@ import numpy as np
 from kpareto.fronts.dominance import Ties, non_dominated
 from kpareto.fronts.numbers import Numbers, join
 from kpareto.fronts.subtree_bounds import BoundedWalk, can_bound
-from kpareto.interrupts import halted_too, is_heard, is_stopped
+from kpareto.interrupts import TimeLimit, halted_too, is_heard, is_stopped
 from kpareto.kernels.lattice.branching import LeafColumns, Objectives, surviving_nodes
 from kpareto.measures.cells import CellLoss
 from kpareto.measures.sizes import is_smallest_class
@@ -37,7 +37,6 @@ from kpareto.tables.table import Table
 
 if TYPE_CHECKING:
     from kpareto.fronts.problem import Problem
-    from kpareto.searches.driver import TimeLimit
 
 WHOLE = 2_000_000  # lattices up to this size are counted whole
 AT_ONCE = 8  # prefixes judged by one front, whatever the number of threads

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from kpareto.errors import BadInput
-from kpareto.releases.private.choose import choose_node, noisy_maximum, pick
-from kpareto.releases.private.scores import PrivateScore
+from kpareto.releases.private.scores import PrivateScore, choose_node, noisy_maximum, pick
 
 RUNS = 12_000
 LEAST = 1e-7  # a chance below this is called a difference: one false alarm in ten million runs of the test
