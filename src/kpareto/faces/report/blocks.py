@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kpareto.faces.report.report import Alert, FormField
+from kpareto.faces.report.report import FormField
 from kpareto.fronts.markup import Markup
+from kpareto.releases.warnings import Remark
 
 
 class Term(NamedTuple):
@@ -87,7 +88,7 @@ class Tiles:
 class Alerts:
     """Warnings, the gravest first."""
 
-    alerts: Sequence[Alert]
+    alerts: Sequence[Remark]
 
 
 @dataclass(frozen=True)

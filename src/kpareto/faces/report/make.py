@@ -15,7 +15,6 @@ from kpareto.faces.report.discretion import Discretion, round_number
 from kpareto.faces.report.front import front_part, seen_ids
 from kpareto.faces.report.regulator_form import fill
 from kpareto.faces.report.report import (
-    Alert,
     ColumnPart,
     ProfileRow,
     ProfileView,
@@ -282,11 +281,11 @@ def _profiles(partition: Partition, discretion: Discretion) -> tuple[tuple[Profi
     return tuple(profiles), note
 
 
-def _warning(remark: Remark, context: Context, ids: Sequence[int], discretion: Discretion) -> Alert:
+def _warning(remark: Remark, context: Context, ids: Sequence[int], discretion: Discretion) -> Remark:
     """A warning as it may be shown."""
     numbers = dict(remark.numbers)
     if discretion.confidential:
-        return Alert(remark.id, remark.severity, remark.text, numbers, remark.remedy)
+        return Remark(remark.id, remark.severity, remark.text, numbers, remark.remedy)
     if remark.id == "W7":
         return _public_w7(remark, context.partition, discretion)
     if remark.id == "W16":
@@ -296,8 +295,8 @@ def _warning(remark: Remark, context: Context, ids: Sequence[int], discretion: D
     veiled = discretion.veils(context.partition) and (remark.id == "W11" or "k_persons" in numbers)
     if veiled or remark.id in ("W5", "W9", "W17") or any(discretion.hides(int(value)) for value in people.values()):
         first = remark.text.partition(". ")[0] if remark.id == "W5" else _SUBJECTS.get(remark.id, "A warning applies")
-        return Alert(remark.id, remark.severity, f"{first.rstrip('.')}. {SEE_OTHER}", {})
-    return Alert(remark.id, remark.severity, remark.text, numbers, remark.remedy)
+        return Remark(remark.id, remark.severity, f"{first.rstrip('.')}. {SEE_OTHER}", {})
+    return Remark(remark.id, remark.severity, remark.text, numbers, remark.remedy)
 
 
 _SUBJECTS: Mapping[str, str] = {
@@ -313,26 +312,26 @@ _SUBJECTS: Mapping[str, str] = {
 }
 
 
-def _public_w7(remark: Remark, partition: Partition, discretion: Discretion) -> Alert:
+def _public_w7(remark: Remark, partition: Partition, discretion: Discretion) -> Remark:
     lost = partition.suppressed_rows
     if discretion.veils(partition):
         text = f"Fewer than {discretion.least} rows are suppressed. {SEE_OTHER}"
-        return Alert("W7", remark.severity, text, {})
+        return Remark("W7", remark.severity, text, {})
     share = words.percent(lost / partition.table.rows)
     text = f"{lost:,} of {partition.table.rows:,} rows ({share}) {are(lost)} suppressed. "
     text += "Check that those who disappear may disappear."
     if bool((partition.suppressed & partition.visible).any()):
         text += " They are masked and form a visible class of their own."
-    return Alert("W7", remark.severity, text, {"suppressed": lost, "share": lost / partition.table.rows})
+    return Remark("W7", remark.severity, text, {"suppressed": lost, "share": lost / partition.table.rows})
 
 
-def _public_w16(remark: Remark, safer: SaferPoint | None, ids: Sequence[int], discretion: Discretion) -> Alert:
+def _public_w16(remark: Remark, safer: SaferPoint | None, ids: Sequence[int], discretion: Discretion) -> Remark:
     """The warning as it is where both points are shown exactly; otherwise without numbers."""
     both = () if safer is None else (safer.own, safer.other)
     if all(weighed.id in ids and not discretion.hides(weighed.suppressed) for weighed in both):
-        return Alert("W16", remark.severity, remark.text, dict(remark.numbers))
+        return Remark("W16", remark.severity, remark.text, dict(remark.numbers))
     text = f"Another point of the front is clearly safer at nearly the same detail. {SEE_OTHER}"
-    return Alert("W16", remark.severity, text, {})
+    return Remark("W16", remark.severity, text, {})
 
 
 def _tests(tests: AttackReport | None, discretion: Discretion) -> tuple[str, ...]:

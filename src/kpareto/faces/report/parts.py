@@ -21,10 +21,11 @@ from kpareto.faces.report.blocks import (
 )
 from kpareto.faces.report.columns import LABELS
 from kpareto.faces.report.regulator_form import technique
-from kpareto.faces.report.report import Code, ColumnPart, FrontPart, Report, RiskPart, Template, rank
+from kpareto.faces.report.report import Code, ColumnPart, FrontPart, Report, RiskPart, Template
 from kpareto.faces.report.svg import hierarchy_picture, loss_picture, size_picture
 from kpareto.fronts.markup import SHORT, number
 from kpareto.fronts.picture import sketch
+from kpareto.releases.warnings import rank_remarks
 from kpareto.tables.spelling import several
 
 CODES = 60  # lines of a code book on the page; the JSON has all
@@ -70,7 +71,7 @@ def _summary(report: Report) -> list[Block]:
 
 def _warnings(report: Report) -> list[Block]:
     note = "What a person must know before this release leaves the house, the most serious first."
-    blocks: list[Block] = [Sentence(note), Alerts(rank(report.warnings))]
+    blocks: list[Block] = [Sentence(note), Alerts(rank_remarks(report.warnings))]
     if report.tests:
         soft = Sentence("A test that finds nothing does not prove that nothing can be found.", "soft")
         blocks += [Heading("Attack tests on this release"), ItemList(report.tests), soft]

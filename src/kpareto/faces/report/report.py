@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from kpareto._version import __version__
-from kpareto.errors import Remedy
 from kpareto.fronts.picture import Drawing
-from kpareto.releases.warnings import GRAVEST
+from kpareto.releases.warnings import Remark
 
 FORMAT = 1
 Count = int | None  # rows or persons; None: below the report's ``least``, and so not for the public
@@ -190,22 +189,6 @@ class ProfileView:
 
 
 @dataclass(frozen=True)
-class Alert:
-    """One of W1 to W19."""
-
-    id: str
-    severity: str
-    text: str
-    numbers: Mapping[str, Any]
-    remedy: Remedy | None = None  # what to do, which ends the text
-
-
-def rank(alerts: Sequence[Alert]) -> list[Alert]:
-    """The gravest first; equally grave ones as they stand."""
-    return sorted(alerts, key=lambda alert: GRAVEST.index(alert.severity))
-
-
-@dataclass(frozen=True)
 class Method:
     """How it was done, so that another person can do it again."""
 
@@ -272,7 +255,7 @@ class Report:
     risks: tuple[RiskPart, ...]
     profiles: tuple[ProfileView, ...]
     profile_note: str
-    warnings: tuple[Alert, ...]
+    warnings: tuple[Remark, ...]
     tests: tuple[str, ...]  # what each attack test means
     method: Method
     template: Template

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from kpareto.errors import KparetoError, Remedy
-from kpareto.faces.report.report import Alert
 from kpareto.releases.warnings import Remark
 
 # A setting of a job -> what it is on the page.
@@ -49,7 +48,7 @@ def page_sentence(error: KparetoError) -> str:
     return _advise(f"{where} {error.what}".strip(), error.remedy)
 
 
-def page_warnings(warnings: Iterable[Remark | Alert]) -> list[dict[str, Any]]:
+def page_warnings(warnings: Iterable[Remark]) -> list[dict[str, Any]]:
     """Warnings as the page says them, with the word for what to do."""
     return [
         {
