@@ -129,5 +129,5 @@ def test_anonymize_says_that_rows_are_left_out() -> None:
     done = anonymize(frame, ["q"], "s", k=2, missing="drop")
     assert (len(done.data), done.suppressed, done.left_out) == (4, 0, 1)
     assert done.release.remarks[0] == (
-        "1 of 5 rows (20.0%) have a missing value and are left out; as a category (missing) they are kept."
+        "1 of 5 rows (20.0%) have a missing value and are left out; the setting missing can keep them as a category."
     )

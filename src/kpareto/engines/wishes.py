@@ -85,8 +85,8 @@ class Wish:
             return ()
         share = f"{dropped:,} of {rows:,} rows ({dropped / rows:.1%}) have a missing value"
         if self.missing == "drop":
-            return (f"{share} and are left out; as a category (missing) they are kept.",)
-        return (f"{share}, which counts as a category; dropped (missing) they are left out.",)
+            return (f"{share} and are left out; the setting missing can keep them as a category.",)
+        return (f"{share}, which counts as a value of its own; the setting missing can drop them.",)
 
     def check_missing(self, lost: Mapping[str, int], rows: int, left: int) -> None:
         """Raise where values are missing (rows per column) and may not be, or where no row is left."""

@@ -302,7 +302,7 @@ def _plain_remarks(recoded: Recoded) -> list[str]:
 
 def _formula_remarks(formulas: Mapping[str, int], how: Handling) -> list[str]:
     done = "were written behind an apostrophe" if how.formulas == "neutralise" else (
-        "would be run by a spreadsheet; neutralised (formulas) they are written behind an apostrophe"
+        "would be run by a spreadsheet; the setting formulas can have them written behind an apostrophe"
     )  # fmt: skip
     return [f"{count:,} cells of {name!r} begin with = + - or @ and {done}." for name, count in formulas.items()]
 

@@ -631,7 +631,7 @@ def test_the_decision_tree_needs_a_target(page: Page, session: str) -> None:
 
 
 def test_cells_that_a_spreadsheet_would_run(page: Page, session: str) -> None:
-    """They are counted in the words of the page, or written behind an apostrophe as the page chooses (C17)."""
+    """They are counted, or written behind an apostrophe as the page chooses (C17)."""
     rows = "".join(f"{20 + row % 40},{'FM'[row % 2]},{'=1+1' if row % 9 == 0 else 'ok'}\n" for row in range(200))
     content = f"age,sex,remark\n{rows}".encode()
     answer = page.client.put(f"{session}/upload/data", content=content, headers={"x-name": "cells.csv"})
@@ -642,7 +642,9 @@ def test_cells_that_a_spreadsheet_would_run(page: Page, session: str) -> None:
     page.client.post(f"{session}/search", json={})
     page.client.get(f"{session}/events")
     said = page.client.post(f"{session}/release", json={"point": 0}).json()
-    assert any("choose above to write them behind an apostrophe" in remark for remark in said["remarks"])
+    assert any(
+        "the setting formulas can have them written behind an apostrophe" in remark for remark in said["remarks"]
+    )
     assert ",=1+1" in page.client.get(f"{session}/files/release.csv").text
     page.client.post(f"{session}/release", json={"point": 0, "formulas": "neutralise"})
     assert ",'=1+1" in page.client.get(f"{session}/files/release.csv").text
