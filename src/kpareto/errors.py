@@ -41,6 +41,7 @@ REMEDIES = (
     "choose-objectives",
     "declare-column",
     "give-number",
+    "give-new-role",
     "give-role",
     "give-rows",
     "name-person",

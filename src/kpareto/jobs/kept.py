@@ -83,7 +83,7 @@ def refuse_new_columns(known: object, job: Job, columns: Sequence[str]) -> None:
             f"The table has {'columns' if several else 'a column'} {', '.join(map(repr, new))} that it had not when "
             "the front was searched.",
             remedy=Remedy(
-                "give-role",
+                "give-new-role",
                 f"Give {'each' if several else 'it'} a role under [columns] of the job, or search again with: kpareto "
                 "front JOB.",
             ),

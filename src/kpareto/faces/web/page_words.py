@@ -28,7 +28,8 @@ ADVICE = {
     "declare-column": "give the role identifier on the Data step, which keeps a column out, or plain, which lets it "
     "leave as it is.",
     "give-number": "give a number.",
-    "give-role": "give roles on the Data step, and search again.",
+    "give-new-role": "give it a role on the Data step if it is not to leave as it is, and search again.",
+    "give-role": "give roles on the Data step.",
     "give-rows": "give a share of the rows such as 0.01 (below 1), or a whole number of rows such as 10.",
     "name-person": "choose the column that tells persons apart on the Data step.",
     "set-limit": "fill in a limit on the Search step, such as k at least 5 or l at least 2.",
