@@ -47,8 +47,8 @@ class Form:
     separator : str, optional
         One character; without it, it is recognised among comma, semicolon, tab and bar.
     header : bool, optional
-        Whether the first line has names. Unless told it has, must then not look like a row, and has none where names
-        are given.
+        Whether the first line has names. Unless told it has, but where ``names`` are given, and it must not look like a
+        row.
     names : sequence of str, optional
         The names of the columns, where the file has none or others.
     skip : int, optional

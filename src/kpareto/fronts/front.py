@@ -68,7 +68,7 @@ class Point:
     >>> import kpareto as kp
     >>> point = kp.front(kp.adult_table(), suppression=0.01).choose(k=5)
     >>> point.values["k"], point.partition.suppressed_rows
-    (5.0, ...)
+    (5.0, 289)
     """
 
     front: Front
@@ -568,7 +568,7 @@ def save_picture(
     Raises
     ------
     BadInput
-        If the ending or an objective is not known.
+        If the ending or an objective is not known, or the front has one objective only.
 
     Examples
     --------

@@ -94,7 +94,7 @@ class Release:
     >>> people = kp.adult().select(["age", "sex"])
     >>> table = kp.read(people, kp.Schema(["age", "sex"]), hierarchies={"age": {"intervals": [10, 20]}})
     >>> kp.release(kp.front(table).choose(k=10), people)
-    Release(32,561 rows, 0 suppressed, verified: k = ...)
+    Release(32,561 rows, 0 suppressed, verified: k = 14, 3 cautions, 3 notes)
     """
 
     certificate: Certificate

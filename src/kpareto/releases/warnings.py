@@ -112,7 +112,7 @@ def remarks(context: Context) -> list[Remark]:
     >>> from kpareto.releases.warnings import Context
     >>> point = kp.front(kp.adult_table(), suppression=0.01).choose(k=5)
     >>> [warning.id for warning in kp.remarks(Context(point.partition, {"k": 5}, point.suppression))]
-    ['W...']
+    ['W1', 'W2', 'W3', 'W6', 'W7', 'W11', 'W15']
     """
     return [*(remark for warn in _WARNINGS if (remark := warn(context)) is not None), *context.written]
 

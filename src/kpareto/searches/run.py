@@ -166,7 +166,7 @@ def run(
     >>> table = kp.adult_table()
     >>> asked = kp.problem(table, ["k", "lm"], suppression=0.01, limits={"k": 5})
     >>> kp.run(asked, Lattice(table.hierarchies), Samarati())
-    Front(..., samarati, not complete)
+    Front(2 points, objectives k, lm, samarati, not complete)
     """
     check_possible(problem)
     return drive(Proposals(problem, space, search, budget, seed), report, checkpoint)

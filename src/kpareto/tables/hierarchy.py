@@ -95,7 +95,7 @@ class Hierarchy:
     labels : tuple of tuple of str
         ``labels[level][group]``.
     tree : Tree
-        The groups of all levels as a tree.
+        The distinct groups of all levels as nested runs of leaves.
     ordered : bool
         Any run of neighbours is a meaningful group (numbers, dates, ranks).
     spans : numpy.ndarray or None
@@ -111,11 +111,11 @@ class Hierarchy:
     dates : bool
         The leaves are dates and spans count days.
     layout : Layout
-        How labels of groups are written.
+        How its file was written, so that export gives the same bytes back.
     rule : mapping or None
         The inline rule that made it, by which new values find their group.
     coarse : Coarse or None
-        Where its leaves are groups of another hierarchy.
+        The declared hierarchy, where the leaves of this one are groups of it.
 
     Examples
     --------

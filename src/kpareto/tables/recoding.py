@@ -37,9 +37,9 @@ class Recoding:
     Examples
     --------
     >>> import kpareto as kp
-    >>> front = kp.front(kp.adult_table(), suppression=0.01)
-    >>> front.choose(k=5).recoding.describe()["age"]
-    ...
+    >>> recoding = kp.front(kp.adult_table(), suppression=0.01).choose(k=5).recoding
+    >>> recoding.levels
+    (5, 1, 2, 3, 0, 0, 3, 0)
     """
 
     hierarchies: tuple[Hierarchy, ...]

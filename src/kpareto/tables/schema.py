@@ -50,9 +50,9 @@ class Schema:
     sensitive : sequence of str, optional
         Columns that others want to learn.
     target : sequence of str, optional
-        Columns that the released table is to predict.
+        Columns that are to be predicted from the others after the release.
     identifier : sequence of str, optional
-        Columns that name a person, such as a name or a number of insurance; they are left out.
+        Columns that name a person, such as an insurance number; they are left out, or become tokens (``Handling``).
     person : str, optional
         The column that tells persons apart: classes then count persons, not rows.
     weights : mapping of str to float, optional

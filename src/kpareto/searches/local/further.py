@@ -52,7 +52,7 @@ def search_further(
     Raises
     ------
     BadInput
-        If something is asked for that the front does not have.
+        If a measure is not known.
     Interrupted
         If the user stopped it before that k was searched.
 

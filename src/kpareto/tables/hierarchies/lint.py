@@ -62,7 +62,7 @@ def lint(source: Hierarchy | Sequence[Sequence[object]], values: Values | None =
     --------
     >>> import kpareto as kp
     >>> [finding.kind for finding in kp.lint([["cat", "mammal"], ["dog", "mammal"], ["carp", "fish"]], name="pet")]
-    ['no-top'...]
+    ['no-top', 'single-child']
     """
     findings: list[Finding] = []
     if not isinstance(source, Hierarchy):
