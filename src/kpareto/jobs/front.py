@@ -79,6 +79,8 @@ def front(  # noqa: PLR0913 (what a job says, as keywords)
         If a measure, a method or a setting is not known, or a limit is one that no recoding can meet.
     Unsafe
         If no recoding meets all limits together; the sentence says which are in the way.
+    Interrupted
+        If the user stopped the search of a Job.
 
     Examples
     --------
