@@ -133,6 +133,8 @@ def compare_models(
     ------
     BadInput
         If a model is not known, a k is not from 1 to the number of rows, or a limit is not on classes.
+    Interrupted
+        If the user stopped it.
 
     Examples
     --------

@@ -146,7 +146,7 @@ def run(
     report : callable, optional
         Called with what is done of how much, 0 where nobody knows.
     checkpoint : Path, optional
-        A file that keeps the state, so that a later run goes on where this one was stopped.
+        A file that keeps what is known, so that the next call goes on where this one was stopped.
 
     Returns
     -------
@@ -157,6 +157,8 @@ def run(
     ------
     BadInput
         If a limit is one that no recoding can meet, or the search is not for this problem or space.
+    Interrupted
+        If the user stopped it and there is a checkpoint; without one the front so far comes back, marked as stopped.
 
     Examples
     --------
