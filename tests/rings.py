@@ -44,6 +44,7 @@ PLACES = {
     "tests/tables/hierarchies/test_builders.py::test_a_million_values_are_no_trouble": TEST,
     "tests/tables/test_coarse.py": TEST,
     "tests/test_docs.py::test_the_code_on_the_page_runs": TEST,
+    "tests/test_public.py::test_every_example_runs": TEST,
     "tests/test_sklearn.py": TEST,
     "tests/test_testing.py": TEST,
     "tests/test_notebooks.py": REST,

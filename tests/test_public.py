@@ -1,8 +1,12 @@
 """The public names: all there, quick to import, never shadowed by a room of the same name."""
 
 import ast
+import doctest
+import inspect
+import re
 import subprocess
 import sys
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -11,6 +15,10 @@ import pytest
 import kpareto
 
 INIT = Path(kpareto.__file__)
+THINGS = {name: getattr(kpareto, name) for name in kpareto.__all__ if name != "__version__"}
+FUNCTIONS = [name for name, thing in THINGS.items() if inspect.isfunction(thing)]
+CLASSES = [name for name, thing in THINGS.items() if inspect.isclass(thing) and not issubclass(thing, Exception)]
+HEADING = re.compile(r"^(\w+)\n-+$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", kpareto.__all__)
@@ -50,3 +58,56 @@ def test_import_is_light() -> None:
     code = "import sys, kpareto; print({'numpy', 'click', 'rich', 'numba'} & set(sys.modules))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "set()"
+
+
+# -- what help() and docs/api.md say of each name ----------------------------------------------------------------------
+
+
+def sections(name: str) -> dict[str, str]:
+    """The sections of a docstring by their headings, in numpy's form."""
+    _, *parts = HEADING.split(inspect.getdoc(THINGS[name]) or "")
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def entries(section: str) -> list[str]:
+    """The names that a section explains, without their stars; ``x, y : str`` explains two."""
+    heads = re.findall(r"^(\S.*?) : \S", section, re.MULTILINE)
+    return [name.strip().lstrip("*") for head in heads for name in head.split(",")]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_explains_its_parameters(name: str) -> None:
+    """All of them in their order, what comes back, and an example."""
+    signature, known = inspect.signature(THINGS[name]), sections(name)
+    assert entries(known.get("Parameters", "")) == list(signature.parameters)
+    assert ("Returns" in known) == (signature.return_annotation not in ("None", None))
+    assert "Examples" in known
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_class_explains_its_fields(name: str) -> None:
+    """Those it is made of or those it has: all fields of a dataclass in their order, and nothing that is not there."""
+    thing, known = THINGS[name], sections(name)
+    names = entries(known.get("Parameters") or known.get("Attributes", ""))
+    own = [each.name for each in fields(thing)] if is_dataclass(thing) else []
+    assert names[: len(own)] == own
+    assert names
+    assert [each for each in names if each not in own and not hasattr(thing, each)] == []
+    assert not ("Parameters" in known and "Attributes" in known)
+
+
+def test_an_error_explains_what_it_holds() -> None:
+    """The root has attributes, which every error then has; the others are a sentence each."""
+    assert set(entries(sections("KparetoError")["Attributes"])) == set(vars(kpareto.KparetoError()))
+    errors = {name for name, thing in THINGS.items() if inspect.isclass(thing) and issubclass(thing, Exception)}
+    assert [name for name in errors - {"KparetoError"} if sections(name)] == []
+
+
+def test_every_example_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Every >>> example of a public name prints what its docstring says, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, verbose=False)
+    for name, thing in THINGS.items():
+        example = doctest.DocTestParser().get_doctest(inspect.getdoc(thing) or "", {}, name, None, None)
+        runner.run(example)
+    assert runner.summarize(verbose=False).failed == 0

@@ -55,8 +55,14 @@ REMEDIES = (
 class KparetoError(Exception):
     """The root of the tree; its text is one sentence for a person, with what was given shortened where it is long.
 
-    ``where`` is the setting of a job that is wrong, such as ``limits.k``: it begins the sentence. ``remedy`` says what
-    to do, and ends it.
+    Attributes
+    ----------
+    what : str
+        The sentence alone.
+    where : str
+        The setting of a job that is wrong, such as ``limits.k``: it begins the text.
+    remedy : Remedy or None
+        What to do: it ends the text.
     """
 
     def __init__(self, sentence: str = "", *, where: str = "", remedy: Remedy | None = None) -> None:

@@ -40,21 +40,53 @@ USED: Mapping[Kind, tuple[str, ...]] = {
 class Form:
     """How a file is laid out, as far as it does not say so itself.
 
-    Without a separator it is recognised among comma, semicolon, tab and bar. Without names the first line has them;
-    with names and no word about a header it has a row. ``skip`` counts lines before that, such as titles. ``dates``
-    are columns whose dates are not written year-month-day, each with its form as Python's strptime has it.
+    Parameters
+    ----------
+    encoding : str, optional
+        Any of Python's encodings.
+    separator : str, optional
+        One character; without it, it is recognised among comma, semicolon, tab and bar.
+    header : bool, optional
+        Whether the first line has names. Unless told it has, but where ``names`` are given, and it must not look like a
+        row.
+    names : sequence of str, optional
+        The names of the columns, where the file has none or others.
+    skip : int, optional
+        Lines before the first that counts, such as titles.
+    decimal : {'.', ','}, optional
+        The decimal sign.
+    thousands : str, optional
+        What stands between thousands: a point, a comma, an apostrophe or a blank.
+    dates : mapping of str to str, optional
+        Columns whose dates are not written year-month-day, each with its form as Python's strptime has it.
+    sheet : str, optional
+        Of a workbook; the first one that holds cells unless given.
+    codes : bool, optional
+        Of Stata, SPSS and SAS: the codes themselves, and not the labels that the file has for them.
+
+    Raises
+    ------
+    BadInput
+        If the encoding is not known, or a sign or the form of a date makes no sense.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> form = kp.Form(separator=";", decimal=",", dates={"born": "%d.%m.%Y"})
+    >>> form.has_header, form.plain_numbers
+    (True, False)
     """
 
     encoding: str = "utf-8"
     separator: str | None = None
-    header: bool | None = None  # None: the first line has names, unless they are given, and must not look like a row
+    header: bool | None = None
     names: Sequence[str] | None = None
     skip: int = 0
     decimal: str = "."
     thousands: str | None = None
     dates: Mapping[str, str] = field(default_factory=dict)
-    sheet: str | None = None  # of a workbook; the first one that holds cells unless given
-    codes: bool = False  # of Stata, SPSS and SAS: the codes themselves, and not the labels that the file has for them
+    sheet: str | None = None
+    codes: bool = False
 
     def __post_init__(self) -> None:
         try:
@@ -156,7 +188,21 @@ FORM_KEYS = tuple(each.name for each in fields(Form))
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file of rows, with what the file itself does not tell."""
+    """A file of rows, with what the file itself does not tell.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    form : Form, optional
+        How it is laid out.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> kp.DataFile("people.csv", kp.Form(separator=";", decimal=",")).form.separator
+    ';'
+    """
 
     path: str | Path
     form: Form = field(default_factory=Form)
@@ -165,7 +211,35 @@ class DataFile:
 def Csv(
     path: str | Path, encoding: str = "utf-8", separator: str | None = None, names: Sequence[str] | None = None
 ) -> DataFile:
-    """A text file, as version 0.1.0 names it: a DataFile whose form has these words alone."""
+    """A text file, as version 0.1.0 names it: a DataFile whose form has these words alone.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    encoding : str, optional
+        Any of Python's encodings.
+    separator : str, optional
+        One character; recognised unless given.
+    names : sequence of str, optional
+        The names of the columns, where the first line has none.
+
+    Returns
+    -------
+    DataFile
+        What ``read`` and the others take.
+
+    Raises
+    ------
+    BadInput
+        If the encoding is not known or the separator is not one character.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> kp.Csv("people.csv", separator=";").form == kp.Form(separator=";")
+    True
+    """
     return DataFile(path, Form(encoding, separator, names=names))
 
 

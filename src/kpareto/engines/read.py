@@ -72,21 +72,65 @@ def read(  # noqa: PLR0913 (each is a word of the job file too)
 ) -> Table:
     """Roll a table up to its distinct rows.
 
-    ``source`` is a pandas or polars frame (lazy ones too), a pyarrow table, a DuckDB relation, the path of a file (CSV,
-    TSV, JSON lines, Parquet, workbooks, Stata, SPSS, SAS; packed too) or of a folder of Parquet parts, or a
-    ``DataFile``, which says more of its form. ``missing`` says what becomes of rows
-    with no value, or one of ``missing_values``, in a column that is read: ``drop`` leaves them out and counts them,
-    ``category`` gives them a value of their own, ``(missing)``, the last of its column, ``error`` raises. Without a
-    word they are dropped up to 5 % of the rows, and are a category where they are more; the table's remarks say so.
-    Numbers and dates have no order where a missing value stands among them. Only the
-    columns with a role are read, and of those no more than the distinct combinations come into memory.
+    Only the columns with a role are read, and of those no more than the distinct combinations come into memory. Those
+    are counted first. Numbers and dates have no order where a missing value stands among them.
 
-    Those are counted first. Where they need more than ``memory`` ("2 GB"; half of what is free unless given),
-    ``too_many`` decides: ``error``; ``coarsen``, which reads each column in ``first`` from that level of its hierarchy
-    on (``coarsen="always"`` does so in any case); or ``sample``, which reads so many rows drawn by ``seed``.
-    ``population`` is what the rows were drawn from: a source like the first one with the same quasi-identifiers, or a
-    ``Population`` (a table, or the share that was sampled).
-    ``progress`` is called with what is done of how much; 0 of 0 where the program that counts does not say.
+    Parameters
+    ----------
+    source : object
+        A pandas or polars frame (lazy ones too), a pyarrow table, a DuckDB relation, the path of a file (CSV, TSV, JSON
+        lines, Parquet, workbooks, Stata, SPSS, SAS; packed too) or of a folder of Parquet parts, or a ``DataFile``,
+        which says more of its form; a ``Postgres``, a ``SparkTable`` or a frame of Spark.
+    schema : Schema
+        The role of each column.
+    missing : {'drop', 'category', 'error'}, optional
+        What becomes of rows with no value in a column that is read: ``drop`` leaves them out and counts them,
+        ``category`` gives them a value of their own, ``(missing)``, the last of its column, ``error`` raises. Without a
+        word they are dropped up to 5 % of the rows, and are a category where they are more; the table's remarks say so.
+    missing_values : sequence, optional
+        What stands for no value.
+    hierarchies : mapping of str to object or sequence of Hierarchy, optional
+        Per quasi-identifier whatever ``load`` takes; a column without one is shown or hidden as a whole.
+    domain : {'observed', 'declared'}, optional
+        Which leaves the loss counts: those of the rows, or all of the hierarchy.
+    encoding : str, optional
+        Of a file of text.
+    memory : str or int, optional
+        What the distinct rows may need, such as "2 GB"; half of what is free unless given.
+    too_many : {'error', 'coarsen', 'sample'}, optional
+        What happens where they need more: ``coarsen`` reads each column in ``first`` from that level of its hierarchy
+        on, ``sample`` reads some rows only.
+    first : mapping of str to int, optional
+        Column -> the level from which it is read.
+    coarsen : {'needed', 'always'}, optional
+        Whether to read from those levels in any case.
+    sample : int, optional
+        How many rows are drawn.
+    seed : int, optional
+        By which they are drawn.
+    population : object, optional
+        What the rows were drawn from: a source like the first one with the same quasi-identifiers, or a ``Population``
+        (a table, or the share that was sampled).
+    progress : callable, optional
+        Called with what is done of how much; 0 of 0 where the program that counts does not say.
+
+    Returns
+    -------
+    Table
+        The distinct rows with their weights.
+
+    Raises
+    ------
+    BadInput
+        If the source cannot be read, lacks a column, has no rows, needs more memory than it may, or has a value that
+        its hierarchy does not know.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> schema = kp.Schema(quasi=["age", "sex"], sensitive=["occupation"])
+    >>> kp.read(kp.adult(), schema, hierarchies={"age": {"intervals": [10, 20]}})
+    Table(32,561 rows, 144 distinct, by age, sex)
     """
     wish = Wish(schema, missing, missing_values, hierarchies, domain)
     admission = Admission(memory, too_many, first or {}, coarsen, sample, seed)
@@ -371,8 +415,32 @@ def _coded_table(wish: Wish, columns: Columns, rows: Sequence[np.ndarray]) -> Ta
 def fingerprint(source: object, columns: Sequence[str] | None = None) -> str:
     """SHA-256 of a source, for certificates: of the bytes of a file, of the content of anything else.
 
-    The content is what the texts of all columns (or those given) say, in any order of rows, so a frame and its copy
-    in another library have the same fingerprint.
+    The content is what the texts of the columns say, in any order of rows, so a frame and its copy in another library
+    have the same fingerprint.
+
+    Parameters
+    ----------
+    source : object
+        Whatever ``read`` takes.
+    columns : sequence of str, optional
+        The columns that count; all unless given. A file always counts whole.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Raises
+    ------
+    BadInput
+        If the source cannot be read.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> rows = kp.adult().slice(0, 10)
+    >>> kp.fingerprint(rows) == kp.fingerprint(rows.to_pandas())
+    True
     """
     file = file_of(source)
     if file is not None:

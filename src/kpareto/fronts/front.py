@@ -54,7 +54,22 @@ ITSELF = "the recommended point"  # what it is called in a sentence, where it is
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Point:
-    """One trade-off: a recoding, its suppression threshold, and its numbers."""
+    """One trade-off: a recoding, its suppression threshold, and its numbers.
+
+    Attributes
+    ----------
+    front : Front
+        The front that it is on.
+    id : int
+        Its place there, from 0.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> point = kp.front(kp.adult_table(), suppression=0.01).choose(k=5)
+    >>> point.values["k"], point.partition.suppressed_rows
+    (5.0, 289)
+    """
 
     front: Front
     id: int
@@ -130,16 +145,45 @@ class Point:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Front:
-    """Non-dominated recodings, in the order of the first objective (worst privacy, or least value, first)."""
+    """Non-dominated recodings, in the order of the first objective (worst privacy, or least value, first).
+
+    Attributes
+    ----------
+    problem : Problem
+        What was asked.
+    space : Space
+        The recodings that were walked.
+    genomes : numpy.ndarray
+        (points, genes) int64.
+    numbers : Numbers
+        One row per point.
+    provenance : Provenance
+        How it was found, and whether it is proven to be complete.
+    cloud : numpy.ndarray or None
+        (n, objectives) float64, values of dominated recodings, for pictures.
+    floors : numpy.ndarray or None
+        (points, objectives) float64, the least at the point's k; nan: nothing known.
+    whole : tuple of (Problem, numpy.ndarray) or None
+        Of a slice: the problem and the values of all its objectives.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> front = kp.front(kp.adult_table(), objectives=["k", "lm"], suppression=0.01)
+    >>> front
+    Front(41 points, objectives k, lm, exact, complete)
+    >>> front.choose(k=5)
+    Point(4: k = 5, lm = 0.266028)
+    """
 
     problem: Problem
     space: Space
-    genomes: np.ndarray  # (points, genes) int64
-    numbers: Numbers  # one row per point
+    genomes: np.ndarray
+    numbers: Numbers
     provenance: Provenance
-    cloud: np.ndarray | None = None  # (n, objectives) float64, values of dominated recodings, for pictures
-    floors: np.ndarray | None = None  # (points, objectives) float64, the least at the point's k; nan: nothing known
-    whole: tuple[Problem, np.ndarray] | None = None  # of a slice: the problem and the values of all its objectives
+    cloud: np.ndarray | None = None
+    floors: np.ndarray | None = None
+    whole: tuple[Problem, np.ndarray] | None = None
 
     def __len__(self) -> int:
         return len(self.genomes)
@@ -503,7 +547,36 @@ def picture(front: Front, x: str | None = None, y: str | None = None, curves: Se
 def save_picture(
     front: Front, target: str | Path, x: str | None = None, y: str | None = None, curves: Sequence[Curve] = ()
 ) -> Path:
-    """Write a front's picture, other curves beside it; the ending of the name says the format (svg, png, pdf)."""
+    """Write a front's picture, other curves beside it.
+
+    Parameters
+    ----------
+    front : Front
+        The front.
+    target : str or Path
+        The file; the ending of its name says the format (svg, png, pdf).
+    x, y : str, optional
+        The objectives along the axes; the first two unless given.
+    curves : sequence of Curve, optional
+        Further curves.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Raises
+    ------
+    BadInput
+        If the ending or an objective is not known, or the front has one objective only.
+
+    Examples
+    --------
+    A file is written::
+
+        front = kp.front(kp.adult_table(), objectives=["k", "lm"])
+        kp.save_picture(front, "front.svg", x="k", y="lm")
+    """
     return save_figure(target, lambda: draw(picture(front, x, y, curves)))
 
 

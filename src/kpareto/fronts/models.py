@@ -105,14 +105,37 @@ class ModelCurve:
 
 @dataclass(frozen=True, repr=False)
 class ModelCurves:
-    """The curves of some models over the same table, the same k and the same leave to suppress."""
+    """The curves of some models over the same table, the same k and the same leave to suppress.
+
+    Attributes
+    ----------
+    rows : int
+        Of the table.
+    columns : tuple of str
+        Its quasi-identifiers.
+    allowed : int
+        Rows that may be suppressed.
+    ks : tuple of int
+        The k that were compared.
+    curves : tuple of ModelCurve
+        One per model.
+    apart : tuple of str
+        Columns in which cuts may show groups that local recoding may not.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> asked = kp.problem(kp.adult_table(), ["k", "lm"], suppression=0.01)
+    >>> kp.compare_models(asked, "lattice", ks=[5]).ks
+    (5,)
+    """
 
     rows: int
     columns: tuple[str, ...]
-    allowed: int  # rows that may be suppressed
+    allowed: int
     ks: tuple[int, ...]
     curves: tuple[ModelCurve, ...]
-    apart: tuple[str, ...] = ()  # columns in which cuts may show groups that local recoding may not
+    apart: tuple[str, ...] = ()
 
     def gains(self) -> list[dict[str, float | int | None]]:
         """What you would gain, a row per k: percent kept by each model, what it could keep, and the best gain."""
@@ -224,5 +247,30 @@ class ModelCurves:
 
 
 def save_models(curves: ModelCurves, target: str | Path) -> Path:
-    """Write the picture of all models; the ending of the name says the format (svg, png, pdf)."""
+    """Write the picture of all models.
+
+    Parameters
+    ----------
+    curves : ModelCurves
+        What ``compare_models`` answers.
+    target : str or Path
+        The file; the ending of its name says the format (svg, png, pdf).
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Raises
+    ------
+    BadInput
+        If the ending is not known.
+
+    Examples
+    --------
+    A file is written::
+
+        curves = kp.compare_models(kp.problem(kp.adult_table(), ["k", "lm"]), seconds=60)
+        kp.save_models(curves, "models.svg")
+    """
     return save_figure(target, curves.plot)

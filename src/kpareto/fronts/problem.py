@@ -85,11 +85,33 @@ def size_limit(measure: Measure, threshold: float) -> list[HistLimit]:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is counted, optimized and limited.
+    """What is counted, optimized and limited; ``problem`` makes one from words.
 
-    ``limits`` are thresholds on measures: at least for measures that are better higher, else at most. Under the rule
-    as-needed those on privacy models decide which classes are suppressed, and thresholds are taken of every privacy
-    model among the objectives; the others, and all under the other rules, only say which recodings count.
+    Parameters
+    ----------
+    table : Table
+        The rows.
+    objectives : tuple of Measure
+        What is to be as good as possible, each named once.
+    suppression : Suppression
+        Which classes may be suppressed. Under the rule as-needed thresholds are taken of every privacy model among the
+        objectives.
+    limits : tuple of (Measure, float), optional
+        Thresholds on measures: at least for measures that are better higher, else at most. Under the rule as-needed
+        those on privacy models decide which classes are suppressed; the others, and all under the other rules, only say
+        which recodings count.
+
+    Raises
+    ------
+    BadInput
+        If there is no objective, one is named twice, or one is no measure.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> asked = kp.Problem(kp.adult_table(), (kp.make("k"), kp.make("lm")), kp.Suppression(limit=0.01))
+    >>> [measure.name for measure in asked.objectives]
+    ['k', 'lm']
     """
 
     table: Table
@@ -340,7 +362,36 @@ def problem(
     suppression: Suppression | float = 0.0,
     limits: Mapping[str, float] | None = None,
 ) -> Problem:
-    """A Problem from words: measures by name, a bare number meaning as-needed with that limit."""
+    """A Problem from words.
+
+    Parameters
+    ----------
+    table : Table
+        The rows.
+    objectives : str, Measure or sequence of these, optional
+        What is to be as good as possible; measures by name, as ``make`` takes them.
+    suppression : Suppression or float, optional
+        A rule, or a bare number, which means as-needed with that limit.
+    limits : mapping of str to float, optional
+        Thresholds on measures by name, such as ``{"k": 5}``.
+
+    Returns
+    -------
+    Problem
+        What ``run`` and ``compare_models`` take.
+
+    Raises
+    ------
+    BadInput
+        If a measure is not known, or a limit is no number.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> asked = kp.problem(kp.adult_table(), ["k", "lm"], suppression=0.01, limits={"l": 2})
+    >>> asked.suppression.rule, asked.suppression.limit
+    ('as-needed', 0.01)
+    """
     chosen = tuple(make(m) if isinstance(m, str) else m for m in _list_objectives(objectives))
     if not isinstance(limits, Mapping | None):
         raise BadJob(f'limits is {limits!r:.60}. Give a dict such as {{"k": 5}}.')
@@ -360,7 +411,33 @@ def _list_objectives(objectives: object) -> Sequence[str | Measure]:
 
 
 def constrained(limits: Mapping[str, float], limit: float = 0.0, rows: str = "drop") -> Suppression:
-    """The rule as-needed made of limits on privacy models by name: classes that miss one go, under every threshold."""
+    """The rule as-needed made of limits on privacy models: classes that miss one go, under every threshold.
+
+    Parameters
+    ----------
+    limits : mapping of str to float
+        Privacy models by name, such as ``{"k": 5, "l": 2}``.
+    limit : float or int, optional
+        The most rows that may be suppressed: a share of them, or a number.
+    rows : {'drop', 'mask'}, optional
+        What becomes of suppressed rows.
+
+    Returns
+    -------
+    Suppression
+        For ``front``, ``problem`` and the like.
+
+    Raises
+    ------
+    BadInput
+        If a limit is on something else than a privacy model.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> kp.constrained({"k": 5, "l": 2}, limit=0.05).rule
+    'as-needed'
+    """
     return replace(settled_rule(limits, limit, rows), by_size=None, thresholds=())
 
 

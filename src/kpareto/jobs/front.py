@@ -46,12 +46,50 @@ def front(  # noqa: PLR0913 (what a job says, as keywords)
 ) -> Front:
     """Every trade-off the table allows: exact over the lattice by default, with proof that none is missing.
 
-    A column that nobody has given a hierarchy gets one by its values, and ``front.problem.table.remarks`` says which;
-    ``{"age": {"flat": True}}`` given to ``read`` keeps it as a whole. ``suppression`` is a rule, or a bare number: the
-    share (below 1) or number of rows that may be suppressed, at every threshold just those that it needs (the rule
-    as-needed). Other methods walk larger spaces without a proof, by settings (``options``) such as a job has
-    them; ``run`` lets them have a budget, progress and a checkpoint. Instead of a table, a Job says all of it, such as
-    ``inspect(frame).job``.
+    Parameters
+    ----------
+    table : Table or Job
+        The rows; a Job says all of the rest too, such as ``inspect(frame).job``.
+    hierarchies : mapping of str to Hierarchy or sequence of Hierarchy, optional
+        Other ones than the table has. A column that nobody has given a hierarchy gets one by its values, and
+        ``front.problem.table.remarks`` says which; ``{"age": {"flat": True}}`` given to ``read`` keeps it as a whole.
+    objectives : str, Measure or sequence of these, optional
+        What is to be as good as possible.
+    suppression : Suppression or float, optional
+        A rule, or a bare number: the share (below 1) or number of rows that may be suppressed, at every threshold just
+        those that it needs (the rule as-needed).
+    limits : mapping of str to float, optional
+        Thresholds on measures by name that every point meets.
+    method : str, optional
+        Other methods than exact walk larger spaces without a proof; ``run`` lets them have a budget, progress and a
+        checkpoint.
+    seed : int, optional
+        Decides every random choice.
+    options : mapping, optional
+        Settings of the method such as a job has them.
+
+    Returns
+    -------
+    Front
+        The points, none of which is better than another in everything.
+
+    Raises
+    ------
+    BadInput
+        If a measure, a method or a setting is not known, or a limit is one that no recoding can meet.
+    Unsafe
+        If no recoding meets all limits together; the sentence says which are in the way.
+    Interrupted
+        If the user stopped the search of a Job.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> front = kp.front(kp.adult_table(), objectives=["k", "lm"], suppression=0.01)
+    >>> front
+    Front(41 points, objectives k, lm, exact, complete)
+    >>> front.choose(k=5)
+    Point(4: k = 5, lm = 0.266028)
     """
     if isinstance(table, Job):
         return search_job(table)

@@ -54,18 +54,49 @@ class ColumnProfile:
 
 @dataclass(frozen=True, repr=False)
 class Profile:
-    """What is known about a table after one look."""
+    """What is known about a table after one look.
 
-    total: int  # rows
+    Attributes
+    ----------
+    total : int
+        Rows.
+    columns : tuple of ColumnProfile
+        Per column its facts and the role that is proposed.
+    pairs : tuple of UniqueRows
+        Of likely quasi-identifiers, those that single out most rows first.
+    pairs_left : int
+        Pairs that were not counted, to keep within the budget.
+    quasi : UniqueRows
+        On all proposed quasi-identifiers together.
+    complete : int
+        Rows with a value in every column that is read.
+    values : mapping of str to int
+        Distinct values of each column that is read, in the rows that the proposed job uses.
+    form : Form
+        How its file is read.
+    remarks : tuple of str
+        About the form of the file.
+    source : object
+        The table that was looked at.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> profile = kp.inspect(kp.adult().select(["age", "sex", "race"]))
+    >>> profile.schema.quasi
+    ('age', 'sex', 'race')
+    """
+
+    total: int
     columns: tuple[ColumnProfile, ...]
-    pairs: tuple[UniqueRows, ...]  # of likely quasi-identifiers, those that single out most rows first
-    pairs_left: int  # not counted, to keep within the budget
-    quasi: UniqueRows  # on all proposed quasi-identifiers together
-    complete: int  # rows with a value in every column that is read
-    values: Mapping[str, int]  # of each column that is read, in the rows that the proposed job uses
-    form: Form = field(default_factory=Form)  # how its file is read
-    remarks: tuple[str, ...] = ()  # about the form of the file
-    source: object = field(default=None, compare=False)  # the table that was looked at
+    pairs: tuple[UniqueRows, ...]
+    pairs_left: int
+    quasi: UniqueRows
+    complete: int
+    values: Mapping[str, int]
+    form: Form = field(default_factory=Form)
+    remarks: tuple[str, ...] = ()
+    source: object = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         """Short, and without a value of any row: a notebook prints this."""
@@ -180,9 +211,34 @@ class Profile:
 def inspect(
     source: object, pairs: int = PAIRS, encoding: str = "utf-8", form: Mapping[str, Any] | None = None
 ) -> Profile:
-    """Profile a table from any source that ``read`` takes; at most so many pairs of columns are counted.
+    """Profile a table: what each column holds, and the job that is proposed for it.
 
-    The form of a file is recognised but for the keys in ``form``, such as ``{"sheet": "People"}``.
+    Parameters
+    ----------
+    source : object
+        Whatever ``read`` takes.
+    pairs : int, optional
+        The most pairs of columns that are counted.
+    encoding : str, optional
+        Of a file of text.
+    form : mapping, optional
+        Keys of the form of a file that are not to be recognised, such as ``{"sheet": "People"}``.
+
+    Returns
+    -------
+    Profile
+        Roles, hierarchies and a job, each proposed.
+
+    Raises
+    ------
+    BadInput
+        If the table cannot be read, has no rows, or no column that can be generalized.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> kp.inspect(kp.adult().select(["age", "sex", "race", "occupation"]))
+    Profile(32,561 rows, 4 columns: 4 quasi-identifiers, 0 sensitive)
     """
     with open_recognised(source, encoding, MARKS, form) as (recognised, rows):
         (count,) = rows.one(f"SELECT count(*) FROM {rows.table}")

@@ -38,20 +38,84 @@ class Column:
 
 @dataclass(frozen=True, repr=False)
 class Job:
-    """Everything a run needs to know, as the file says it."""
+    """Everything a run needs to know, as the file says it; ``load_job`` and ``Profile.job`` make one.
 
-    folder: Path  # relative paths in the job start here
+    Attributes
+    ----------
+    folder : Path
+        Relative paths in the job start here.
+    source : str
+        The table: a file, the address of a database, or the word adult.
+    missing : {'drop', 'category', 'error'} or None
+        What becomes of rows without a value; None: drop where that costs few rows, else category.
+    missing_values : tuple of str
+        What stands for no value.
+    person : str or None
+        The column that tells persons apart.
+    domain : {'observed', 'declared'} or None
+        Which leaves the loss counts.
+    preset : str or None
+        Of the embedded table.
+    form : Form
+        Of its file.
+    table_name : str or None
+        Of a table in a database.
+    columns : mapping of str to Column
+        The role, hierarchy and weight of each.
+    rule : {'as-needed', 'none', 'below-k', 'cap-max-k'}
+        Which classes are suppressed.
+    step : float
+        Of the thresholds of numbers on a scale, such as t.
+    limit : float
+        The most rows that may be suppressed.
+    rows : str
+        What becomes of suppressed rows: drop or mask.
+    method : str
+        The search.
+    space : str
+        What it walks.
+    objectives : tuple of str
+        Measures by name.
+    budget : int or None
+        The most recodings that are evaluated.
+    seed : int
+        Decides every random choice.
+    options : mapping
+        Further settings of the search.
+    limits : mapping of str to float
+        Thresholds on measures.
+    choose : str or None
+        Which point is released.
+    target : str or None
+        Where it is written.
+    release : mapping
+        Further settings of the release.
+    admission : Admission
+        How much may come in.
+    everybody : Everybody or None
+        The population that the rows were drawn from.
+    frame : object
+        Rows at hand in Python, instead of those of the source.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> kp.load_job("adult").objectives
+    ('k', 'glm')
+    """
+
+    folder: Path
     source: str
-    missing: Missing | None = None  # None: drop where that costs few rows, else category
+    missing: Missing | None = None
     missing_values: tuple[str, ...] = NO_VALUE
     person: str | None = None
     domain: Domain | None = None
     preset: str | None = None
-    form: Form = field(default_factory=Form)  # of its file
+    form: Form = field(default_factory=Form)
     table_name: str | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
     rule: Rule = "as-needed"
-    step: float = STEP  # of the thresholds of numbers on a scale, such as t
+    step: float = STEP
     limit: float = 0.0
     rows: str = "drop"
     method: str = "exact"
@@ -59,14 +123,14 @@ class Job:
     objectives: tuple[str, ...] = ("k", "glm")
     budget: int | None = None
     seed: int = 1
-    options: Mapping[str, Any] = field(default_factory=dict)  # further settings of the search
+    options: Mapping[str, Any] = field(default_factory=dict)
     limits: Mapping[str, float] = field(default_factory=dict)
     choose: str | None = None
     target: str | None = None
-    release: Mapping[str, Any] = field(default_factory=dict)  # further settings of the release
-    admission: Admission = field(default_factory=Admission)  # how much may come in
-    everybody: Everybody | None = None  # the population that the rows were drawn from
-    frame: object = field(default=None, repr=False)  # rows at hand in Python, instead of those of the source
+    release: Mapping[str, Any] = field(default_factory=dict)
+    admission: Admission = field(default_factory=Admission)
+    everybody: Everybody | None = None
+    frame: object = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         """Short, and without a password of a database: a notebook prints this."""

@@ -68,9 +68,32 @@ limit = 0.01
 
 
 def load_job(path: Path | str, changes: Sequence[str] = (), model: str | None = None) -> Job:
-    """A job from its file, or from the word adult; ``changes`` such as ``search.seed=3`` override what it says.
+    """A job from its file.
 
-    ``model`` (lattice, cuts, local) takes another search than the job has, for the same objectives and seed.
+    Parameters
+    ----------
+    path : Path or str
+        The file, or the word adult for a job on the embedded table.
+    changes : sequence of str, optional
+        What overrides the file, such as ``search.seed=3``.
+    model : {'lattice', 'cuts', 'local'}, optional
+        Takes another search than the job has, for the same objectives and seed.
+
+    Returns
+    -------
+    Job
+        What ``front`` takes.
+
+    Raises
+    ------
+    BadInput
+        If there is no such file, or a setting in it makes no sense.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> kp.load_job("adult", ["search.seed=3"])
+    Job(adult, 0 columns, exact for k, glm)
     """
     file = Path(path)
     if is_address(str(path)):

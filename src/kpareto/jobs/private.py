@@ -50,13 +50,31 @@ LEDGER = "budget.json"
 
 @dataclass(frozen=True)
 class PrivateWish:
-    """What a private run may spend, and on what."""
+    """What a private run may spend, and on what.
+
+    Parameters
+    ----------
+    epsilon, delta : int, float, str or Fraction
+        What this run spends.
+    total : tuple of these two, optional
+        Epsilon and delta that this table may ever spend; the first run says it.
+    score : str, optional
+        By which a recoding is chosen: granularity, intensity, uniform-entropy, class-count or discernibility.
+    seed : object, optional
+        Always refused: a run that can be repeated is not private.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> kp.PrivateWish(epsilon=1, delta="1e-6").score
+    'granularity'
+    """
 
     epsilon: Real
     delta: Real
-    total: tuple[Real, Real] | None = None  # epsilon and delta that this table may ever spend; the first run says it
+    total: tuple[Real, Real] | None = None
     score: str = "granularity"
-    seed: object = None  # always refused: a run that can be repeated is not private
+    seed: object = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +102,37 @@ class Privatized:
 
 
 def privatize(job: Job, wish: PrivateWish, place: str | Path | None = None, draws: Draws = SECRET) -> Privatized:
-    """Draw, choose, generalize, drop small classes, verify, certify; ``place`` instead of the job's target.
+    """Draw, choose, generalize, drop small classes, verify, certify: a release with differential privacy.
 
-    ``draws`` other than the secret ones are for tests, and the certificate then says that nothing is private.
+    Parameters
+    ----------
+    job : Job
+        The table, its roles and declared hierarchies.
+    wish : PrivateWish
+        What may be spent, and on what.
+    place : str or Path, optional
+        Where the rows are written, instead of the job's target.
+    draws : Draws, optional
+        Others than the secret ones are for tests, and the certificate then says that nothing is private.
+
+    Returns
+    -------
+    Privatized
+        The release, its documents, and what is left of the budget.
+
+    Raises
+    ------
+    BadInput
+        If a seed is given, a hierarchy is made from the rows, or a file would be overwritten.
+    Unsafe
+        If the run asks for more than is left of the budget, or no class is large enough.
+
+    Examples
+    --------
+    Files are written::
+
+        job = kp.load_job("job.toml")
+        kp.privatize(job, kp.PrivateWish(epsilon=1, delta="1e-6"), "people-private.csv")
     """
     refuse_seed(job.release.get("seed") if wish.seed is None else wish.seed)
     plan = make_plan(wish.epsilon, wish.delta)

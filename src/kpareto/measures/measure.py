@@ -26,7 +26,26 @@ Trend = Literal["rises", "falls", "either"]  # as classes merge: never falls, ne
 
 @runtime_checkable
 class Measure(Protocol):
-    """One number about a partition."""
+    """One number about a partition; whatever has these attributes and takes a Partition may be an objective.
+
+    Attributes
+    ----------
+    name : str
+        A column header and a word on the command line.
+    better : {'lower', 'higher'}
+        Which direction is better.
+    unit : str
+        What the number counts, in words.
+    trend : mapping
+        How the number moves when classes merge, per suppression rule.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> k = kp.make("k")
+    >>> isinstance(k, kp.Measure), k.better
+    (True, 'higher')
+    """
 
     @property
     def name(self) -> str:
@@ -248,7 +267,29 @@ def spell_sum(weights: Mapping[str, float]) -> str:
 
 
 def make(spec: str) -> Measure:
-    """A measure by its name, with parameters in brackets where it takes some: ``l``, ``t(column=diagnosis)``."""
+    """A measure by its name.
+
+    Parameters
+    ----------
+    spec : str
+        The name, with parameters in brackets where it takes some: ``l``, ``t(column=diagnosis)``.
+
+    Returns
+    -------
+    Measure
+        What counts the number of a partition.
+
+    Raises
+    ------
+    BadInput
+        If there is no such measure, or it takes no such parameters.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> kp.make("t(column=occupation)").unit
+    'distance from 0 to 1'
+    """
     name, parameters = read_spec(spec)
     maker = MAKERS.get(name)
     if maker is None:

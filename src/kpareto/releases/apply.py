@@ -82,11 +82,52 @@ def apply(  # noqa: PLR0913 (keywords, each a choice of its own)
     """Recode new rows by a stored recoding, and write them as ``release`` does.
 
     Classes that do not meet the stored limits and thresholds (without any, the k of the fitting table) are suppressed.
-    A value that the hierarchy does not know is an error; with ``nearest`` a number goes to the nearest leaf, with
-    ``star`` the cell becomes ``*``. ``earlier`` are releases of earlier rows by the same recoding.
-    A column that the fitting table did not have is an error; ``new_columns`` may ``drop`` or ``keep`` it.
-    The new rows are in the ``encoding`` of the fitting table unless told. ``papers`` come into place with the release.
-    The result has the ``warnings``, which are told once by Python's own ``warnings.warn``.
+
+    Parameters
+    ----------
+    stored : str, path or Stored
+        The recoding, or its file.
+    source : object
+        The new rows, as ``read`` takes them.
+    target : str or path, optional
+        As for ``release``.
+    unseen : {'error', 'nearest', 'star'}, optional
+        What becomes of a value that the hierarchy does not know: with ``nearest`` a number goes to the nearest leaf,
+        with ``star`` the cell becomes ``*``.
+    earlier : sequence, optional
+        Releases of earlier rows by the same recoding.
+    tolerance : float, optional
+        How much more than the fitting table the new rows may lose, as a share of a cell, before it is an alarm.
+    handling : Handling, optional
+        How rows are read and written.
+    new_columns : {'error', 'drop', 'keep'}, optional
+        What becomes of a column that the fitting table did not have.
+    encoding : str, optional
+        Of a file of text; that of the fitting table unless told.
+    papers : callable, optional
+        Makes the files that come into place with the release, or not at all.
+
+    Returns
+    -------
+    Applied
+        The release, its loss beside that of the fitting table, and the ``warnings``, which are told once by Python's
+        own ``warnings.warn``.
+
+    Raises
+    ------
+    Unsafe
+        If the rows as written do not meet the limits; nothing is left then.
+    BadInput
+        If the rows do not fit the recoding, or have values or columns that it does not know.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> rows = kp.adult("all").select(["age", "sex"])
+    >>> table = kp.read(rows, kp.Schema(["age", "sex"]), hierarchies={"age": {"intervals": [10, 20]}})
+    >>> stored = kp.store(kp.front(table, suppression=0.01).choose(k=20))
+    >>> kp.apply(stored, kp.adult("test").select(["age", "sex"])).k >= 20
+    True
     """
     if new_columns not in ("error", "drop", "keep"):
         raise BadJob(f"New columns can be treated by error, drop or keep, not {new_columns!r}. Take one of these.")

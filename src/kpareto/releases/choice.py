@@ -330,7 +330,31 @@ class Stored:
 def store(point: object, limits: Mapping[str, float] | None = None, origin: Origin | None = None) -> Stored:
     """The recoding of a choice, ready to be written and applied to other tables.
 
-    ``origin`` is that of the release; without it no column beside those with a role is known.
+    Parameters
+    ----------
+    point : Choice or Point
+        What was chosen.
+    limits : mapping of str to float, optional
+        Measures with the least or most they may be, which other tables must meet too.
+    origin : Origin, optional
+        That of the release; without it no column beside those with a role is known.
+
+    Returns
+    -------
+    Stored
+        What ``apply`` takes.
+
+    Raises
+    ------
+    BadInput
+        If it is no choice.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> point = kp.front(kp.adult_table(), suppression=0.01).choose(k=5)
+    >>> int(kp.store(point).fit["k"])
+    5
     """
     choice = as_choice(point, limits)
     table, classes = choice.table, choice.partition()

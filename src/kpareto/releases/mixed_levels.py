@@ -96,7 +96,34 @@ class MixedColumn:
 
 
 def align_levels(frame: object, column: str, hierarchy: Hierarchy) -> MixedColumn:
-    """Read a released column of mixed levels; frame: any data frame, or a mapping of columns to lists."""
+    """Read a released column whose rows show labels of several levels.
+
+    Parameters
+    ----------
+    frame : object
+        Any data frame, or a mapping of columns to lists.
+    column : str
+        The column.
+    hierarchy : Hierarchy
+        The one that the release was made with.
+
+    Returns
+    -------
+    MixedColumn
+        Each label as the run of leaves it stands for; its ``level`` is the common one.
+
+    Raises
+    ------
+    BadInput
+        If the column has no rows, or a label that the hierarchy does not know.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> ages = kp.load("age", {"intervals": [10, 20]}, range(20, 60))
+    >>> kp.align_levels({"age": ["20-29", "40-59", "31"]}, "age", ages).level
+    2
+    """
     texts = _texts(frame, column)
     places: dict[str, int] = {}
     codes = np.fromiter((places.setdefault(text, len(places)) for text in texts), np.int64, len(texts))

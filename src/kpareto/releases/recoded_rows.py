@@ -40,12 +40,46 @@ WAYS = {  # setting of a Handling -> what it may be, the usual one first
 class Handling:
     """How the rows of a source are read, and how they are written.
 
-    ``identifiers``: dropped, or each replaced by a random token, new for every row, so that not even the rows of one
-    person can be linked by it. The person column is never released. ``order``: rows are sorted by a hash of what is
-    released and of the seed, so the order depends on nothing else; ``kept`` keeps the order of the source, which may
-    tell who is who. ``shown``: per column its labels, the midpoint of declared borders, or the median of the rows in
-    the group (which tells about them, W8). ``formulas``: cells that a spreadsheet would run are counted, or written
-    behind an apostrophe.
+    The person column is never released.
+
+    Parameters
+    ----------
+    identifiers : {'drop', 'token'}, optional
+        Dropped, or each replaced by a random token, new for every row, so that not even the rows of one person can be
+        linked by it.
+    order : {'shuffled', 'kept'}, optional
+        Rows are sorted by a hash of what is released and of the seed, so the order depends on nothing else; ``kept``
+        keeps the order of the source, which may tell who is who.
+    seed : int, optional
+        Of that hash.
+    shown : mapping of str to {'label', 'midpoint', 'median'}, optional
+        Per column its labels, the midpoint of declared borders, or the median of the rows in the group (which tells
+        about them, W8).
+    formulas : {'report', 'neutralise'}, optional
+        Cells that a spreadsheet would run are counted, or written behind an apostrophe.
+    missing_values : sequence, optional
+        What stands for no value.
+    left_out : sequence of str, optional
+        Columns of the source that are not released.
+    tied : mapping of str to str, optional
+        Plain column -> the quasi-identifier whose groups it shows.
+    declared : sequence of str, optional
+        Plain columns that may tell what others hide: whoever released them knows.
+    token_seed : int, optional
+        For tests alone: tokens anyone can make again.
+    form : TextForm, optional
+        How text is written, where not as the source is.
+
+    Raises
+    ------
+    BadInput
+        If a word is not one of those above.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> kp.Handling(identifiers="token", shown={"age": "median"}).medians
+    ('age',)
     """
 
     identifiers: Literal["drop", "token"] = "drop"
@@ -54,11 +88,11 @@ class Handling:
     shown: Mapping[str, Shown] = field(default_factory=dict)
     formulas: Literal["report", "neutralise"] = "report"
     missing_values: Sequence[object] = NO_VALUE
-    left_out: Sequence[str] = ()  # columns of the source that are not released
-    tied: Mapping[str, str] = field(default_factory=dict)  # plain column -> the quasi-identifier whose groups it shows
-    declared: Sequence[str] = ()  # plain columns that may tell what others hide: whoever released them knows
-    token_seed: int | None = None  # for tests alone: tokens anyone can make again
-    form: TextForm = field(default_factory=TextForm)  # how text is written, where not as the source is
+    left_out: Sequence[str] = ()
+    tied: Mapping[str, str] = field(default_factory=dict)
+    declared: Sequence[str] = ()
+    token_seed: int | None = None
+    form: TextForm = field(default_factory=TextForm)
 
     def __post_init__(self) -> None:
         for name, known in WAYS.items():

@@ -53,25 +53,65 @@ Documents = Callable[["Release"], Mapping[Path, Document | None]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """What is handed out: the recoded rows, what was suppressed, and the certificate."""
+    """What is handed out: the recoded rows, what was suppressed, and the certificate.
+
+    Attributes
+    ----------
+    certificate : Certificate
+        What is claimed of the rows; ``write`` and ``write_public`` make files of it.
+    partition : Partition
+        The classes.
+    verified : Verified
+        What was counted again in the rows as written.
+    path : Path or None
+        The written file.
+    data : object
+        The rows, where no target was given: of the frame's own type, else a pyarrow table.
+    formulas : mapping of str to int
+        Column -> cells that a spreadsheet would run.
+    remarks : tuple of str
+        What had to be done otherwise than asked, and what to look out for.
+    warnings : tuple of Remark
+        What must be known of the release.
+    origin : Origin or None
+        What a stored recoding should know of the source.
+    choice : Choice or None
+        What was released, on all rows of the source.
+    unique : UniqueRows or None
+        The released rows that no other equals, where warnings asked for them.
+    disclosing_columns : tuple of DisclosingColumn
+        Plain ones that tell what generalized ones hide (W17).
+    point : Point or None
+        Of the front that it was chosen from.
+    place : str or path
+        The target: a file, a folder, or a table in a database; nothing without one.
+    files : mapping of str to Path
+        Its documents and their signatures, where a job wrote them.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> people = kp.adult().select(["age", "sex"])
+    >>> table = kp.read(people, kp.Schema(["age", "sex"]), hierarchies={"age": {"intervals": [10, 20]}})
+    >>> kp.release(kp.front(table).choose(k=10), people)
+    Release(32,561 rows, 0 suppressed, verified: k = 14, 3 cautions, 3 notes)
+    """
 
     certificate: Certificate
     partition: Partition
     verified: Verified
-    path: Path | None = None  # the written file
-    data: Any = None  # the rows, where no target was given: of the frame's own type, else a pyarrow table
-    formulas: Mapping[str, int] = field(default_factory=dict)  # column -> cells that a spreadsheet would run
-    remarks: tuple[str, ...] = ()  # what had to be done otherwise than asked, and what to look out for
+    path: Path | None = None
+    data: Any = None
+    formulas: Mapping[str, int] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
     warnings: tuple[Remark, ...] = ()
-    origin: Origin | None = None  # what a stored recoding should know of the source
-    choice: Choice | None = None  # what was released, on all rows of the source
-    unique: UniqueRows | None = None  # the released rows that no other equals, where warnings asked for them
-    disclosing_columns: tuple[DisclosingColumn, ...] = ()  # plain ones that tell what generalized ones hide (W17)
-    point: Point | None = None  # of the front that it was chosen from
-    place: str | PathLike[str] = ""  # the target: a file, a folder, or a table in a database; nothing without one
-    files: Mapping[str, Path] = field(
-        default_factory=dict
-    )  # its documents and their signatures, where a job wrote them
+    origin: Origin | None = None
+    choice: Choice | None = None
+    unique: UniqueRows | None = None
+    disclosing_columns: tuple[DisclosingColumn, ...] = ()
+    point: Point | None = None
+    place: str | PathLike[str] = ""
+    files: Mapping[str, Path] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Short, and nothing that is confidential: a notebook prints this."""
@@ -132,15 +172,55 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
 ) -> Release:
     """Recode the rows of a source as chosen, and write them to the target (or return them).
 
-    ``choice`` is a Choice or a point of a front; a path is read in the form in which the table of the choice was. A
-    column without a role that looks like a direct identifier is refused. The target is a CSV, TSV, Parquet, Excel,
-    Stata or SPSS file, a folder of Parquet parts (with a slash at its end), or a table where the source is one.
-    ``limits`` are measures with the least (k, l) or most (t, alpha) they may be; if the rows as written do not meet
-    them, Unsafe is raised and nothing is left.
-    ``memory`` ("2 GB"; half of what is free unless given, 500 MB at least) is what our own engine may use before it
-    goes to the disk; ``progress`` is called with what is written of how much. ``papers`` are files that come into
-    place with the release, or not at all. ``warnings`` that are not given are worked out: the result has them, and
-    they are told once by Python's own ``warnings.warn``.
+    A column without a role that looks like a direct identifier is refused.
+
+    Parameters
+    ----------
+    choice : Choice or Point
+        What was chosen.
+    source : object
+        The rows, as ``read`` takes them; a path is read in the form in which the table of the choice was.
+    target : str or path, optional
+        A CSV, TSV, Parquet, Excel, Stata or SPSS file, a folder of Parquet parts (with a slash at its end), or a table
+        where the source is one.
+    limits : mapping of str to float, optional
+        Measures with the least (k, l) or most (t, alpha) they may be.
+    handling : Handling, optional
+        How rows are read and written.
+    warnings : sequence of Remark or callable, optional
+        Unless given they are worked out: the result has them, and they are told once by Python's own ``warnings.warn``.
+    encoding : str, optional
+        Of a file of text.
+    memory : str or int, optional
+        What our own engine may use before it goes to the disk, such as "2 GB"; half of what is free unless given, 500
+        MB at least.
+    progress : callable, optional
+        Called with what is written of how much.
+    papers : callable, optional
+        Makes the files that come into place with the release, or not at all.
+
+    Returns
+    -------
+    Release
+        The certificate, the warnings, and the rows where no target is given.
+
+    Raises
+    ------
+    Unsafe
+        If the rows as written do not meet the limits; nothing is left then.
+    BadInput
+        If the source is not that of the choice, a column looks like a direct identifier, or the target cannot be
+        written.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> people = kp.adult().select(["age", "sex", "occupation"])
+    >>> schema = kp.Schema(quasi=["age", "sex"], sensitive=["occupation"])
+    >>> table = kp.read(people, schema, hierarchies={"age": {"intervals": [10, 20]}})
+    >>> done = kp.release(kp.front(table).choose(k=10), people, limits={"k": 10})
+    >>> done.rows, done.data.column_names
+    (32561, ['age', 'sex', 'occupation'])
     """
     chosen = as_choice(choice, limits)
     how, source = handling or _own_handling(chosen), _as_read(source, chosen, encoding)

@@ -94,7 +94,26 @@ class Remark:
 
 
 def remarks(context: Context) -> list[Remark]:
-    """Every warning that applies, in the order of their numbers, those of the written rows last."""
+    """Every warning that applies, in the order of their numbers, those of the written rows last.
+
+    Parameters
+    ----------
+    context : Context
+        What is known about a release candidate; only its partition is needed.
+
+    Returns
+    -------
+    list of Remark
+        Each with its ``id``, ``severity``, ``text`` and ``numbers``.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> from kpareto.releases.warnings import Context
+    >>> point = kp.front(kp.adult_table(), suppression=0.01).choose(k=5)
+    >>> [warning.id for warning in kp.remarks(Context(point.partition, {"k": 5}, point.suppression))]
+    ['W1', 'W2', 'W3', 'W6', 'W7', 'W11', 'W15']
+    """
     return [*(remark for warn in _WARNINGS if (remark := warn(context)) is not None), *context.written]
 
 

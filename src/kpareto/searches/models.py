@@ -104,9 +104,48 @@ def compare_models(
 ) -> ModelCurves:
     """What each model keeps of a problem's table at some k, with its leave to suppress and its limits per class.
 
-    The loss is LM, whatever the objectives are. In little time the curves of cuts and local are lower and their bounds
-    weaker, and the lattice may not be proven; each says so. Seconds are those of work, without compiling. ``own`` is
-    the search of the job: its model walks here what it walks there (the space ``order``, local intervals).
+    The loss is LM, whatever the objectives are.
+
+    Parameters
+    ----------
+    asked : Problem
+        The table, the rows that may be suppressed, and the limits per class.
+    models : str or sequence of str, optional
+        Which of lattice, cuts, local and strict are compared.
+    ks : sequence of int, optional
+        The k at which they are compared; those in common use unless given.
+    seconds : float, optional
+        Time of work that all may take together, without compiling. In little time the curves of cuts and local are
+        lower and their bounds weaker, and the lattice may not be proven; each says so.
+    seed : int, optional
+        Decides every random choice.
+    report : callable, optional
+        Called with what is done of how much.
+    own : Plan, optional
+        The search of the job: its model walks here what it walks there (the space ``order``, local intervals).
+
+    Returns
+    -------
+    ModelCurves
+        A curve per model.
+
+    Raises
+    ------
+    BadInput
+        If a model is not known, a k is not from 1 to the number of rows, or a limit is not on classes.
+    Interrupted
+        If the user stopped it.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> asked = kp.problem(kp.adult_table(), ["k", "lm"], suppression=0.01)
+    >>> kp.compare_models(asked, "lattice", ks=[5, 10])
+    ModelCurves(kept at k = 5: lattice 73.4 %; k up to 10)
+
+    All three models, for a minute::
+
+        print(kp.compare_models(asked, seconds=60).summary())
     """
     check_possible(asked)
     names = read_models(models)

@@ -129,8 +129,47 @@ def run(
 ) -> Front:
     """Let a search propose and count what it proposes, until it is done or the budget of evaluations is spent.
 
-    Under the rule as-needed, where a recoding has several rows, the search is sent one of them (see
-    ``leading_rows``), and the front is made of all.
+    Under the rule as-needed, where a recoding has several rows, the search is sent one of them (see ``leading_rows``),
+    and the front is made of all.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is counted, optimized and limited.
+    space : Space
+        The recodings that may be proposed, such as a lattice.
+    search : Search
+        A way through the space.
+    budget : int, optional
+        The most recodings that are evaluated; without it the search decides.
+    seed : int, optional
+        Decides every random choice.
+    report : callable, optional
+        Called with what is done of how much, 0 where nobody knows.
+    checkpoint : Path, optional
+        A file that keeps what is known, so that the next call goes on where this one was stopped.
+
+    Returns
+    -------
+    Front
+        The best recodings of all that were counted.
+
+    Raises
+    ------
+    BadInput
+        If a limit is one that no recoding can meet, or the search is not for this problem or space.
+    Interrupted
+        If the user stopped it and there is a checkpoint; without one the front so far comes back, marked as stopped.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> from kpareto.searches.lattice.greedy import Samarati
+    >>> from kpareto.tables.lattice import Lattice
+    >>> table = kp.adult_table()
+    >>> asked = kp.problem(table, ["k", "lm"], suppression=0.01, limits={"k": 5})
+    >>> kp.run(asked, Lattice(table.hierarchies), Samarati())
+    Front(2 points, objectives k, lm, samarati, not complete)
     """
     check_possible(problem)
     return drive(Proposals(problem, space, search, budget, seed), report, checkpoint)

@@ -82,23 +82,66 @@ class Coarse:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hierarchy:
-    """How one column generalizes; level 0 holds the leaves, the last level one group."""
+    """How one column generalizes; level 0 holds the leaves, the last level one group.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    leaves : tuple of str
+        The values at level 0, in order.
+    groups : numpy.ndarray
+        (levels, leaves) int32, a cut per level; first row 0, 1, 2, …; last row all 0.
+    labels : tuple of tuple of str
+        ``labels[level][group]``.
+    tree : Tree
+        The distinct groups of all levels as nested runs of leaves.
+    ordered : bool
+        Any run of neighbours is a meaningful group (numbers, dates, ranks).
+    spans : numpy.ndarray or None
+        (leaves, 2) float64, smallest and largest number in each leaf.
+    edges : numpy.ndarray or None
+        (cells + 1,) float64: leaves are cells, numbers find theirs; (missing) is none.
+    closed : {'left', 'right'}
+        Which edge belongs to a cell: [a, b) or (a, b].
+    loss : {'leaves', 'distance'}
+        Cell loss by number of leaves, or by span (readings.md#losses).
+    data_dependent : bool
+        Built from the rows themselves, so labels tell about them (warning W10).
+    dates : bool
+        The leaves are dates and spans count days.
+    layout : Layout
+        How its file was written, so that export gives the same bytes back.
+    rule : mapping or None
+        The inline rule that made it, by which new values find their group.
+    coarse : Coarse or None
+        The declared hierarchy, where the leaves of this one are groups of it.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> hierarchy = kp.load("age", {"intervals": [10, 20]}, [21, 25, 34, 47])
+    >>> hierarchy
+    Hierarchy(age: 4, 3, 2, 1 groups from level 0 to 3)
+    >>> hierarchy.labels[1]
+    ('20-29', '30-39', '40-49')
+    """
 
     name: str
     leaves: tuple[str, ...]
-    groups: np.ndarray  # (levels, leaves) int32, a cut per level; first row 0, 1, 2, …; last row all 0
-    labels: tuple[tuple[str, ...], ...]  # labels[level][group]
+    groups: np.ndarray
+    labels: tuple[tuple[str, ...], ...]
     tree: Tree
-    ordered: bool = False  # any run of neighbours is a meaningful group (numbers, dates, ranks)
-    spans: np.ndarray | None = None  # (leaves, 2) float64, smallest and largest number in each leaf
-    edges: np.ndarray | None = None  # (cells + 1,) float64: leaves are cells, numbers find theirs; (missing) is none
-    closed: Literal["left", "right"] = "left"  # which edge belongs to a cell: [a, b) or (a, b]
-    loss: Literal["leaves", "distance"] = "leaves"  # cell loss by number of leaves, or by span (readings.md#losses)
-    data_dependent: bool = False  # built from the rows themselves, so labels tell about them (warning W10)
-    dates: bool = False  # the leaves are dates and spans count days
+    ordered: bool = False
+    spans: np.ndarray | None = None
+    edges: np.ndarray | None = None
+    closed: Literal["left", "right"] = "left"
+    loss: Literal["leaves", "distance"] = "leaves"
+    data_dependent: bool = False
+    dates: bool = False
     layout: Layout = field(default_factory=Layout)
-    rule: Mapping[str, object] | None = None  # the inline rule that made it, by which new values find their group
-    coarse: Coarse | None = None  # where its leaves are groups of another hierarchy
+    rule: Mapping[str, object] | None = None
+    coarse: Coarse | None = None
 
     def __post_init__(self) -> None:
         count = len(self.leaves)

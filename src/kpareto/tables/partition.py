@@ -43,17 +43,51 @@ class Suppression:
     Under the rule as-needed a recoding has one partition for every combination of thresholds that the limit on rows
     admits: the classes that fail, those below k', and those worse than a threshold of each graded model are suppressed,
     and no other. A ``Problem`` fills in what its objectives and limits ask for where nothing is said here.
+
+    Parameters
+    ----------
+    rule : {'as-needed', 'none', 'below-k', 'cap-max-k'}, optional
+        Which classes are suppressed.
+    limit : float or int, optional
+        The most rows: a float is a share of them, from 0 to below 1; an int is a number of rows.
+    k : int, optional
+        For below-k.
+    rows : {'drop', 'mask'}, optional
+        What becomes of suppressed rows.
+    fails : tuple of callable, optional
+        as-needed: a class that fails any of them is suppressed under every threshold.
+    by_size : bool, optional
+        as-needed: whether thresholds of k are taken; None: as the objectives say, or yes.
+    graded : tuple of Graded, optional
+        as-needed: what thresholds are taken of besides.
+    step : float, optional
+        Of the grid on which those lie; 0: every value that a class has.
+    thresholds : tuple of (str, float), optional
+        as-needed, settled: by which measure and number classes fail.
+
+    Raises
+    ------
+    BadInput
+        If the rule is not known, or a number is out of its range.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> kp.Suppression(limit=0.01).allowed(2_000)
+    20
+    >>> kp.Suppression("below-k", limit=100, k=5, rows="mask").allowed(2_000)
+    100
     """
 
     rule: Rule = "as-needed"
-    limit: float = 0.0  # a float is a share of the rows, from 0 to below 1; an int is a number of rows
-    k: int | None = None  # for below-k
+    limit: float = 0.0
+    k: int | None = None
     rows: Literal["drop", "mask"] = "drop"
-    fails: tuple[Fails, ...] = ()  # as-needed: a class that fails any of them is suppressed under every threshold
-    by_size: bool | None = None  # as-needed: whether thresholds of k are taken; None: as the objectives say, or yes
-    graded: tuple[Graded, ...] = ()  # as-needed: what thresholds are taken of besides
-    step: float = STEP  # of the grid on which those lie; 0: every value that a class has
-    thresholds: tuple[tuple[str, float], ...] = ()  # as-needed, settled: by which measure and number classes fail
+    fails: tuple[Fails, ...] = ()
+    by_size: bool | None = None
+    graded: tuple[Graded, ...] = ()
+    step: float = STEP
+    thresholds: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rule", EARLIER.get(self.rule, self.rule))
@@ -114,19 +148,51 @@ class Partition:
     """Rows alike on all quasi-identifiers, class by class, in lexicographic order of their groups.
 
     With masked rows there is one more class, the last, that holds them: suppressed (its cells are lost) yet visible.
+
+    Attributes
+    ----------
+    table : Table
+        The rows before they are recoded.
+    recoding : Recoding
+        The cut of each column.
+    members : numpy.ndarray
+        (distinct,) int64, the class of each distinct row.
+    groups : numpy.ndarray
+        (classes, quasi) int32, group of each column; -1 in the class of masked rows.
+    rows : numpy.ndarray
+        (classes,) int64, none zero.
+    sizes : numpy.ndarray
+        (classes,) int64, persons where the table tells persons apart, else rows.
+    suppressed : numpy.ndarray
+        (classes,) bool, the cells of these rows are lost.
+    visible : numpy.ndarray
+        (classes,) bool, an onlooker sees these rows.
+    feasible : bool
+        The limit on suppressed rows is met.
+    rule : {'none', 'below-k', 'cap-max-k', 'as-needed'}
+        By which classes were suppressed.
+    note : str
+        What had to be done otherwise than asked, in a sentence.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> classes = kp.front(kp.adult_table(), suppression=0.01).choose(k=5).partition
+    >>> int(classes.sizes[classes.visible].min())
+    5
     """
 
     table: Table
     recoding: Recoding
-    members: np.ndarray  # (distinct,) int64, the class of each distinct row
-    groups: np.ndarray  # (classes, quasi) int32, group of each column; -1 in the class of masked rows
-    rows: np.ndarray  # (classes,) int64, none zero
-    sizes: np.ndarray  # (classes,) int64, persons where the table tells persons apart, else rows
-    suppressed: np.ndarray  # (classes,) bool, the cells of these rows are lost
-    visible: np.ndarray  # (classes,) bool, an onlooker sees these rows
-    feasible: bool = True  # the limit on suppressed rows is met
+    members: np.ndarray
+    groups: np.ndarray
+    rows: np.ndarray
+    sizes: np.ndarray
+    suppressed: np.ndarray
+    visible: np.ndarray
+    feasible: bool = True
     rule: Rule = "none"
-    note: str = ""  # what had to be done otherwise than asked, in a sentence
+    note: str = ""
 
     def __repr__(self) -> str:
         """Never the values themselves: a notebook prints this."""

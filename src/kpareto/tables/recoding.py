@@ -18,14 +18,32 @@ AS_IT_IS, HIDDEN = "as it is", "hidden"  # how a column is shown, in words
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recoding:
-    """One cut per column; ``levels`` is given when every cut is a whole level, ``boxes`` when labels differ by class.
+    """One cut per column.
 
     The groups of a column are the runs of its cut; where there are boxes, they are the labels that classes show, which
     may overlap, and the cut is only the finest one that holds each of them whole. So ask for ``runs``, not for the cut.
+
+    Attributes
+    ----------
+    hierarchies : tuple of Hierarchy
+        One per quasi-identifier.
+    cuts : tuple of numpy.ndarray
+        Per column (leaves,) int32, group of each leaf, rising in leaf order.
+    levels : tuple of int or None
+        The level of each column, where every cut is a whole level.
+    boxes : LabelBoxes or None
+        The labels of each class, where they differ by class.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> recoding = kp.front(kp.adult_table(), suppression=0.01).choose(k=5).recoding
+    >>> recoding.levels
+    (5, 1, 2, 3, 0, 0, 3, 0)
     """
 
     hierarchies: tuple[Hierarchy, ...]
-    cuts: tuple[np.ndarray, ...]  # per column (leaves,) int32, group of each leaf, rising in leaf order
+    cuts: tuple[np.ndarray, ...]
     levels: tuple[int, ...] | None = None
     boxes: LabelBoxes | None = None
 

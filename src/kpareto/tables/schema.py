@@ -41,9 +41,37 @@ def check_quasi(names: Iterable[str], quasi: Sequence[str], begin: str, error: t
 class Schema:
     """The role of each column; a column that is named nowhere is plain, and was not declared to be.
 
-    ``plain`` columns are meant to leave as they are: of the others, one that looks like a direct identifier stops a
-    release. A sensitive column may also be the target (warning W12, IY-16); every other pair of roles is an error.
-    ``person`` names the column that tells persons apart: classes then count persons, not rows.
+    A sensitive column may also be the target (warning W12, IY-16); every other pair of roles is an error.
+
+    Parameters
+    ----------
+    quasi : sequence of str
+        The quasi-identifiers: columns that others may know of a person. At least one.
+    sensitive : sequence of str, optional
+        Columns that others want to learn.
+    target : sequence of str, optional
+        Columns that are to be predicted from the others after the release.
+    identifier : sequence of str, optional
+        Columns that name a person, such as an insurance number; they are left out, or become tokens (``Handling``).
+    person : str, optional
+        The column that tells persons apart: classes then count persons, not rows.
+    weights : mapping of str to float, optional
+        Quasi-identifier -> weight in the loss, 1 unless given.
+    plain : sequence of str, optional
+        Columns that are meant to leave as they are. One that is not named here and looks like a direct identifier stops
+        a release.
+
+    Raises
+    ------
+    BadInput
+        If no column is a quasi-identifier, a column has two roles, or a weight is no number of at least 0.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> schema = kp.Schema(quasi=["age", "sex"], sensitive=["diagnosis"], identifier=["name"])
+    >>> schema.role("name"), schema.role("ward")
+    ('identifier', 'plain')
     """
 
     quasi: tuple[str, ...]
@@ -51,7 +79,7 @@ class Schema:
     target: tuple[str, ...] = ()
     identifier: tuple[str, ...] = ()
     person: str | None = None
-    weights: Mapping[str, float] = field(default_factory=dict)  # quasi-identifier -> weight in the loss
+    weights: Mapping[str, float] = field(default_factory=dict)
     plain: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -62,15 +62,35 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """What is known about the population: a table of it, or the share of it that was sampled (1 for a census).
+    """What is known about the population: a table of it, or the share of it that was sampled.
 
-    A table of the population that stands in a Table has that one's hierarchies; each of its codes is a leaf of them.
+    Parameters
+    ----------
+    fraction : float, optional
+        The share of the population that is in the table, above 0 and at most 1, which is a census.
+    table : Table, optional
+        A table of the population. Where it stands in a Table it has that one's hierarchies; each of its codes is a leaf
+        of them.
+    estimator : {'auto', 'pitman', 'zayatz', 'snb'}, optional
+        By which model uniques are estimated where only the fraction is known.
+    raw : Table, optional
+        Its table as it was read, before it was seen through hierarchies: what a release is checked against.
+
+    Raises
+    ------
+    BadInput
+        If the fraction is no share, or a table is given too.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> kp.Population(fraction=0.1).known
+    True
     """
 
     fraction: float | None = None
     table: Table | None = None
-    estimator: Estimator = "auto"  # by which model uniques are estimated where only the fraction is known
-    # Its table as it was read, before it was seen through hierarchies: what a release is checked against.
+    estimator: Estimator = "auto"
     raw: Table | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -99,32 +119,76 @@ class Joined:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """Distinct rows over the quasi-identifiers, weighted."""
+    """Distinct rows over the quasi-identifiers, weighted.
+
+    Attributes
+    ----------
+    schema : Schema
+        The role of each column.
+    hierarchies : tuple of Hierarchy
+        One per quasi-identifier.
+    codes : numpy.ndarray
+        (distinct, quasi) int32, leaves; rows distinct and in lexicographic order.
+    weights : numpy.ndarray
+        (distinct,) int64, rows, none zero.
+    sensitive, targets : tuple of Counts
+        How often each value of these columns occurs in each distinct row.
+    persons : Counts or None
+        The same for the column that tells persons apart.
+    dropped : int
+        Rows left out for a missing value.
+    missing : str
+        The policy that was used.
+    domain : {'observed', 'declared'}
+        Which leaves the loss denominators count (readings.md#domains).
+    spelled : mapping
+        Column -> its values as the program that holds the rows has them (texts.Spelled): the way out joins by these.
+    digest : str or None
+        SHA-256 of what was rolled up, where asking a database for it again would cost a scan.
+    leaf_counts : tuple of numpy.ndarray or None
+        Per quasi-identifier, rows with each leaf: (leaves,) int64, where the codes name one leaf of each group only.
+    sample : Sample or None
+        Where not all rows of the source came in.
+    remarks : tuple of str
+        What a person should know of how the rows came in.
+    population : Population or None
+        Whom the rows were drawn from, where that is known.
+    columns : tuple of str
+        All columns of the source.
+    form : Form or None
+        The form of its file.
+    missing_values : tuple or None
+        The texts that stand for no value.
+    bare : tuple of str
+        Quasi-identifiers that nobody has said anything about: they are shown or hidden as a whole so far.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> table = kp.adult_table()
+    >>> table.rows, table.distinct
+    (30162, 12458)
+    """
 
     schema: Schema
-    hierarchies: tuple[Hierarchy, ...]  # one per quasi-identifier
-    codes: np.ndarray  # (distinct, quasi) int32, leaves; rows distinct and in lexicographic order
-    weights: np.ndarray  # (distinct,) int64, rows, none zero
+    hierarchies: tuple[Hierarchy, ...]
+    codes: np.ndarray
+    weights: np.ndarray
     sensitive: tuple[Counts, ...] = ()
     targets: tuple[Counts, ...] = ()
     persons: Counts | None = None
-    dropped: int = 0  # rows left out for a missing value
-    missing: str = "error"  # the policy that was used
-    domain: Domain = "observed"  # which leaves the loss denominators count (readings.md#domains)
-    # Column -> its values as the program that holds the rows has them (texts.Spelled): the way out joins by these.
+    dropped: int = 0
+    missing: str = "error"
+    domain: Domain = "observed"
     spelled: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    # SHA-256 of what was rolled up, where asking a database for it again would cost a scan.
     digest: str | None = field(default=None, compare=False)
-    # Per quasi-identifier, rows with each leaf: (leaves,) int64, where the codes name one leaf of each group only.
     leaf_counts: tuple[np.ndarray, ...] | None = None
-    sample: Sample | None = None  # where not all rows of the source came in
-    remarks: tuple[str, ...] = field(default=(), compare=False)  # what a person should know of how the rows came in
-    population: Population | None = None  # whom the rows were drawn from, where that is known
-    # How the rows were read: all columns of their source, the form of its file, the texts that stand for no value.
+    sample: Sample | None = None
+    remarks: tuple[str, ...] = field(default=(), compare=False)
+    population: Population | None = None
     columns: tuple[str, ...] = field(default=(), compare=False)
     form: Any = field(default=None, compare=False)
     missing_values: tuple[object, ...] | None = field(default=None, compare=False)
-    # Quasi-identifiers that nobody has said anything about: they are shown or hidden as a whole so far.
     bare: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:

@@ -68,12 +68,37 @@ def verify(
     trust: str | PathLike[str] | None = None,
     population: object = None,
 ) -> Verified:
-    """Raise Unsafe, naming the first bad class, unless the released file, table or frame holds what is claimed.
+    """Count a release again, and raise Unsafe unless it holds what its certificate claims.
 
-    ``certificate`` is the path of its JSON, the parsed JSON, or an object with ``public`` and ``confidential``. With
-    ``trust``, a file of public keys, its signature must be beside it, made by one of these keys. ``population`` is the
-    table of the population that the release was made with, wherever it lies: then k-map, presence and risks are counted
-    again too, for which the confidential part is needed.
+    Parameters
+    ----------
+    release : str, path, Postgres or frame of Spark
+        The released file, folder, table or frame.
+    certificate : object
+        The path of its JSON, the parsed JSON, or an object with ``public`` and ``confidential``.
+    trust : str or path, optional
+        A file of public keys: then the certificate's signature must be beside it, made by one of these keys.
+    population : object, optional
+        The table of the population that the release was made with, wherever it lies: then k-map, presence and risks are
+        counted again too, for which the confidential part is needed.
+
+    Returns
+    -------
+    Verified
+        The numbers that were counted again, and the claims that cannot be.
+
+    Raises
+    ------
+    Unsafe
+        If a claim does not hold; the sentence names the first bad class.
+    BadInput
+        If the release or the certificate cannot be read.
+
+    Examples
+    --------
+    Files are read::
+
+        kp.verify("people-anon.csv", "people-anon.certificate.public.json")
     """
     signer = None
     if trust is not None:

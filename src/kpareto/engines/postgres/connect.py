@@ -52,10 +52,27 @@ WHERE c.relkind::text = ANY(%s) AND n.nspname !~ '^(pg_|information_schema$)' OR
 
 @dataclass(frozen=True)
 class Postgres:
-    """A table or view in a PostgreSQL database, as ``people`` or ``schema.people``.
+    """A table or view in a PostgreSQL database.
 
-    Names are taken as they are, capitals included; one with a dot in it stands in double quotes. The password may
-    stand in the address, but PGPASSWORD, ``~/.pgpass`` or a service file keep it out of jobs and histories.
+    Parameters
+    ----------
+    url : str
+        The address of the database. The password may stand in it, but PGPASSWORD, ``~/.pgpass`` or a service file keep
+        it out of jobs and histories.
+    table : str
+        ``people`` or ``schema.people``. Names are taken as they are, capitals included; one with a dot in it stands in
+        double quotes.
+
+    Raises
+    ------
+    BadInput
+        If the address or the name cannot be read.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> kp.Postgres("postgresql://reader:secret@localhost/clinic", "care.people").path
+    ('care', 'people')
     """
 
     url: str = field(repr=False)

@@ -47,10 +47,20 @@ SETTINGS = {
 class SparkTable:
     """A table by its name in Spark, and the cluster that opens it.
 
-    ``address`` is ``spark://HOST:PORT`` for a standalone cluster, ``spark://local[2]`` for two threads here,
-    ``spark://yarn`` and the like for other managers, or ``spark://`` for what Spark's own settings say.
-    ``sc://HOST:15002`` is a server of Spark Connect. ``table`` is whatever stands after FROM in Spark: ``people``,
-    ``catalog.schema.people`` or ``parquet.`/data/people```.
+    Parameters
+    ----------
+    address : str
+        ``spark://HOST:PORT`` for a standalone cluster, ``spark://local[2]`` for two threads here, ``spark://yarn`` and
+        the like for other managers, or ``spark://`` for what Spark's own settings say. ``sc://HOST:15002`` is a server
+        of Spark Connect.
+    table : str
+        Whatever stands after FROM in Spark: ``people``, ``catalog.schema.people`` or ``parquet.`/data/people```.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> kp.SparkTable("spark://local[2]", "people").master
+    'local[2]'
     """
 
     address: str

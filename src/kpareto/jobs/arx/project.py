@@ -110,10 +110,31 @@ class ArxProject:
 
 
 def read_arx(project: str | Path, job: str | Path | None = None) -> ArxProject:
-    """A project of ARX (``.deid``) made into a job that runs as it is: ``kp.front(kp.read_arx("project.deid").job)``.
+    """A project of ARX (``.deid``) made into a job that runs as it is.
 
-    The job is written to ``job``, or beside the project as ``project.toml``; its table and hierarchies go into a
-    folder beside the job that is named after the project. ``remarks`` says what has no counterpart.
+    Parameters
+    ----------
+    project : str or Path
+        The project.
+    job : str or Path, optional
+        Where the job is written; beside the project as ``project.toml`` unless given. The table and the hierarchies go
+        into a folder beside the job that is named after the project.
+
+    Returns
+    -------
+    ArxProject
+        Its ``job``, and ``remarks`` that say what has no counterpart.
+
+    Raises
+    ------
+    BadInput
+        If the project cannot be read, or the job cannot be written.
+
+    Examples
+    --------
+    Files are written::
+
+        kp.front(kp.read_arx("project.deid").job)
     """
     with open_archive(project) as archive:
         target = archive.path.with_suffix(".toml") if job is None else Path(job)

@@ -85,23 +85,64 @@ class RiskyRow:
 
 @dataclass(frozen=True, repr=False)
 class Anonymity:
-    """How anonymous a table is as it stands; what ``measure`` answers."""
+    """How anonymous a table is as it stands; what ``measure`` answers.
+
+    Attributes
+    ----------
+    rows : int
+        Of the table.
+    persons : int or None
+        Where a column tells them apart.
+    quasi : tuple of str
+        The quasi-identifiers.
+    k : int
+        Rows, or persons, of the smallest class.
+    unique : UniqueRows
+        The rows that are alone, on all quasi-identifiers together.
+    bands : tuple of ClassBand
+        Rows by the size of their class.
+    sensitive : tuple of Diversity
+        Per sensitive column what its classes tell of it.
+    risks : Risks
+        Of all attackers.
+    columns : tuple of UniqueRows
+        Each alone, those that single out most rows first.
+    without : mapping of str to int
+        Rows that are still alone when a column is left out.
+    pairs : tuple of UniqueRows
+        The same for pairs of columns.
+    pairs_left : int
+        Pairs that were not counted, to keep within the budget.
+    riskiest : tuple of RiskyRow
+        The rows most at risk: confidential.
+    form : Form
+        How its file was read.
+    remarks : tuple of str
+        About that form.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> answer = kp.measure(kp.adult(), quasi=["age", "sex"])
+    >>> answer.k, answer.unique.unique
+    (1, 5)
+    """
 
     rows: int
-    persons: int | None  # where a column tells them apart
+    persons: int | None
     quasi: tuple[str, ...]
-    k: int  # rows, or persons, of the smallest class
-    unique: UniqueRows  # on all quasi-identifiers together
+    k: int
+    unique: UniqueRows
     bands: tuple[ClassBand, ...]
     sensitive: tuple[Diversity, ...]
     risks: Risks
-    columns: tuple[UniqueRows, ...]  # each alone, those that single out most rows first
-    without: Mapping[str, int]  # rows that are still alone when a column is left out
+    columns: tuple[UniqueRows, ...]
+    without: Mapping[str, int]
     pairs: tuple[UniqueRows, ...]
-    pairs_left: int  # not counted, to keep within the budget
-    riskiest: tuple[RiskyRow, ...]  # confidential
-    form: Form = field(default_factory=Form)  # how its file was read
-    remarks: tuple[str, ...] = ()  # about that form
+    pairs_left: int
+    riskiest: tuple[RiskyRow, ...]
+    form: Form = field(default_factory=Form)
+    remarks: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Short, and without a value of any row: a notebook prints this."""
@@ -177,13 +218,45 @@ def measure(  # noqa: PLR0913 (what the command is told, as keywords)
     encoding: str = "utf-8",
     form: Mapping[str, Any] | None = None,
 ) -> Anonymity:
-    """How anonymous a table is as it stands, from any source that ``read`` takes.
+    """How anonymous a table is as it stands.
 
-    ``quasi`` are the columns that others may know of a person, ``sensitive`` those that they want to learn.
-    ``population`` is whom the rows were drawn from: a table of everybody, the share of everybody that is in the table
-    (below 1), or how many everybody are. ``person`` tells persons apart who have several rows. So many ``pairs`` of
-    columns are counted, and so many ``rows`` most at risk are named. The form of a file is recognised as ``inspect``
-    does it, but for the keys in ``form``, such as ``{"sheet": "People"}``.
+    Parameters
+    ----------
+    data : object
+        Whatever ``read`` takes. The form of a file is recognised as ``inspect`` does it.
+    quasi : str or iterable of str
+        The columns that others may know of a person.
+    sensitive : str or iterable of str, optional
+        Those that they want to learn.
+    population : object, optional
+        Whom the rows were drawn from: a table of everybody, the share of everybody that is in the table (below 1), or
+        how many everybody are.
+    person : str, optional
+        The column that tells persons apart who have several rows.
+    pairs : int, optional
+        How many pairs of columns are counted at most.
+    rows : int, optional
+        How many rows most at risk are named.
+    encoding : str, optional
+        Of a file of text.
+    form : mapping, optional
+        Keys of the form of a file that are not to be recognised, such as ``{"sheet": "People"}``.
+
+    Returns
+    -------
+    Anonymity
+        Classes, risks, and the columns that single out most rows.
+
+    Raises
+    ------
+    BadInput
+        If the table cannot be read or lacks a column, or a number makes no sense.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> kp.measure(kp.adult(), quasi=["age", "sex"], sensitive="occupation")
+    Anonymity(32,561 rows by age, sex: k = 1, 5 rows alone)
     """
     for name, count in (("pairs", pairs), ("rows", rows)):
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:

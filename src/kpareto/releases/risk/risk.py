@@ -112,7 +112,36 @@ class RiskChange:
 def risks(
     partition: Partition, population: Population | None = None, thresholds: Sequence[Fraction | float] = THRESHOLDS
 ) -> Risks:
-    """The risks of a release."""
+    """The risks of a release for three attackers.
+
+    The prosecutor knows that a person is in it, the journalist does not, and the marketer wants as many as possible.
+
+    Parameters
+    ----------
+    partition : Partition
+        The classes of the release.
+    population : Population, optional
+        Whom the rows were drawn from; that of the table unless given. Without any, only the prosecutor's risk is known.
+    thresholds : sequence of float or Fraction, optional
+        Risks above which rows are counted.
+
+    Returns
+    -------
+    Risks
+        Those of the prosecutor, the journalist and the marketer, and the rows that are unique.
+
+    Raises
+    ------
+    BadInput
+        If a threshold is no probability.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> point = kp.front(kp.adult_table(), suppression=0.01).choose(k=5)
+    >>> kp.risks(point.partition).prosecutor.highest
+    0.2
+    """
     chosen = [_threshold(border) for border in thresholds]
     known = population or partition.table.population or Population()
     seen = partition.visible

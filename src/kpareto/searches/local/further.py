@@ -28,10 +28,40 @@ from kpareto.tables.local_space import LocalSpace, join_spaces
 def search_further(
     front: Front, limits: Mapping[str, float] | None = None, /, report: Progress | None = None, **named: float
 ) -> Front:
-    """A local front searched for one more k (``search_further(front, k=7)``); the same front where it has been already.
+    """A local front searched for one more k; the same front where it has been already.
 
-    Beside k the second privacy objective of the front may be asked for at a level of its own: ``k=7, t=0.25``. Fronts
-    of other searches are given back as they are: the exact one has every k, and other searches are not for one k.
+    Fronts of other searches are given back as they are: the exact one has every k, and other searches are not for one
+    k.
+
+    Parameters
+    ----------
+    front : Front
+        The front of a local search.
+    limits : mapping of str to float, optional
+        What is asked for: k, and beside it the second privacy objective of the front at a level of its own.
+    report : callable, optional
+        Called with what is done of how much.
+    **named : float
+        The same as keywords: ``k=7, t=0.25``.
+
+    Returns
+    -------
+    Front
+        The front with what was found for that k.
+
+    Raises
+    ------
+    BadInput
+        If a measure is not known.
+    Interrupted
+        If the user stopped it before that k was searched.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> front = kp.front(kp.adult_table(), objectives=["k", "lm"])
+    >>> kp.search_further(front, k=7) is front
+    True
     """
     asked = {**(limits or {}), **named}
     course = further_search(front, asked)

@@ -143,10 +143,31 @@ def _rows(part: str) -> slice:
 
 
 def adult(part: Part = "train") -> pa.Table:
-    """The rows of UCI's adult.data (train, 32,561), adult.test (test, 16,281) or both, value by value.
+    """The rows of UCI's Adult, value by value.
 
     ``?`` stands where UCI has it. The dot after each label of adult.test is left out, so that both parts have the
     labels ``<=50K`` and ``>50K``; so is the comment line at its top. Numbers are int64, the rest is text.
+
+    Parameters
+    ----------
+    part : {'train', 'test', 'all'}, optional
+        Those of adult.data (32,561), of adult.test (16,281), or both.
+
+    Returns
+    -------
+    pyarrow.Table
+        15 columns.
+
+    Raises
+    ------
+    BadInput
+        If there is no such part.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> kp.adult("test").num_rows
+    16281
     """
     import pyarrow as pa
 
@@ -167,7 +188,29 @@ def adult(part: Part = "train") -> pa.Table:
 
 
 def adult_hierarchies(preset: str = "default") -> dict[str, Hierarchy]:
-    """The hierarchies of a preset, one per quasi-identifier."""
+    """The hierarchies of a preset of Adult.
+
+    Parameters
+    ----------
+    preset : str, optional
+        A set of columns and hierarchies, such as those of a paper.
+
+    Returns
+    -------
+    dict of str to Hierarchy
+        One per quasi-identifier.
+
+    Raises
+    ------
+    BadInput
+        If there is no such preset.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> kp.adult_hierarchies()["sex"]
+    Hierarchy(sex: 2, 1 groups from level 0 to 1)
+    """
     chosen = preset_of(preset)
     return {name: _hierarchy(name, file, name in chosen.distance) for name, file in chosen.files.items()}
 
@@ -203,8 +246,35 @@ def adult_table(
 ) -> Table:
     """The complete rows of Adult (30,162 of the training part) as a Table with the preset's hierarchies.
 
-    ``target="salary-class"`` takes that column out of the quasi-identifiers and counts it per class: the 8,960 nodes
-    on which the papers minimize classification errors. ``domain`` overrides the preset's.
+    Parameters
+    ----------
+    preset : str, optional
+        A set of columns and hierarchies, such as those of a paper.
+    target : str, optional
+        Takes that column out of the quasi-identifiers and counts it per class; with ``salary-class`` there are the
+        8,960 nodes on which the papers minimize classification errors.
+    sensitive : str, optional
+        The sensitive column, instead of the preset's.
+    part : {'train', 'test', 'all'}, optional
+        Which rows.
+    domain : {'observed', 'declared'}, optional
+        Which leaves the loss counts, instead of the preset's.
+
+    Returns
+    -------
+    Table
+        What ``front`` and ``problem`` take.
+
+    Raises
+    ------
+    BadInput
+        If there is no such preset, part or column, or the preset has no place for a value of the part.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> kp.adult_table()
+    Table(30,162 rows, 12,458 distinct, by age, workclass, education, ...)
     """
     schema = adult_schema(preset, target, sensitive)
     by_name = adult_hierarchies(preset)

@@ -38,8 +38,31 @@ class Finding:
 def lint(source: Hierarchy | Sequence[Sequence[object]], values: Values | None = None, name: str = "") -> list[Finding]:
     """What is odd about a hierarchy, or about rows of labels that may become one.
 
-    ``values`` are the column's values, or each value with its number of rows; without them only the hierarchy itself
-    is looked at. Rows without a top level are a finding here, where ``load`` refuses them.
+    Parameters
+    ----------
+    source : Hierarchy or sequence of sequence
+        The hierarchy, or per value its labels from level 0 on. Rows without a top level are a finding here, where
+        ``load`` refuses them.
+    values : iterable or mapping of str to int, optional
+        The column's values, or each value with its number of rows; without them only the hierarchy itself is looked at.
+    name : str, optional
+        The column, where rows of labels are given.
+
+    Returns
+    -------
+    list of Finding
+        Each with its ``kind``, ``level`` and ``text``; none where nothing is odd.
+
+    Raises
+    ------
+    BadInput
+        If the rows do not nest.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> [finding.kind for finding in kp.lint([["cat", "mammal"], ["dog", "mammal"], ["carp", "fish"]], name="pet")]
+    ['no-top', 'single-child']
     """
     findings: list[Finding] = []
     if not isinstance(source, Hierarchy):

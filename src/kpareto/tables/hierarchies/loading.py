@@ -43,10 +43,35 @@ Inline = Mapping[str, object]
 def load(name: str, source: object, values: Values | None = None) -> Hierarchy:
     """The hierarchy of a column from whatever is given.
 
-    ``source`` may be a path (ARX-style lines or JSON), the text of such a file (with a line break or a brace in it),
-    an inline rule such as ``{"intervals": [5, 10]}``, lists of labels per value, a dataframe of them, a dict
-    ``{level: labels}``, or a Hierarchy. ``values`` are the column's values, or each value with its number of rows;
-    rules need them, and every other form is checked to have a place for each.
+    Parameters
+    ----------
+    name : str
+        The column.
+    source : object
+        A path (ARX-style lines or JSON), the text of such a file (with a line break or a brace in it), an inline rule
+        such as ``{"intervals": [5, 10]}``, lists of labels per value, a dataframe of them, a dict ``{level: labels}``,
+        or a Hierarchy.
+    values : iterable or mapping of str to int, optional
+        The column's values, or each value with its number of rows. Rules need them, and every other form is checked to
+        have a place for each.
+
+    Returns
+    -------
+    Hierarchy
+        Level 0 has the values, the last level one group.
+
+    Raises
+    ------
+    BadInput
+        If it cannot be read, does not nest, or has no place for a value.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> kp.load("age", {"intervals": [10, 20]}, range(20, 60))
+    Hierarchy(age: 40, 4, 2, 1 groups from level 0 to 3)
+    >>> kp.load("pet", [["cat", "mammal", "*"], ["dog", "mammal", "*"], ["carp", "fish", "*"]]).labels[1]
+    ('mammal', 'fish')
     """
     if values is not None and not isinstance(values, Mapping):
         values = texts_of(name, values)
