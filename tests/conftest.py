@@ -24,11 +24,11 @@ settings.register_profile("house", deadline=None, print_blob=True, suppress_heal
 settings.register_profile("quick", settings.get_profile("house"), max_examples=20)  # make quick
 settings.load_profile("house")
 
-# A shell starts what it runs behind ``&`` with Ctrl-C and Ctrl-\\ ignored, and every process started from there
-# inherits that: tests of Ctrl-C would wait for ever.
+# A shell starts what it runs behind ``&`` with Ctrl-C and Ctrl-\\ ignored, nohup with a closed terminal ignored, and
+# every process started from there inherits that: tests of Ctrl-C would wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-if hasattr(signal, "SIGQUIT"):
-    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+for name in {"SIGHUP", "SIGQUIT"} & set(dir(signal)):
+    signal.signal(getattr(signal, name), signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ from kpareto.measures.measure import Aspect, aspect_of, parameters_of, short_nam
 from tests.measures.test_measure import NEEDS
 from tests.twins.sources import files, listed, name_of, text_of, tree_of
 
-# Measures themselves; the verifier, which has its own definitions.
-FREE = ("measures/", "verifier/")
+# Measures themselves; the verifier, which has its own definitions; the words that another program has for them.
+FREE = ("measures/", "verifier/", "jobs/arx/")
 ASPECTS: dict[str, Callable[[Aspect], bool]] = {
     "privacy": lambda aspect: aspect.side == "privacy",
     "logarithmic": lambda aspect: aspect.logarithmic,
