@@ -15,7 +15,7 @@ from kpareto.releases.private.private_release import make_plan, show
 from kpareto.tables.hierarchy import from_levels
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.recoding import node
-from tests.releases.private.test_choose import LEAST, RUNS, alike, chances, plain
+from tests.releases.private.test_private_choice import LEAST, RUNS, alike, chances, plain
 from tests.releases.private.test_release import TREES, table_with
 
 

@@ -34,7 +34,7 @@ from kpareto.tables.lattice import Lattice
 from kpareto.tables.recoding import node
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table, make_table
-from tests.releases.private.test_choose import chances
+from tests.releases.private.test_private_choice import chances
 from tests.twins.strategies import Case, cases
 
 TREES = (from_levels("a", [("x", "*"), ("y", "*")]), from_levels("b", [("u", "*"), ("v", "*")]))
