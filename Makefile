@@ -10,7 +10,7 @@ PYTEST  = $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-all rest warm-up docs programs browser java postgresql ssh lint format types pytest fuzz venv bench papers pictures constraints clean
+.PHONY: help demo quick test test-all rest warm-up warm-up-lattice warm-up-others docs programs browser java postgresql ssh lint format types pytest fuzz venv bench papers pictures constraints clean
 
 help:
 	@echo "make demo         the main job on the embedded Adult table, from a fresh clone"
@@ -73,9 +73,10 @@ test-all: programs lint
 rest: programs $(VENV)/.dev-stamp
 	$(PYTEST) -m rest $(ARGS)
 
-# In a fresh clone: what every process of the tests would compile for itself, while mypy has the other core.
-warm-up: $(VENV)/.dev-stamp
-	$(BIN)/python -m tests.warm_up
+# In a fresh clone: what every process of the tests would compile for itself, on both cores, mypy beside it.
+warm-up: warm-up-lattice warm-up-others
+warm-up-lattice warm-up-others: $(VENV)/.dev-stamp
+	$(BIN)/python -m tests.warm_up $(patsubst warm-up-%,%,$@)
 
 programs: browser java postgresql ssh
 
