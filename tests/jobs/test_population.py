@@ -15,8 +15,8 @@ from kpareto.errors import BadInput, BadJob, KparetoError, Unsafe
 from kpareto.faces.cli import main
 from kpareto.fronts.problem import problem
 from kpareto.jobs.front import search_job
+from kpareto.jobs.job import Everybody
 from kpareto.jobs.parse import load_job
-from kpareto.jobs.people import Everybody
 from kpareto.jobs.release import release_job
 from kpareto.measures import make
 from kpareto.releases.choice import Choice

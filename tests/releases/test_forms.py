@@ -13,7 +13,7 @@ import pyreadstat
 import pytest
 import xlsxwriter
 
-from kpareto.engines.duckdb import workbook
+from kpareto.engines.duckdb import files as workbook
 from kpareto.errors import BadJob, Unsafe
 from kpareto.jobs.inspect import inspect, job_text
 from kpareto.jobs.parse import parse_job

@@ -18,8 +18,7 @@ from kpareto.engines.form import FORM_KEYS, USED, Form, TextForm, file_kind
 from kpareto.engines.source import is_text
 from kpareto.engines.wishes import Missing
 from kpareto.errors import BadJob, Remedy, did_you_mean
-from kpareto.jobs.job import Column, Job
-from kpareto.jobs.people import Everybody
+from kpareto.jobs.job import Column, Everybody, Job
 from kpareto.measures.measure import MAKERS, aspect_of, make, read_spec
 from kpareto.measures.plain import plain_of
 from kpareto.releases.labels import SHOWN

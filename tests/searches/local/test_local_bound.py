@@ -12,8 +12,7 @@ from kpareto.errors import Unsafe
 from kpareto.kernels.local.neighbours import near_losses
 from kpareto.kernels.local.prices import fair_prices
 from kpareto.searches.local import bound as bounds
-from kpareto.searches.local.bound import LocalBound, lower_bound
-from kpareto.searches.local.covers import column_covers, make_covers
+from kpareto.searches.local.bound import LocalBound, column_covers, lower_bound, make_covers
 from kpareto.searches.local.problem import LocalWish, make_problem
 from kpareto.searches.local.recoding import read_classes
 from kpareto.searches.local.search import Effort, search_classes

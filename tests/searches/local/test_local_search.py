@@ -17,9 +17,8 @@ from kpareto.searches.lattice.mondrian import relaxed
 from kpareto.searches.local import problem as problems
 from kpareto.searches.local.problem import LocalWish, make_problem
 from kpareto.searches.local.recoding import LocalClasses, LocalRecoding, read_classes
-from kpareto.searches.local.search import Effort, first_classes, search, search_classes
+from kpareto.searches.local.search import Effort, Workers, first_classes, search, search_classes
 from kpareto.searches.local.sweep import preset_ks, sweep
-from kpareto.searches.local.workers import Workers
 from kpareto.tables.adult import adult_table
 from tests.searches.local import local_twins
 from tests.twins.releases import SCHEMA, hierarchies, people

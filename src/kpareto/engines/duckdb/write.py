@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import shutil
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,18 +17,19 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
 from kpareto.atomic import check_target, reason, whole, whole_folder
 from kpareto.engines.duckdb.connect import NESTED, Engine, carry_out, escape_glob
-from kpareto.engines.duckdb.files import point_number
-from kpareto.engines.duckdb.outward import spell_text, spell_typed
-from kpareto.engines.duckdb.statistics import write_statistics
-from kpareto.engines.duckdb.workbook import write_workbook
+from kpareto.engines.duckdb.files import iso_date, point_number, write_workbook
 from kpareto.engines.form import Form, TextForm
 from kpareto.engines.source import FORMATS, Outgoing, SourceLayout, Target, Written, ending_of, format_of
 from kpareto.engines.sql import Shuffled, Sql, join_texts, literal, quote
-from kpareto.errors import BadInput, BadJob
+from kpareto.errors import BadInput, BadJob, MissingExtra
+from kpareto.tables.spelling import EXACT
 from kpareto.tables.table import UniqueRows
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
+
+if TYPE_CHECKING:
     import pyarrow as pa
 
 PLAIN_TEXT = TextForm(",", "utf-8", ".")
@@ -303,3 +304,154 @@ def count_unique(connection: duckdb.DuckDBPyConnection, rows: str, columns: Sequ
     query = f"SELECT count(*) AS n FROM {rows} GROUP BY {names if total <= COMPARED else f'hash({names})'}"
     groups, unique = connection.sql(f"SELECT count(*), count(*) FILTER (n = 1) FROM ({query})").fetchall()[0]
     return UniqueRows(tuple(columns), total, int(unique), int(groups))
+
+
+# How released cells are spelled in a file: a decimal comma where the source has one, types where Parquet has them.
+#
+# Dates of columns that nothing was done to stay as the text of the source has them, and are dates in Parquet and in
+# sheets.
+
+POINTED = r"[+-]?[0-9]+\.[0-9]+([eE][+-]?[0-9]+)?"
+WHOLE = "0|-?[1-9][0-9]{0,14}"  # as a float holds it, and as it is written back
+FRACTION = r"-?(0|[1-9][0-9]*)\.[0-9]*[1-9]"
+DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+
+
+def spell_text(rows: Outgoing, source: Form, text: TextForm) -> str:
+    """The query for the released rows, numbers with the decimal sign that the text is to have.
+
+    Columns that nothing was done to have the sign of the source already.
+    """
+    if text.decimal == source.decimal == ".":
+        return rows.query
+    listed = []
+    for name, touched in rows.touched.items():
+        cell = quote(name)
+        if not touched and source.decimal == text.decimal:
+            listed.append(cell)
+            continue
+        value = cell if touched else point_number(cell, source)
+        if text.decimal == ",":
+            written = f"({value})::VARCHAR"
+            value = (
+                f"CASE WHEN regexp_full_match({written}, {literal(POINTED)}) THEN replace({written}, '.', ',') "
+                f"ELSE {written} END"
+            )
+        listed.append(f"{value} AS {cell}")
+    return f"SELECT {', '.join(listed)} FROM ({rows.query}) AS i"
+
+
+def spell_typed(engine: Engine, rows: Outgoing, source: Form) -> str:
+    """The query for the released rows of a text file, each column in the type that all its texts can be read back from.
+
+    A column with a role keeps its texts unless every one is spelled as the type would spell it, so that the verifier
+    counts the same classes; of plain ones an empty cell is no value.
+    """
+    cells = {name: quote(name) if touched else _plain_cell(name, source) for name, touched in rows.touched.items()}
+    asked = []
+    for name, touched in rows.touched.items():
+        cell, empty = f"({cells[name]})::VARCHAR", "" if touched else f" OR {quote(name)} = ''"
+        whole = f"regexp_full_match({cell}, {literal(WHOLE)})"
+        broken = f"regexp_full_match({cell}, {literal(FRACTION)}) AND TRY_CAST({cell} AS DOUBLE)::VARCHAR = {cell}"
+        day = f"regexp_full_match({cell}, {literal(DAY)}) AND TRY_CAST({cell} AS DATE) IS NOT NULL"
+        asked += [f"bool_and(coalesce({test}, true){empty})" for test in (whole, f"({whole} OR {broken})", f"({day})")]
+        asked.append(f"count(nullif({cell}, ''))")
+    answer = engine.connection.sql(f"SELECT {', '.join(asked)} FROM ({rows.query}) AS i").fetchall()[0]
+    types = _types(list(rows.touched), answer)
+    listed = []
+    for name in rows.touched:
+        cell = f"({cells[name]})::VARCHAR"
+        kind = types.get(name)
+        listed.append(quote(name) if kind is None else f"nullif({cell}, '')::{kind} AS {quote(name)}")
+    return f"SELECT {', '.join(listed)} FROM ({rows.query}) AS i"
+
+
+def _plain_cell(name: str, source: Form) -> str:
+    """A cell that nothing was done to, with its number or date as everywhere else in here."""
+    return iso_date(quote(name), source.dates[name]) if name in source.dates else point_number(quote(name), source)
+
+
+def _types(names: list[str], answer: tuple[object, ...]) -> Mapping[str, str]:
+    types = {}
+    for index, name in enumerate(names):
+        whole, number, day, present = answer[4 * index : 4 * index + 4]
+        fitting = [kind for kind, fits in (("BIGINT", whole), ("DOUBLE", number), ("DATE", day)) if fits]
+        if present and fitting:
+            types[name] = fitting[0]
+    return types
+
+
+# A release as a file of Stata or SPSS: numbers and days in the types they have, all else as text.
+
+STATA, SPSS = ".dta", ".sav"
+MOST_BYTES = {STATA: 2045, SPSS: 32767}  # of a text
+# Equal rows give equal bytes, so a file says no time of its own: where its time stands, and what stands there instead.
+STATA_TIME, SPSS_TIME = (b"<timestamp>\x11", b"01 Jan 1980 00:00"), (92, b"01 Jan 8000:00:00")
+
+
+def write_statistics(rows: Path, target: Path, ending: str) -> None:
+    """Write the rows of a Parquet file for Stata or SPSS, as the ending says."""
+    import pyarrow.parquet as pq
+
+    try:
+        import pandas as pd
+        import pyreadstat
+    except ImportError as error:
+        raise MissingExtra(
+            "Files of Stata and SPSS are written by pyreadstat. Install it: pip install 'kpareto[files]'."
+        ) from error
+    table = pq.read_table(rows)
+    frame = pd.DataFrame({name: _column(table.column(name), name, ending) for name in table.column_names})
+    write = pyreadstat.write_dta if ending == STATA else pyreadstat.write_sav
+    try:
+        write(frame, str(target))
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ValueError) as error:
+        program = "Stata" if ending == STATA else "SPSS"
+        raise BadJob(
+            f"The release does not fit into a file of {program} ({str(error).partition(chr(10))[0]}). Give a target "
+            "that ends in .parquet or .csv. Nothing was released."
+        ) from error
+    _forget_time(target, ending)
+
+
+def _column(values: pa.ChunkedArray, name: str, ending: str) -> Any:
+    """A column as pyreadstat takes it; a text that is missing is an empty one there."""
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        values = values.cast(kind.value_type)
+        kind = values.type
+    if values.null_count == len(values):
+        return pd.Series([float("nan")] * len(values), dtype="float64")
+    if pa.types.is_integer(kind):
+        largest = max(abs(int(end.as_py())) for end in pc.min_max(values).values())
+        if largest < EXACT:  # both programs know reals alone
+            return values.cast(pa.float64()).to_pandas()
+    elif pa.types.is_floating(kind):
+        return values.cast(pa.float64()).to_pandas()
+    elif pa.types.is_date(kind) or pa.types.is_time(kind) or (pa.types.is_timestamp(kind) and kind.tz is None):
+        return pd.Series(values.to_pylist(), dtype="object")
+    elif pa.types.is_boolean(kind):
+        values = pc.if_else(values, "true", "false")
+    texts = values.cast(pa.large_string())
+    longest = pc.max(pc.binary_length(texts)).as_py()
+    if longest > MOST_BYTES[ending]:
+        raise BadJob(
+            f"Column {name!r} has a text of {longest:,} bytes, and a file that ends in {ending} takes "
+            f"{MOST_BYTES[ending]:,}. Give a target that ends in .parquet or .csv. Nothing was released."
+        )
+    return pd.Series(pc.fill_null(texts, "").to_pylist(), dtype="object")
+
+
+def _forget_time(target: Path, ending: str) -> None:
+    with target.open("r+b") as file:
+        if ending == STATA:
+            mark, instead = STATA_TIME
+            at = file.read(4096).index(mark) + len(mark)
+        else:
+            at, instead = SPSS_TIME
+        file.seek(at)
+        file.write(instead)

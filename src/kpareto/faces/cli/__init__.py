@@ -13,9 +13,10 @@ from collections.abc import Sequence
 import click
 
 from kpareto.errors import BadJob, Interrupted, KparetoError, Unsafe, keep_interrupt
-from kpareto.faces.cli.group import Commands, commands
 from kpareto.faces.cli.hierarchies import HIERARCHY_COMMANDS
 from kpareto.faces.cli.options import (
+    Commands,
+    commands,
     json_option,
     model_option,
     overwrite_option,
@@ -227,7 +228,7 @@ def private(  # noqa: PLR0913 (the options of the command)
     quiet: bool,
 ) -> None:
     """Release JOB with differential privacy: drawn rows, a privately chosen recoding, small classes dropped."""
-    from kpareto.faces.cli.private_releases import show_private
+    from kpareto.faces.cli.releases import show_private
     from kpareto.jobs.private import PrivateWish
 
     show_private(job, PrivateWish(epsilon, delta, total, score, seed), target, changes, json_file, quiet)

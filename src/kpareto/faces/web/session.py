@@ -37,9 +37,8 @@ from kpareto.faces.web.search import ModelRun, Searching
 from kpareto.faces.web.turns import Turns
 from kpareto.fronts.front import Front
 from kpareto.jobs.inspect import Profile, inspect
-from kpareto.jobs.job import Job
+from kpareto.jobs.job import Job, draw_table
 from kpareto.jobs.parse import PARTS
-from kpareto.jobs.people import draw_table
 from kpareto.tables.hierarchies import to_text
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.table import Table

@@ -5,7 +5,7 @@ loses. The walk makes any prices fair: in a box that breaks the rule the prices 
 towards it until the k highest fit; in a box with room to spare all prices may rise by the same factor. Every row
 takes the lowest price that any of its boxes grants. That is fair, because no box sees a row dearer than it granted.
 
-A box is one group per column, from one of the column's covers (searches/local/covers.py). The walk chooses column after
+A box is one group per column, from one of the column's covers (searches/local/bound.py). The walk chooses column after
 column and stops where fewer than k rows are left, or where the columns chosen so far already lose so much that all
 prices in it could rise by the factor ``most`` and still be fair: then so they are in every box within.
 """

@@ -7,9 +7,7 @@ recoding       Classes as the search sees them, LocalRecoding as everybody else 
 search         ``search``: peel, then turns of recut, rebuild and shave, then drop where suppression is allowed
 sweep          ``sweep``: all k at once, each warm from the next larger
 bound          ``lower_bound``: prices that no class can undercut, and the proof
-covers         which boxes the bound walks over
 strict         ``strict``: a partition of the space by questions, without overlapping labels
-workers        threads, the clock, and who wants it to end
 =============  =======================================================================================================
 
 Each idea has its loop in kernels/local: orders (tree orders, dynamic programming along an order), build (peel; mend:

@@ -18,7 +18,7 @@ import numpy as np
 from kpareto.kernels.local.classes import run_holds
 from kpareto.searches.local.problem import LocalProblem, LocalWish, make_problem
 from kpareto.searches.local.recoding import LocalClasses, LocalRecoding, read_classes
-from kpareto.searches.local.workers import Progress, Workers
+from kpareto.searches.local.search import Progress, Workers
 from kpareto.tables.boxes import Question, answer, renumber
 from kpareto.tables.table import Table
 

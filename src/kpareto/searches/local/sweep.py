@@ -13,8 +13,7 @@ from kpareto.errors import BadJob
 from kpareto.searches.local.bound import LocalBound, lower_bound
 from kpareto.searches.local.problem import LocalProblem, LocalWish, make_problem, with_k
 from kpareto.searches.local.recoding import LocalClasses, LocalRecoding, read_classes
-from kpareto.searches.local.search import Effort, first_classes, search_classes
-from kpareto.searches.local.workers import Progress, Workers
+from kpareto.searches.local.search import Effort, Progress, Workers, first_classes, search_classes
 from kpareto.tables.table import Table
 
 PRESETS = (2, 3, 4, 5, 7, 10, 11, 15, 20, 25, 50, 75, 100, 150, 200, 250, 500, 750, 1000)
