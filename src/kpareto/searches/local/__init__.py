@@ -1,12 +1,12 @@
 """Local recoding: labels that differ from class to class, with a proven gap to what any such recoding could reach.
 
 =============  =======================================================================================================
-course         the front of a job: every k that is asked for, searched from the largest down
+driven         the front of a job: every k that is asked for, searched from the largest down
 problem        a LocalWish (k, limits, loss, intervals, suppression) and a table made ready for the loops
 recoding       Classes as the search sees them, LocalRecoding as everybody else does
 search         ``search``: peel, then turns of recut, rebuild and shave, then drop where suppression is allowed
 sweep          ``sweep``: all k at once, each warm from the next larger
-bound          ``lower_bound``: prices that no class can undercut, and the proof
+bound          ``lower_bound``: prices that no class can undercut, over the covers of columns, and the proof
 strict         ``strict``: a partition of the space by questions, without overlapping labels
 =============  =======================================================================================================
 
