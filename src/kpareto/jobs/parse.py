@@ -551,7 +551,8 @@ def read_rule(suppression: Mapping[str, Any], method: str) -> Rule:
 def check_suppression(suppression: Mapping[str, Any]) -> None:
     """Raise where a limit is given to a rule that knows none."""
     rule, limit = suppression.get("rule"), suppression.get("limit", 0)
-    number = _number(limit, "suppression.limit")
+    remedy = Remedy("give-rows", "Give a number without quotes.")
+    number = strict.number().read(limit, "suppression.limit", remedy)
     if not 0 <= _number(suppression.get("step", STEP), "suppression.step") <= 1:
         raise BadJob(
             f"is {suppression['step']!r}. Give a number from 0 (every value is a threshold) to 1, such as {STEP}.",

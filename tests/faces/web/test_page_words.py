@@ -33,6 +33,10 @@ JOB = '[data]\nsource = "x.csv"\n[columns.a]\nrole = "quasi-identifier"\n'
         ),
         ("[search]\nseconds = -5\n", "The time that the search may take is -5"),
         (
+            "[suppression]\nlimit = '1.0'\n",
+            "The limit on suppressed rows is '1.0'. Give a share of the rows such as 0.01 (below 1), or a whole number",
+        ),
+        (
             '[suppression]\nrule = "as-needed"\nlimit = -1\n',
             "The limit on suppressed rows is -1. Give a share of the rows such as 0.01 (below 1), or a whole number of rows",
         ),
