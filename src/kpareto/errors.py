@@ -44,6 +44,7 @@ REMEDIES = (
     "give-new-role",
     "give-role",
     "give-rows",
+    "leave-out",
     "name-person",
     "set-limit",
     "set-time",

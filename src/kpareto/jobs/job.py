@@ -300,7 +300,7 @@ def _file_of(hierarchy: object) -> str | None:
 def say_undecided(names: Sequence[str]) -> tuple[str, ...]:
     """A sentence about columns that nobody has decided about, where there are any."""
     sentence = (
-        f"Left out of the release until you decide: {shorten(names, 20)}. In the job, give each of them a role: "
+        f"Left out of the release until you decide: {shorten(names, 20)}. Give each of them a role: "
         "quasi-identifier, sensitive, identifier, or plain if nobody outside can know it."
     )
     return (sentence,) if names else ()

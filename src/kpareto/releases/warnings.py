@@ -149,26 +149,30 @@ def _w1(context: Context) -> Remark | None:
         return Remark("W1", "caution", text, numbers)
     unique = context.unique
     numbers |= {"unique_rows": unique.unique, "rows": unique.rows, "columns": len(unique.columns)}
-    return Remark("W1", _severity(unique.unique, unique.rows), f"{limit} {_say_unique(context, unique)}", numbers)
+    sentence, remedy = _say_unique(context, unique)
+    text = f"{limit} {sentence} {remedy.text if remedy else ''}".rstrip()
+    return Remark("W1", _severity(unique.unique, unique.rows), text, numbers, remedy)
 
 
-def _say_unique(context: Context, unique: UniqueRows) -> str:
+def _say_unique(context: Context, unique: UniqueRows) -> tuple[str, Remedy | None]:
     """How many rows all released columns single out, by which, and what to do about it."""
     schema = context.partition.table.schema
     others = [name for name in unique.columns if name not in schema.quasi and name not in context.tied]
     together = f"On all {len(unique.columns)} released columns together"
     if not unique.unique:
-        return f"{together if others else 'No other column is released, and'} none of {unique.rows:,} rows is unique."
+        begin = together if others else "No other column is released, and"
+        return f"{begin} none of {unique.rows:,} rows is unique.", None
     text = f"{together} {unique.unique:,} of {unique.rows:,} rows ({percent(unique.share)}) are unique"
     if not others:
-        return f"{text}."
+        return f"{text}.", None
     text += f": whoever knows the other columns, which leave as they are ({shorten(others, 10)}), can single them out."
     plain = [name for name in others if name not in schema.sensitive and name not in schema.target]
     if not plain:
-        return text
-    return (
-        f"{text} Leave {shorten(plain, 10)} out by role = 'identifier', or make quasi-identifiers of those that "
-        "somebody outside may know."
+        return text, None
+    return text, Remedy(
+        "leave-out",
+        f"Leave {shorten(plain, 10)} out by role = 'identifier', or make quasi-identifiers of those that somebody "
+        "outside may know.",
     )
 
 

@@ -31,6 +31,8 @@ ADVICE = {
     "give-new-role": "give it a role on the Data step if it is not to leave as it is, and search again.",
     "give-role": "give roles on the Data step.",
     "give-rows": "give a share of the rows such as 0.01 (below 1), or a whole number of rows such as 10.",
+    "leave-out": "on the Data step, make identifiers of them to leave them out, or quasi-identifiers of those that "
+    "somebody outside may know.",
     "name-person": "choose the column that tells persons apart on the Data step.",
     "set-limit": "fill in a limit on the Search step, such as k at least 5 or l at least 2.",
     "set-time": "fill in a time on the Search step, such as 60 seconds, or take fewer columns or levels.",
