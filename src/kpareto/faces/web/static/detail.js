@@ -58,12 +58,16 @@ function part(title, words, make, closed = false, count = null) {
   const box = h(
     "details",
     { open },
-    h("summary", { "data-key": `part-${title}` }, h("h3", {}, count === null ? title : `${title} (${count})`)),
+    // Remembered at the click: the event "toggle" comes later, and the panel may be drawn anew in between.
+    h(
+      "summary",
+      { "data-key": `part-${title}`, onclick: () => opened.set(title, !box.open) },
+      h("h3", {}, count === null ? title : `${title} (${count})`),
+    ),
     words ? h("p", { class: "quiet" }, words) : null,
     body,
   );
   box.addEventListener("toggle", () => {
-    opened.set(title, box.open);
     if (box.open && !body.childNodes.length) add(body, [make()]);
   });
   return box;
