@@ -68,8 +68,12 @@ def can_bound(problem: Problem) -> bool:
 
 
 def allowed_rows(problem: Problem) -> int:
-    """The most rows that a recoding may suppress; below-k has no such number, and none of its bounds asks for it."""
-    return 0 if problem.suppression.rule == "none" else problem.suppression.allowed(problem.table.rows)
+    """The most rows that a recoding may suppress; below-k has no such number, and none of its bounds asks for it.
+
+    Never more than there are: the room that the loops have for class sizes is as large as that.
+    """
+    rows = problem.table.rows
+    return 0 if problem.suppression.rule == "none" else min(problem.suppression.allowed(rows), rows)
 
 
 def _holds(problem: Problem, term: BoundTerm) -> bool:

@@ -13,13 +13,13 @@ from kpareto.fronts import subtree_bounds as bounds_room
 from kpareto.fronts.count_lattice import Walker
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem, constrained, problem
-from kpareto.fronts.subtree_bounds import Bounds, can_bound
+from kpareto.fronts.subtree_bounds import BoundedWalk, Bounds, can_bound
 from kpareto.kernels.lattice.bounding import Bounding
 from kpareto.searches.exact_front import exact_front
 from kpareto.searches.lattice import exact
 from kpareto.tables.adult import adult_table
 from kpareto.tables.lattice import Lattice
-from kpareto.tables.partition import RULES, Suppression
+from kpareto.tables.partition import RULES, Rule, Suppression
 from kpareto.tables.table import Table
 from tests.searches.lattice.test_exact import found
 from tests.twins.strategies import Case, cases
@@ -69,6 +69,15 @@ def test_bounds_change_nothing(case: Case, data: st.DataObject) -> None:
     asked = data.draw(bounded_problems(case.table))
     assert can_bound(asked)
     check_pruned(asked, data.draw(st.sampled_from([1, 3])), data.draw(st.sampled_from([1, 4, 64])))
+
+
+@pytest.mark.parametrize("rule", ["cap-max-k", "as-needed"])
+def test_a_limit_beyond_the_rows_has_room(tiny: Table, rule: Rule) -> None:
+    """More rows may be suppressed than there are: bounds ask for no more room than the loops have."""
+    walk = BoundedWalk(problem(tiny, ["k", "glm"], Suppression(rule, 100)))
+    task = walk.walker.base()
+    room = walk.walker._room(task, len(tiny.hierarchies), np.zeros(1, dtype=np.int64))
+    assert bounds_room.allowed_rows(walk.problem) == tiny.rows == len(room.steps.small) - 1
 
 
 def lie_about_suppression(bounds: Bounds, reached: Numbers, judge: Callable[[Bounds, Numbers], Bounding]) -> Bounding:
