@@ -355,7 +355,6 @@ def test_definitions_by_hand(
             "__init__",
             {
                 "errors",
-                "strict",
                 "engines",
                 "engines.postgres.connect",
                 "verifier.counting",

@@ -9,19 +9,17 @@ while a release is made, and nobody can count them later: then such a claim is l
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
 from kpareto.engines import file_of, kind_of
 from kpareto.errors import BadInput, Unsafe
-from kpareto.strict import anything, check_shape, read_json
-from kpareto.verifier.certificate import CERTIFICATE, CONFIDENTIAL, PUBLIC, tell_broken, tell_stopped
+from kpareto.verifier.certificate import CERTIFICATE, tell_broken, tell_stopped
+from kpareto.verifier.certificate import digest_of as digest_of
+from kpareto.verifier.certificate import parts as parts
 from kpareto.verifier.counters import COUNTERS, count
 from kpareto.verifier.counting import QUASI, STAR, Class, Counted, Labels, order_values
 from kpareto.verifier.definitions import HIGHER, RELATIVE, SIZES, TOTALS, VALUES, Look, judge_thresholds, of_persons
@@ -150,22 +148,6 @@ def _people(
     return pair_classes(counted.classes, count_people(population, confidential["population"], _quasi(public)))
 
 
-def parts(certificate: object) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The public and the confidential part (empty where it is withheld) of a certificate in any form."""
-    if isinstance(certificate, str | PathLike):
-        certificate = read_json(certificate, CERTIFICATE, anything)
-    if not isinstance(certificate, Mapping):
-        certificate = {name: getattr(certificate, name, {}) for name in ("public", "confidential")}
-    whole: Mapping[str, Any] = certificate if "public" in certificate else {"public": certificate}
-    public, confidential = whole["public"], whole.get("confidential") or {}
-    if not isinstance(public, dict) or not isinstance(confidential, dict) or not public.get("claims"):
-        raise BadInput("The certificate claims nothing: it has no public part with claims. Give that of the release.")
-    check_shape(public, CERTIFICATE, PUBLIC)
-    if confidential:
-        check_shape(confidential, CERTIFICATE, CONFIDENTIAL)
-    return public, confidential
-
-
 def _check_certificate(
     counted: Counted, public: dict[str, Any], confidential: dict[str, Any], shown: str, people: People | None
 ) -> Verified:
@@ -243,12 +225,6 @@ def content_digest(classes: dict[Labels, Class]) -> str:
         [list(k), class_.rows, {n: dict(v) for n, v in class_.values.items()}] for k, class_ in sorted(classes.items())
     ]
     return digest_of({"classes": listed})
-
-
-def digest_of(part: dict[str, Any]) -> str:
-    """SHA-256 of one part of a certificate in its canonical spelling."""
-    plain = json.dumps(part, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return hashlib.sha256(plain.encode()).hexdigest()
 
 
 def _check_labels(classes: dict[Labels, Class], quasi: list[str], recoding: dict[str, Any]) -> None:

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from kpareto.errors import BadInput, Unsafe
-from kpareto.strict import FileKind, anything, either, list_of, map_of, maybe, number, record, text, truth, whole, word
+from kpareto.strict import (
+    FileKind,
+    anything,
+    check_shape,
+    either,
+    list_of,
+    map_of,
+    maybe,
+    number,
+    read_json,
+    record,
+    text,
+    truth,
+    whole,
+    word,
+)
 
 CERTIFICATE = FileKind("The certificate", "Take it as it was written with its release.")
 JOURNAL = ".journal"  # .NAME.journal stands beside a release while it and its documents are put into place
@@ -86,3 +104,25 @@ def tell_stopped(release: Path | None) -> Iterator[None]:
             f"{error} A program was stopped while it put {release.name!r} and its documents into place; release again, "
             "which puts the earlier documents back first."
         ) from error
+
+
+def parts(certificate: object) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The public and the confidential part (empty where it is withheld) of a certificate in any form."""
+    if isinstance(certificate, str | PathLike):
+        certificate = read_json(certificate, CERTIFICATE, anything)
+    if not isinstance(certificate, Mapping):
+        certificate = {name: getattr(certificate, name, {}) for name in ("public", "confidential")}
+    whole: Mapping[str, Any] = certificate if "public" in certificate else {"public": certificate}
+    public, confidential = whole["public"], whole.get("confidential") or {}
+    if not isinstance(public, dict) or not isinstance(confidential, dict) or not public.get("claims"):
+        raise BadInput("The certificate claims nothing: it has no public part with claims. Give that of the release.")
+    check_shape(public, CERTIFICATE, PUBLIC)
+    if confidential:
+        check_shape(confidential, CERTIFICATE, CONFIDENTIAL)
+    return public, confidential
+
+
+def digest_of(part: dict[str, Any]) -> str:
+    """SHA-256 of one part of a certificate in its canonical spelling."""
+    plain = json.dumps(part, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(plain.encode()).hexdigest()
