@@ -10,7 +10,6 @@ import sys
 import pyarrow as pa
 
 import kpareto as kp
-from kpareto.searches.other_models import other_models
 
 
 def people() -> kp.Table:
@@ -31,12 +30,11 @@ def compile_lattice() -> None:
 
 
 def compile_others() -> None:
-    """Searches over cuts, local recoding, and what other models would keep."""
+    """Searches over cuts, local recoding, and GENITOR."""
     kp.front(kp.load_job("adult", ("search.method=nsga2", "search.space=cuts", "search.budget=200")))
     table = people()
     kp.front(table, method="local", options={"ks": [2]})
     kp.front(table, objectives=["lm"], suppression=kp.Suppression("below-k", k=2), limits={"k": 2}, method="genitor")
-    other_models(table, 2, 0.0, "lattice")
 
 
 if __name__ == "__main__":

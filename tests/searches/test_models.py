@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +18,9 @@ from kpareto.faces.cli import main
 from kpareto.fronts.models import ModelCurve, ModelCurves, ModelPoint, read_models, save_models
 from kpareto.fronts.picture import render
 from kpareto.fronts.problem import Problem, constrained, problem
-from kpareto.searches import other_models
 from kpareto.searches.bounds import project
 from kpareto.searches.exact_front import exact_front
 from kpareto.searches.models import _with_larger, _with_nodes, compare_models, usual_ks
-from kpareto.searches.other_models import tell_other_models
 from kpareto.searches.run import Plan, run_plan
 from kpareto.searches.sampling import sample_rows
 from kpareto.tables.adult import adult_table
@@ -208,32 +205,6 @@ def test_who_listens_can_stop_it(table: Table, model: str) -> None:
 
     with pytest.raises(Interrupted, match="Stopped before"):
         compare_models(problem(table, ["k", "lm"]), [model], [3], report=stop)
-
-
-def test_a_sentence_about_other_models(table: Table) -> None:
-    """Mondrian's and the exact lattice's numbers, the shown model left out, and nothing for what would take long."""
-    both = tell_other_models(table, 5)
-    assert "one level per column keeps" in both
-    assert "keep" in tell_other_models(table, 5, shown="lattice")
-    assert "class to class" not in tell_other_models(table, 5, shown="local")
-    assert tell_other_models(table, table.rows + 1) == ""
-    assert np.isfinite(float(both.split("keeps ")[1].split(" %")[0]))
-
-
-def test_the_sentence_about_free_groups_is_true(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Groups of neighbouring values keep no less than whole levels and no more than the space allows, the same again."""
-    told = tell_other_models(table, 5)
-    levels, free = (float(each) for each in re.findall(r"keeps? ([0-9.]+) % (?:of|or more;)", told))
-    assert levels <= free
-    limits = {"k": 5.0}
-    best = run_plan(problem(table, ["lm"], constrained(limits, 0.0), limits), Plan("improve", "cuts"))
-    assert free <= 100 * (1 - float(best.numbers.values[:, 0].min())) + 0.05
-    assert tell_other_models(table, 5) == told
-    assert "neighbouring values, which show exact borders" in tell_other_models(table, 5, shown="lattice")
-    assert "neighbouring" not in tell_other_models(table, 5, shown="cuts")
-    assert "neighbouring" not in tell_other_models(table, 5, shown="order")
-    monkeypatch.setattr(other_models, "ROW_STEPS", 1)
-    assert "neighbouring" not in tell_other_models(table, 5)
 
 
 def test_the_command_prints_writes_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

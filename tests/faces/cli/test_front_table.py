@@ -14,11 +14,9 @@ import pytest
 from kpareto.faces import console
 from kpareto.faces.cli import main
 from kpareto.faces.cli.front_table import pick_shown
-from kpareto.faces.cli.fronts import model_command, tell_switch
-from kpareto.fronts.front import kept_percent
+from kpareto.faces.cli.fronts import models_command
 from kpareto.jobs.front import search_job
 from kpareto.jobs.parse import load_job
-from kpareto.searches.other_models import OtherModel, best_model, other_models, tell_other_models
 
 NAMES = ["age", "postal_code", "sex", "marital_status", "country_of_birth", "highest_education", "year"]
 
@@ -103,44 +101,20 @@ def test_equal_points_are_shown_once_by_their_finest_labels(job: Path) -> None:
     assert {(front[place].recoding.levels or (9,))[-1] for place in places} == {0}
 
 
-def test_front_says_what_another_model_would_keep(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With a number, and the word that switches; of a local front it says what whole levels would keep."""
+def test_front_names_the_command_that_compares_models(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is searched for that sentence, and the printed command runs."""
     assert main(["front", str(job)]) == 0
     err = capsys.readouterr().err
-    assert re.search(
-        r"At k = 2, groups of neighbouring values, which show exact borders of real values, keep [0-9.]+ % or more; "
-        r"labels that differ from class to class keep [0-9.]+ %",
-        err,
-    )
-    command = err.strip().rpartition("See the best of these with: kpareto ")[2]
-    assert shlex.split(command)[:2] == ["front", str(job)]
-    assert main(shlex.split(command)) == 0  # the printed command runs
-    kept = {word: float(each) for each, word in re.findall(r"keep ([0-9.]+) % or more(;|,)", err)}
-    assert command.endswith("cuts" if kept[";"] >= kept[","] else "local")  # that of the best
-    told = tell_other_models(load_job(job).table(), 2, 0.0, "local")
-    assert told.startswith("At k = 2, one level per column keeps ")
-    assert "labels" not in told
-
-
-def test_no_command_leads_to_a_worse_model(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What keeps less than is shown has its number and no command; what cannot run is not named at all."""
-    front = search_job(load_job(job, model="local"))
-    point = front.choose(k=2)
-    told = tell_switch(front, load_job(job, model="local"), str(job))
-    others = other_models(front.problem.table, 2, 0.0, "local")
-    better = [other.name for other in others if other.kept > kept_percent(point) + 0.05]
-    assert ("See the best of these with" in told) == bool(better)
-    assert "--model lattice" not in told
-    one = [OtherModel("lattice", 60.0, "one level keeps 60.0 %")]
-    assert best_model(one, 73.6) is None
-    assert best_model(one, 50.0) == "lattice"
-    capsys.readouterr()
+    command = err.strip().rpartition("Other models may keep more. Compare them with: kpareto ")[2]
+    assert shlex.split(command)[:3] == ["front", str(job), "--models"]
+    assert main([*shlex.split(command), "-q"]) == 0
 
 
 def test_a_command_keeps_what_was_changed() -> None:
     """Changes of the job stay in the command, those of its own search do not, and odd names are quoted."""
-    command = model_command("my job.toml", "cuts", ["limits.k=3", "search.method=poka"])
-    assert shlex.split(command) == ["kpareto", "front", "my job.toml", "--model", "cuts", "--set", "limits.k=3"]
+    command = models_command("my job.toml", ["limits.k=3", "search.method=poka"])
+    models = ["--models", "lattice,cuts,local"]
+    assert shlex.split(command) == ["kpareto", "front", "my job.toml", *models, "--set", "limits.k=3"]
 
 
 def test_inspect_names_the_job_and_commands_that_run(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,7 +126,7 @@ def test_inspect_names_the_job_and_commands_that_run(job: Path, capsys: pytest.C
     assert main(["inspect", "people.csv", "-o", "mine.toml"]) == 0
     err = capsys.readouterr().err
     assert "JOB" not in err
-    command = err.strip().rpartition("See the best of these with: kpareto ")[2]
+    command = err.strip().rpartition("Compare them with: kpareto ")[2]
     assert shlex.split(command)[:2] == ["front", "mine.toml"]
     assert main([*shlex.split(command), "-q"]) == 0
     rows = "".join(f"p{place // 2},{20 + place % 9},{'fm'[place % 2]}\n" for place in range(40))

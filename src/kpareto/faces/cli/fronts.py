@@ -19,7 +19,7 @@ from kpareto.errors import BadJob
 from kpareto.faces.cli.front_table import pick_shown, show_points
 from kpareto.faces.console import remark, reporting, show_table, write_json
 from kpareto.fronts.choose import answer_wishes, read_wish
-from kpareto.fronts.front import DEFAULT_K, Front, Point, front_sentence, kept_percent, mark_points
+from kpareto.fronts.front import Front, front_sentence, mark_points
 from kpareto.fronts.models import ModelCurves, read_models
 from kpareto.fronts.picture import Curve, check_picture
 from kpareto.fronts.problem import Problem
@@ -27,7 +27,6 @@ from kpareto.jobs.front import checkpoint_of, plan_of, search_job
 from kpareto.jobs.job import Job
 from kpareto.jobs.kept import keep_front
 from kpareto.jobs.parse import load_job
-from kpareto.measures.cells import tells_detail
 from kpareto.measures.measure import make
 from kpareto.releases.documents import refuse_overwriting
 from kpareto.searches.checkpoint import Cancelled
@@ -141,8 +140,8 @@ def show_front(
     numbers = [{m.name: float(m(point.partition)) for m in measures} for point in front] if measures else []
     if json_file != "-":
         print_front(front)
-        if not quiet and stopped is None:
-            remark(tell_switch(front, job, path, changes), quiet)
+        if stopped is None and problem.table.persons is None:
+            remark(f"Other models may keep more. Compare them with: {models_command(path, changes)}", quiet)
         if measures:
             rows = [[place, *by.values()] for place, by in enumerate(numbers)]
             show_table(["id", *(m.name for m in measures)], rows, "Measured beside")
@@ -206,46 +205,11 @@ def print_front(front: Front) -> None:
         show_defects(exact)
 
 
-def tell_switch(front: Front, job: Job, path: str, changes: Sequence[str] = ()) -> str:
-    """What other models of recoding would keep, and the command for the best where it keeps more than is shown."""
-    from kpareto.searches.other_models import best_model, other_models, tell_models
-
-    k, shown = int(job.limits.get("k", DEFAULT_K)), front.space.kind
-    best = _best_shown(front, k, "k" in job.limits)
-    start = best.recoding.levels if best is not None and shown == "lattice" else None
-    others = other_models(front.problem.table, k, front.problem.suppression.limit, shown, start)
-    sentence = tell_models(k, others, aside=any(name != "k" for name in job.limits))
-    fitting = [other for other in others if best is not None and _can_take(front.problem, other.name)]
-    better = best_model(fitting, 0.0 if best is None else kept_percent(best))
-    return f"{sentence} See the best of these with: {model_command(path, better, changes)}" if better else sentence
-
-
-def _best_shown(front: Front, k: int, limited: bool) -> Point | None:
-    """The point of a front that keeps most at a k, where its numbers tell that; limited: every point has that k."""
-    if "k" in front.names:
-        return front.choose(k=k) if len(front.meeting({"k": k})) > 0 else None
-    comparable = limited and any(map(tells_detail, front.problem.objectives))
-    return max(front, key=kept_percent, default=None) if comparable else None
-
-
-def model_command(path: str, model: str, changes: Sequence[str] = ()) -> str:
-    """The command that searches a job by another model; what was changed of the job stays, but for its own search."""
+def models_command(path: str, changes: Sequence[str] = ()) -> str:
+    """The command that compares models on a job; what was changed of the job stays, but for its own search."""
     kept = [shlex.quote(change) for change in changes if not change.startswith("search.")]
-    return " ".join(["kpareto front", shlex.quote(path), "--model", model, *(f"--set {change}" for change in kept)])
-
-
-def _can_take(problem: Problem, model: str) -> bool:
-    """Whether the search of a model knows a problem's objectives and limits."""
-    from kpareto.searches.other_models import fits_local
-    from kpareto.searches.run import Plan, make_driven
-
-    if model != "local":
-        return True
-    try:
-        make_driven(problem, Plan("local", "local"))
-    except BadJob:
-        return False
-    return fits_local(problem.table, {m.name: limit for m, limit in problem.limits if m.name != "k"})
+    models = ["--models", "lattice,cuts,local"]
+    return " ".join(["kpareto front", shlex.quote(path), *models, *(f"--set {change}" for change in kept)])
 
 
 def show_defects(exact: Mapping[str, Any]) -> None:

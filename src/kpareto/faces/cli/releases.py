@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +17,8 @@ from kpareto.engines import is_address, table_at
 from kpareto.engines.postgres.connect import bare
 from kpareto.engines.recognise import recognise
 from kpareto.engines.source import format_of, is_file_name
-from kpareto.errors import BadJob, KparetoError, ReleaseWarning, shorten
-from kpareto.faces.cli.fronts import check_files, find_front, model_command, protect, read_problem
+from kpareto.errors import BadJob, ReleaseWarning, shorten
+from kpareto.faces.cli.fronts import check_files, find_front, models_command, protect, read_problem
 from kpareto.faces.console import remark, reporting, show_table, visible, write_json
 from kpareto.fronts.choose import check_wish
 from kpareto.fronts.front import Front
@@ -29,7 +28,7 @@ from kpareto.jobs.front import check_choice, is_searched_for, search_for_choice
 from kpareto.jobs.inspect import PROPOSED, Profile, inspect, job_text
 from kpareto.jobs.job import Job
 from kpareto.jobs.kept import keep_front, kept_columns, recall_front, refuse_new_columns
-from kpareto.jobs.parse import load_job, parse_job, read_form_words
+from kpareto.jobs.parse import load_job, read_form_words
 from kpareto.jobs.private import PrivateWish, Privatized, privatize
 from kpareto.jobs.release import file_name, files_of, place_of, release_job
 from kpareto.measures.cells import lm
@@ -39,7 +38,6 @@ from kpareto.releases.documents import document_files, documents_of, refuse_othe
 from kpareto.releases.release import Release
 from kpareto.releases.signing import key_named, load_key, new_key, signature_files, with_signatures
 from kpareto.releases.warnings import Remark, count_remarks, rank_remarks
-from kpareto.searches.other_models import CELLS, NODES, best_model, other_models, tell_models
 from kpareto.strict import FileKind
 from kpareto.tables.recoding import recoding_words
 from kpareto.tables.spelling import MARKS, several
@@ -85,8 +83,8 @@ def inspect_data(
     else:
         write_job(profile, source, table, target)
         remark(f"Wrote {target}. Look it over, then: kpareto front {target}", quiet)
-    if not quiet and table is None:  # at last, because it is counted
-        remark(tell_proposal(profile, source, target), quiet)
+        if profile.person is None:
+            remark(f"Other models may keep more. Compare them with: {models_command(target)}", quiet)
 
 
 def write_job(profile: Profile, source: str, table: str | None, target: str) -> None:
@@ -113,27 +111,6 @@ def print_profile(profile: Profile) -> None:
     for row in rows:
         rule = f" Hierarchy: {row['hierarchy']}." if row["hierarchy"] else ""
         click.echo(visible(f"{row['column']}: {row['why']}{rule}"))
-
-
-def tell_proposal(profile: Profile, source: str, target: str | None) -> str:
-    """What models of recoding would keep at the proposed k, and the command for the best where there is a job."""
-    job = None if target is None else shlex.quote(target)
-    ask = "" if job is None else f"Compare models with: kpareto front {job} --models lattice,cuts,local"
-    cells = min(profile.quasi.groups, profile.usable) * len(profile.names("quasi-identifier"))
-    if profile.person is not None or profile.k < 2:
-        return ""
-    if profile.size > NODES or cells > CELLS:
-        return ask
-    try:
-        problem = parse_job(job_text(profile, source), Path(), source).problem()
-    except KparetoError:  # the job will say so itself
-        return ""
-    others = other_models(problem.table, profile.k, problem.suppression.limit)
-    sentence = tell_models(profile.k, others, aside=any(measure.name != "k" for measure, _ in problem.limits))
-    best = best_model(others)
-    if target is None or best in (None, "lattice"):  # the proposed job is that of the lattice
-        return sentence
-    return f"{sentence} See the best of these with: {model_command(target, best)}"
 
 
 def show_release(  # noqa: PLR0913 (the options of the command)

@@ -38,7 +38,6 @@ from kpareto.releases.release import Release
 from kpareto.releases.risk.attacks import AttackReport, attack
 from kpareto.releases.risk.tree_error import FOLDS, tree_error
 from kpareto.releases.warnings import DECLARED, Context, Remark
-from kpareto.searches.other_models import tell_other_models
 from kpareto.strict import FileKind, anything, map_of, read_json
 from kpareto.tables.partition import Partition
 from kpareto.tables.spelling import spell_infinite
@@ -179,19 +178,12 @@ class Evidence:
 
     @cached_property
     def compared(self) -> tuple[str, ...]:
-        """What the recoding costs a decision tree, and what other models would keep; only what can be said."""
-        point, partition = self.finding.point, self.context.partition
-        problem = point.front.problem
-        rows, share = problem.table, problem.suppression
-        least = int(partition.sizes[partition.visible].min())
-        allowed = 0.0 if share.rule == "none" else min(share.allowed(rows.rows) / rows.rows, 0.99)
-        aside = any(measure.name != "k" for measure, _ in problem.limits)
-        other = tell_other_models(rows, least, allowed, point.front.space.kind, point.recoding.levels, aside)
-        use = ""
-        if self.trees:
-            with self.phase("Growing decision trees") as progress:
-                use = use_sentence(partition, progress)
-        return tuple(sentence for sentence in (use, other) if sentence)
+        """What the recoding costs a decision tree; only what can be said."""
+        if not self.trees:
+            return ()
+        with self.phase("Growing decision trees") as progress:
+            use = use_sentence(self.context.partition, progress)
+        return (use,) if use else ()
 
 
 def gather(
@@ -239,7 +231,7 @@ def report_from(evidence: Evidence, *, confidential: bool = False, date: str | N
     form = with_rows(report.template, point, report.columns, handling_of(job), plain_columns(job, point))
     report = replace(report, template=form)
     if Discretion(report.least, confidential).veils(context.partition):
-        return report  # trees and other models count the suppressed rows too, which are too few to be told
+        return report  # trees count the suppressed rows too, which are too few to be told
     sentences = (*report.summary.sentences, *evidence.compared)
     return replace(report, summary=replace(report.summary, sentences=sentences))
 
