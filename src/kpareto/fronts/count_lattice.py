@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from kpareto.fronts.packed_values import WIDTHS, AskedValues, HistLimit, HistNumber, count_words, pack_for_walk
-from kpareto.kernels.classes import raise_last, raise_table, rotate
+from kpareto.kernels.classes import raise_table, rotate
 from kpareto.kernels.lattice.bounding import Bounding, BoundRoom
 from kpareto.kernels.lattice.walk import ClassTables, LevelColumns, LevelLosses, NodeStatistics, WalkRoom, walk
 from kpareto.kernels.needed import Axes, ReachRoom
@@ -218,20 +218,21 @@ class Walker:
         size, bits, total, lane_bits = task.size, int(columns.bits[a]), int(columns.bits.sum()), task.bits
         classes = self._copy(task)
         to = np.empty(size, dtype=np.uint64)
+        questions, counted = self.values.questions, self.values.counted
         for level in range(int(columns.heights[a]) + 1):
             if level:
                 start = int(columns.merge_at[a, level])
                 merge = columns.merges[start : start + int(columns.group_counts[a, level - 1])]
-                mask, asked = (1 << bits) - 1, self.values.questions
-                if asked is None:  # as the walk does it, so that it is compiled once
-                    bare = ClassTable(classes.keys, classes.counts, None, None, None)
-                    size, _ = raise_last(bare, size, mask, merge, to, None)
-                else:
-                    size, lane_bits = raise_table(classes, size, mask, merge, to, asked, lane_bits, level > 1)
+                size, lane_bits = raise_table(
+                    classes, size, (1 << bits) - 1, merge, to, questions, counted, lane_bits, level > 1
+                )
             turned = self._empty(size)
             groups = int(columns.group_counts[a, level])
             starts = np.empty(groups + 1, dtype=np.uint64)
-            rotate(classes, size, bits, total, groups, turned, to, starts, self.values.questions, lane_bits, level > 0)
+            rotate(
+                classes, size, bits, total, groups, turned, to, starts, questions, counted,
+                lane_bits, level > 0,
+            )  # fmt: skip
             levels = task.levels.copy()
             levels[a] = level
             yield from self._below(WalkTask(turned, levels, a + 1, lane_bits), fixed)
@@ -264,6 +265,7 @@ class Walker:
         sized = None if not wanted.sizes and (self.rule.number == CAP_MAX_K or self.rule.by_size) else True
         questions = self.values.questions
         lanes = None if questions is None and pruning is None else self.values.lanes
+        marks = None if questions is None or not self.rule.marked else questions.limits
         needed = None
         if self.axes is not None and questions is not None:
             room = reach_room(self.axes, len(wanted.losses), task.size, self.rule.allowed)
@@ -277,7 +279,8 @@ class Walker:
             )
             used = walk(
                 self._tables(task, depths), task.levels.copy(), task.first_column, (self.columns, self.losses),
-                self.rule, sized, lanes, questions, needed, pruning, self._room(task, depths, halt), out,
+                self.rule, sized, lanes, questions, self.values.counted, marks, needed, pruning,
+                self._room(task, depths, halt), out,
             )  # fmt: skip
             if used == HALTED:
                 return None

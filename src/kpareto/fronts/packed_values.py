@@ -100,6 +100,11 @@ class PackedValues:
         wanted = len(self.numbers.kinds) + len(self.limits.kinds)
         return KernelQuestions(self.lanes, self.numbers, self.limits) if wanted else None
 
+    @property
+    def counted(self) -> Lanes | None:
+        """The lanes of a walk whose histograms are asked for; None where sets tell all that is asked."""
+        return self.lanes if (self.lanes.word_at[0, -1] or not self.lanes.set_at[:, 1].all()) else None
+
 
 def pack_for_walk(table: Table, asked: AskedValues, bounded: bool = False) -> PackedValues:
     """Sets where values are told apart, narrow lanes where they are counted.

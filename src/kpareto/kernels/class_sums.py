@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kpareto.kernels.compiling import compiled
+from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.words import OWN
 
 
-@compiled
+@compiled(memory=False)
 def unpack(hists, i, first, values, lane_bits, out):
     """The histogram of class i: ``values`` counts from packed word ``first`` on, into out."""
     mask = (np.int64(1) << lane_bits) - 1 if lane_bits < 64 else np.int64(-1)
@@ -24,7 +24,7 @@ def unpack(hists, i, first, values, lane_bits, out):
             word, shift = word + 1, 0
 
 
-@compiled
+@inner
 def square_lanes(lanes):
     """The sum of squares of narrow counts: (counts,) uint8 or uint16, at most 2**16 of them."""
     value = np.int64(0)
@@ -34,14 +34,14 @@ def square_lanes(lanes):
     return value
 
 
-@compiled
+@inner
 def raise_lanes(most, lanes):
     """Make each of ``most`` at least the count that stands in its place."""
     for i in range(lanes.shape[0]):
         most[i] = max(most[i], lanes[i])
 
 
-@compiled
+@inner
 def all_squares(hists, size, first, words, bits):
     """The sum of squared counts over all classes."""
     value = np.int64(0)

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kpareto.kernels.compiling import compiled
+from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.words import CLASSES, LARGEST, RISKY, SQUARES, UNIQUES, K
 
 
-@compiled
+@inner
 def raise_last(table, size, mask, merge, to, questions):
     """Raise the column in the lowest field by one level, in place: keys, rows and sets, not yet the histograms.
 
@@ -66,24 +66,24 @@ def raise_last(table, size, mask, merge, to, questions):
     return np.int64(written) + 1, largest
 
 
-@compiled
-def raise_table(table, size, mask, merge, to, questions, bits, summed):
+@compiled(memory=False)
+def raise_table(table, size, mask, merge, to, questions, counted, bits, summed):
     """Raise the column in the lowest field by one level, in place.
 
-    questions: what is asked of values, or None, which compiles for sizes alone. summed: whether the histograms are
-    running sums already, which they are afterwards. Returns the new number of classes and the width of the lanes,
-    which grows where a class no longer fits.
+    questions: what is asked of values, or None, which compiles for sizes alone; counted: the Lanes of the histograms,
+    or None where values are told apart by sets only. summed: whether the histograms are running sums already, which
+    they are afterwards. Returns the new number of classes and the width of the lanes, which grows where a class no
+    longer fits.
     """
     fewer, largest = raise_last(table, size, mask, merge, to, questions)
-    if questions is not None:
-        if table.hists.shape[0] > 0:
-            raise_words(table, size, to, largest, questions.lanes, bits, summed)
-            while bits < 64 and largest >> bits > 0:
-                bits *= 2
+    if counted is not None:
+        raise_words(table, size, to, largest, counted, bits, summed)
+        while bits < 64 and largest >> bits > 0:
+            bits *= 2
     return fewer, bits
 
 
-@compiled
+@inner
 def raise_words(table, size, to, largest, lanes, bits, summed):
     """Let the classes end where those do that they became; to: (size,) uint64, where each class went."""
     ends = table.ends
@@ -98,13 +98,13 @@ def raise_words(table, size, to, largest, lanes, bits, summed):
         ends[to[i]] = ends[i]
 
 
-@compiled
+@compiled(memory=False)
 def lane_width(bits):
     """The row of word_at for lanes of 8, 16, 32 or 64 bits."""
     return 0 if bits == 8 else 1 if bits == 16 else 2 if bits == 32 else 3
 
 
-@compiled
+@inner
 def sum_words(table, size, words):
     """Turn packed words into running sums, in place: those of any run of classes are then one difference.
 
@@ -121,7 +121,7 @@ def sum_words(table, size, words):
         table.ends[i] = i
 
 
-@compiled
+@compiled(memory=False)
 def show_words(table, size, words, out):
     """The packed words of each class from running sums, into out, which may be the table's own."""
     ends = table.ends
@@ -134,7 +134,7 @@ def show_words(table, size, words, out):
             before = here
 
 
-@compiled
+@compiled(memory=False)
 def widen_lanes(hists, size, lanes, bits):
     """Spread lanes over twice as many bits, in place: the last words first, as each goes to places at or behind it."""
     narrow, wide = lanes.word_at[lane_width(bits)], lanes.word_at[lane_width(2 * bits)]
@@ -158,12 +158,12 @@ def widen_lanes(hists, size, lanes, bits):
                 low[i] = first
 
 
-@compiled
-def rotate(table, size, bits, total_bits, groups, out, to, place, questions, lane_bits, summed):
+@compiled(memory=False)
+def rotate(table, size, bits, total_bits, groups, out, to, place, questions, counted, lane_bits, summed):
     """Move the lowest field (``bits`` wide, ``groups`` values) to the top by a stable counting sort, into table out.
 
-    to: room for ``size`` places; place: room for one more than ``groups``, uint64 both; questions as for raise_table;
-    summed: whether the histograms are running sums, which those of out are not.
+    to: room for ``size`` places; place: room for one more than ``groups``, uint64 both; questions and counted as for
+    raise_table; summed: whether the histograms are running sums, which those of out are not.
     """
     keys, counts = table.keys, table.counts
     out_keys, out_counts = out.keys, out.counts
@@ -186,17 +186,19 @@ def rotate(table, size, bits, total_bits, groups, out, to, place, questions, lan
         if questions is not None:
             to[i] = at
     if questions is not None:
-        rotate_words(table, size, out, to, questions.lanes.word_at[lane_width(lane_bits), -1], summed)
+        sets, out_sets = table.sets, out.sets
+        for w in range(sets.shape[0]):
+            row, moved = sets[w], out_sets[w]
+            for i in range(np.uint64(size)):
+                moved[to[i]] = row[i]
+    if counted is not None:
+        rotate_words(table, size, out, to, counted.word_at[lane_width(lane_bits), -1], summed)
 
 
-@compiled
+@inner
 def rotate_words(table, size, out, to, words, summed):
-    """Move the sets and packed words of the classes to their new places."""
-    sets, ends = table.sets, table.ends
-    for w in range(sets.shape[0]):
-        row, moved = sets[w], out.sets[w]
-        for i in range(np.uint64(size)):
-            moved[to[i]] = row[i]
+    """Move the packed words of the classes to their new places."""
+    ends = table.ends
     for w in range(words):
         hist, moved = table.hists[w], out.hists[w]
         if summed:
@@ -210,13 +212,13 @@ def rotate_words(table, size, out, to, words, summed):
                 moved[to[i]] = hist[i]
 
 
-@compiled
+@inner
 def is_hidden(classes, hiding, i):
     """Whether a class is suppressed: too small (one without rows is of the population alone), or marked as failing."""
     return classes.sizes[i] < hiding.threshold or (hiding.marked and hiding.failing[i])
 
 
-@compiled
+@compiled(memory=False)
 def size_steps(sizes, counts, size, hiding, allowed, steps):
     """Every k' such that classes below it, and those that are hidden anyway, hold at most ``allowed`` rows, rising.
 
@@ -273,7 +275,7 @@ def size_steps(sizes, counts, size, hiding, allowed, steps):
     return n + 1
 
 
-@compiled
+@compiled(memory=False)
 def size_numbers(sizes, counts, size, hiding, risky_below, out):
     """Fill the statistics of the visible classes that need their sizes only, and k, into out (one row of ints).
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from hashlib import sha256
 from pathlib import Path
 from types import FrameType
@@ -23,9 +23,15 @@ OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
 SOURCES = sha256(b"\0".join(file.read_bytes() for file in sorted(Path(__file__).parent.rglob("*.py")))).hexdigest()
 
 
-def compiled(function: Any) -> Any:
-    """Compile a loop without signature, lock or entry for C, cached on disk under the stamp of all kernels."""
-    dispatcher = njit(**OPTIONS)(function)
+def compiled(function: Any = None, *, memory: bool = True, entry: bool = True) -> Any:
+    """Compile a loop without signature, lock or entry for C, cached on disk under the stamp of all kernels.
+
+    memory: whether it makes or hands back arrays; without, nothing counts references, which compiles a fifth quicker.
+    A loop without memory may call one that has, as long as no array comes back. entry: whether Python calls it.
+    """
+    if function is None:
+        return partial(compiled, memory=memory, entry=entry)
+    dispatcher = njit(**OPTIONS, _nrt=memory, no_cpython_wrapper=not entry)(function)
     if not hasattr(dispatcher, "enable_caching"):  # NUMBA_DISABLE_JIT: the plain function
         return dispatcher
     dispatcher.enable_caching()
@@ -37,6 +43,9 @@ def compiled(function: Any) -> Any:
     else:  # a numba that keeps its stamp elsewhere: slow is better than stale
         dispatcher._cache.disable()
     return dispatcher
+
+
+inner = compiled(memory=False, entry=False)  # a part of other loops
 
 
 def or_nothing(load: Callable[[], dict[Any, Any]]) -> Callable[[], dict[Any, Any]]:

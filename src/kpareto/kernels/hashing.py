@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kpareto.kernels.compiling import compiled
+from kpareto.kernels.compiling import compiled, inner
 
 
 @compiled
@@ -53,7 +53,7 @@ def dense_ids(keys, size, radix, table, firsts, ids):
     return n
 
 
-@compiled
+@inner
 def part_keys(groups, leaf_at, columns, combos, table, firsts, keys, ids):
     """A key for the group combination of each combination of leaves in one part; returns what they are below.
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from kpareto.kernels.class_sums import hist_sum, unpack
 from kpareto.kernels.classes import lane_width
-from kpareto.kernels.compiling import compiled
+from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.words import (
     ALPHA,
     BEHIND,
@@ -109,7 +109,7 @@ def recursive_number(hist, l_wanted):
     return ranked[0] / tail if tail > 0 else math.inf
 
 
-@compiled
+@compiled(memory=False)
 def is_worse(kind, number, limit):
     """Whether a class number misses its limit; a hair of slack so that 1/3 does not fail its own limit."""
     slack = 1e-12 * max(1.0, abs(limit))
@@ -118,19 +118,24 @@ def is_worse(kind, number, limit):
     return number > limit + slack
 
 
-@compiled
-def class_value(classes, lanes, kind, column, parameter, i, rows, values):
-    """One number about class i, from its set or its histogram; values: (values,) int64, room for one histogram."""
+@inner
+def class_value(classes, lanes, counted, kind, column, parameter, i, rows, values):
+    """One number about class i, from its set or its histogram; values: (values,) int64, room for one histogram.
+
+    counted: the Lanes of the histograms, or None where there are only sets, which compiles for these alone.
+    """
     first, end = lanes.value_at[column], lanes.value_at[column + 1]
-    if kind == DISTINCT and lanes.set_at[column, 1] > 0:
-        return float(set_size(classes.sets, i, lanes.set_at[column], end - first))
-    whole = lanes.totals[first:end]
-    unpack(classes.hists, i, lanes.word_at[lane_width(classes.bits), column], end - first, classes.bits, values)
-    return class_number(kind, values, classes.counts[i], whole, rows, parameter)
+    if counted is not None:
+        if kind != DISTINCT or lanes.set_at[column, 1] == 0:
+            whole = counted.totals[first:end]
+            words = counted.word_at[lane_width(classes.bits), column]
+            unpack(classes.hists, i, words, end - first, classes.bits, values)
+            return class_number(kind, values, classes.counts[i], whole, rows, parameter)
+    return float(set_size(classes.sets, i, lanes.set_at[column], end - first))
 
 
-@compiled
-def mark_failing(classes, least, lanes, limits, rows, allowed, failing, values):
+@inner
+def mark_failing(classes, least, lanes, counted, limits, rows, allowed, failing, values):
     """failing[i] = 1 where class i is smaller than ``least`` or misses a limit on its values; returns its rows in all.
 
     A class without rows is one of the population alone: nothing of it can be shown, so it fails. Where more than
@@ -148,14 +153,14 @@ def mark_failing(classes, least, lanes, limits, rows, allowed, failing, values):
         for j in range(kinds.shape[0]):
             if failing[i]:
                 break
-            number = class_value(classes, lanes, kinds[j], columns[j], bounds[j, 1], i, rows, values)
+            number = class_value(classes, lanes, counted, kinds[j], columns[j], bounds[j, 1], i, rows, values)
             if is_worse(kinds[j], number, bounds[j, 0]):
                 failing[i] = True
                 gone += counts[i]
     return gone
 
 
-@compiled
+@inner
 def count_bits(word):
     """How many bits of a word are set: sums of two, four, eight bits side by side, then all bytes by one product."""
     word = word - ((word >> 1) & 0x5555555555555555)
@@ -164,7 +169,7 @@ def count_bits(word):
     return (word * 0x0101010101010101) >> 56
 
 
-@compiled
+@inner
 def set_size(sets, i, place, values):
     """How many values the set of class i has; place: (3,) int64, first word, words, lowest bit."""
     first, words, shift = place[0], place[1], place[2]
@@ -177,7 +182,7 @@ def set_size(sets, i, place, values):
     return seen
 
 
-@compiled
+@inner
 def fewest_values(classes, hiding, place, values, stop):
     """The fewest values of a visible class, by sets; infinite where none is visible."""
     sizes, sets, size = classes.sizes, classes.sets, classes.size
@@ -243,7 +248,7 @@ def worst_equal(classes, hiding, first, totals, rows, stop):
     return value
 
 
-@compiled
+@inner
 def people_number(kind, classes, hiding, first):
     """One of BEHIND, PRESENCE_MAX, PRESENCE_MIN and RECOGNISED, over the visible classes.
 
@@ -268,49 +273,55 @@ def people_number(kind, classes, hiding, first):
     return least if kind == PRESENCE_MIN else total
 
 
-@compiled
-def hist_numbers(classes, hiding, lost, lanes, numbers, rows, values, out):
-    """Fill one number per histogram statistic into out: the worst visible class, or the sum over them.
+@inner
+def value_numbers(classes, hiding, lost, lanes, counted, numbers, rows, values, out):
+    """Fill one number per statistic of values into out: the worst visible class, or the sum over them.
 
-    lost: rows of the table in hidden classes; values: (values,) int64, room for one histogram.
+    lost: rows of the table in hidden classes; counted: as for class_value; values: (values,) int64, room for one
+    histogram.
     """
-    sizes, counts, hists, bits = classes.sizes, classes.counts, classes.hists, classes.bits
-    threshold, failing, marked = max(hiding.threshold, 1), hiding.failing, hiding.marked
-    value_at, word_at, totals = lanes.value_at, lanes.word_at[lane_width(bits)], lanes.totals
-    kinds, columns, parameters, stops = numbers.kinds, numbers.columns, numbers.parameters, numbers.stops
+    value_at, set_at, kinds, columns = lanes.value_at, lanes.set_at, numbers.kinds, numbers.columns
     for j in range(kinds.shape[0]):
-        kind = kinds[j]
+        kind, column = kinds[j], columns[j]
         if kind < 0:  # known from the thresholds of the rule as-needed
             continue
-        column = columns[j]
-        whole = totals[value_at[column] : value_at[column + 1]]
-        first = word_at[column]
-        if kind == DISTINCT and lanes.set_at[column, 1] > 0:
-            out[j] = fewest_values(classes, hiding, lanes.set_at[column], whole.shape[0], stops[j])
-            continue
-        if kind == MINORITY or kind == OWN:
-            out[j] = hist_sum(kind, classes, hiding, lost, first, whole.shape[0], values)
-            continue
-        if BEHIND <= kind <= RECOGNISED:
-            out[j] = people_number(kind, classes, hiding, first)
-            continue
-        if kind == T_EQUAL and bits < 64 and rows < 2**26:
-            out[j] = worst_equal(classes, hiding, first, whole, rows, stops[j])
-            continue
-        rises = kind == DISTINCT or kind == ENTROPY
-        value = math.inf if rises else 0.0
-        for i in range(classes.size):
-            if (marked and failing[i]) or sizes[i] < threshold:
+        if counted is not None:
+            if kind != DISTINCT or set_at[column, 1] == 0:
+                out[j] = hist_number(classes, hiding, lost, counted, numbers, j, rows, values)
                 continue
-            unpack(hists, i, first, whole.shape[0], bits, values)
-            number = class_number(kind, values, counts[i], whole, rows, parameters[j])
-            if rises:
-                if number < value:
-                    value = number
-                    if value <= stops[j]:
-                        break
-            elif number > value:
+        out[j] = fewest_values(
+            classes, hiding, set_at[column], value_at[column + 1] - value_at[column], numbers.stops[j]
+        )
+
+
+@inner
+def hist_number(classes, hiding, lost, lanes, numbers, j, rows, values):
+    """Number j, from the histograms of the visible classes."""
+    sizes, counts, hists, bits = classes.sizes, classes.counts, classes.hists, classes.bits
+    threshold, failing, marked = max(hiding.threshold, 1), hiding.failing, hiding.marked
+    kind, column, stop = numbers.kinds[j], numbers.columns[j], numbers.stops[j]
+    whole = lanes.totals[lanes.value_at[column] : lanes.value_at[column + 1]]
+    first = lanes.word_at[lane_width(bits), column]
+    if kind == MINORITY or kind == OWN:
+        return hist_sum(kind, classes, hiding, lost, first, whole.shape[0], values)
+    if BEHIND <= kind <= RECOGNISED:
+        return people_number(kind, classes, hiding, first)
+    if kind == T_EQUAL and bits < 64 and rows < 2**26:
+        return worst_equal(classes, hiding, first, whole, rows, stop)
+    rises = kind == DISTINCT or kind == ENTROPY
+    value = math.inf if rises else 0.0
+    for i in range(classes.size):
+        if (marked and failing[i]) or sizes[i] < threshold:
+            continue
+        unpack(hists, i, first, whole.shape[0], bits, values)
+        number = class_number(kind, values, counts[i], whole, rows, numbers.parameters[j])
+        if rises:
+            if number < value:
                 value = number
-                if value >= stops[j]:
+                if value <= stop:
                     break
-        out[j] = value
+        elif number > value:
+            value = number
+            if value >= stop:
+                break
+    return value

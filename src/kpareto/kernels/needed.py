@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kpareto.kernels.classes import is_hidden
-from kpareto.kernels.compiling import compiled
+from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.histograms import class_value
 from kpareto.kernels.words import BEHIND, DISTINCT, ENTROPY
 
@@ -51,7 +51,7 @@ class ReachRoom(NamedTuple):
     reached: np.ndarray  # (objectives,) float64, the worst visible ranks
 
 
-@compiled
+@inner
 def rank_number(kind, number, step):
     """The rank of a number on the grid; higher is worse. A hair of slack, so that 0.18 is not 0.19."""
     worse = -number if kind == DISTINCT or kind == ENTROPY or kind == BEHIND else number
@@ -60,7 +60,7 @@ def rank_number(kind, number, step):
     return worse
 
 
-@compiled
+@inner
 def sort_by(places, n, keys):
     """Sort the first n places by rising key, equal ones by place: a shell sort, as np.sort takes seconds to compile."""
     gap = 1
@@ -80,8 +80,8 @@ def sort_by(places, n, keys):
         gap //= 3
 
 
-@compiled
-def number_classes(classes, hiding, allowed, lanes, numbers, axes, rows, values, reach):
+@inner
+def number_classes(classes, hiding, allowed, lanes, counted, numbers, axes, rows, values, reach):
     """The numbers and ranks of visible classes, and what no threshold of an objective can go below (floors).
 
     Where more rows than are allowed have the worst number that a class can have, that is the answer, and the others
@@ -102,7 +102,7 @@ def number_classes(classes, hiding, allowed, lanes, numbers, axes, rows, values,
         for i in range(classes.size):
             if is_hidden(classes, hiding, i):
                 continue
-            number = class_value(classes, lanes, kind, column, parameter, i, rows, values)
+            number = class_value(classes, lanes, counted, kind, column, parameter, i, rows, values)
             own[i] = number
             if kind < BEHIND and number == numbers.stops[place]:
                 full += classes.counts[i]
@@ -119,7 +119,7 @@ def number_classes(classes, hiding, allowed, lanes, numbers, axes, rows, values,
                     ranks[i] = max(ranks[i], rank_number(kind, own[i], axes.step))
 
 
-@compiled
+@inner
 def strictest_rank(classes, hiding, allowed, ranks, floor, reach):
     """The least rank such that classes with a higher one have at most ``allowed`` rows."""
     counts = classes.counts
@@ -164,7 +164,7 @@ def strictest_rank(classes, hiding, allowed, ranks, floor, reach):
     return low
 
 
-@compiled
+@inner
 def find_reach(classes, hiding, strictest, axes, numbers, reach):
     """The visible classes that some threshold suppresses, by rising size, and the thresholds; returns how many.
 
@@ -196,7 +196,7 @@ def find_reach(classes, hiding, strictest, axes, numbers, reach):
     return n
 
 
-@compiled
+@inner
 def list_cutoffs(places, n, ranks, floor, cutoffs):
     """The ranks above the floor that classes within reach have, falling, then the floor; returns how many."""
     filled = 0
@@ -222,19 +222,19 @@ def list_cutoffs(places, n, ranks, floor, cutoffs):
     return filled + 1
 
 
-@compiled
+@inner
 def worst_of_none(kind):
     """What the worst number of no class at all is."""
     return math.inf if kind == DISTINCT or kind == ENTROPY or kind == BEHIND else 0.0
 
 
-@compiled
+@inner
 def worse_of(kind, one, other):
     """The worse of two numbers."""
     return min(one, other) if kind == DISTINCT or kind == ENTROPY or kind == BEHIND else max(one, other)
 
 
-@compiled
+@inner
 def next_combination(reach, axes, fits):
     """Go on to the next combination of thresholds; False at the end.
 
@@ -253,7 +253,7 @@ def next_combination(reach, axes, fits):
     return False
 
 
-@compiled
+@inner
 def combine(classes, n, allowed, strictest, axes, numbers, reach, steps):
     """The thresholds of k under one combination of the others, with all that each costs; returns how many.
 
@@ -307,7 +307,7 @@ def combine(classes, n, allowed, strictest, axes, numbers, reach, steps):
     return keep_exact(n, count, axes, numbers, reach, steps)
 
 
-@compiled
+@inner
 def keep_exact(n, count, axes, numbers, reach, steps):
     """The worst visible numbers under each threshold of k, and only those candidates that meet their ranks exactly."""
     thresholds, lost, more, worst = steps.thresholds, steps.lost, steps.more, reach.worst
@@ -349,8 +349,8 @@ def keep_exact(n, count, axes, numbers, reach, steps):
     return kept
 
 
-@compiled
-def prepare_reach(classes, missed, gone, sizes, rule, lanes, numbers, axes, values, reach, steps):
+@inner
+def prepare_reach(classes, missed, gone, sizes, rule, lanes, counted, numbers, axes, values, reach, steps):
     """Everything that does not depend on the thresholds chosen; returns the classes within reach, and the strictest k'.
 
     missed: hides the classes that miss a limit of the job, which have ``gone`` rows; sizes: how many thresholds of k
@@ -358,7 +358,7 @@ def prepare_reach(classes, missed, gone, sizes, rule, lanes, numbers, axes, valu
     """
     allowed = rule.allowed - gone
     strictest = steps.thresholds[sizes - 1] if rule.by_size else np.int64(0)
-    number_classes(classes, missed, allowed, lanes, numbers, axes, rule.rows, values, reach)
+    number_classes(classes, missed, allowed, lanes, counted, numbers, axes, rule.rows, values, reach)
     for a in range(axes.objectives):
         reach.floors[a] = strictest_rank(classes, missed, allowed, reach.ranks[a], reach.floors[a], reach)
     return find_reach(classes, missed, strictest, axes, numbers, reach), strictest
@@ -373,5 +373,5 @@ def worst_numbers(classes, hiding, lanes, numbers, axes, rows, values, worst):
         worst[e, 0] = worst_of_none(kind)
         for i in range(classes.size):
             if not is_hidden(classes, hiding, i):
-                number = class_value(classes, lanes, kind, column, parameter, i, rows, values)
+                number = class_value(classes, lanes, lanes, kind, column, parameter, i, rows, values)
                 worst[e, 0] = worse_of(kind, worst[e, 0], number)

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from kpareto.kernels.classes import size_numbers, size_steps
-from kpareto.kernels.compiling import compiled
+from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.cuts.runs import add_words, roll_up_runs, run_classes, run_room, union_cut
 from kpareto.kernels.hashing import dense_ids, part_ids
-from kpareto.kernels.histograms import hist_numbers, mark_failing
+from kpareto.kernels.histograms import mark_failing, value_numbers
 from kpareto.kernels.lattice.branching import grow_rows
 from kpareto.kernels.needed import combine, next_combination, prepare_reach, worst_numbers
 from kpareto.kernels.records import Classes, Hiding, SizeSteps
@@ -155,7 +155,7 @@ def count_persons(members, n, persons, stamp, room, sizes):
     return stamp
 
 
-@compiled
+@inner
 def cut_cells(groups, leaf_at, losses, extra, sums):
     """Cell losses of a recoding by cuts: their sums over all rows, and what a suppressed cell loses more (extra)."""
     run_at, runs, lost, leaf_rows = losses.run_at, losses.runs, losses.lost, losses.leaf_rows
@@ -215,7 +215,7 @@ def split_classes(classes, hiding, hidden, shown):
     return np.int64(left), lost
 
 
-@compiled
+@inner
 def suppressed_loss(rows, leaf_at, extra, gone, firsts, room):
     """What suppressing the classes in room.hidden[:, :gone] adds to a loss; extra: (all leaves,) int64 per cell.
 
@@ -245,7 +245,7 @@ def suppressed_loss(rows, leaf_at, extra, gone, firsts, room):
     return total
 
 
-@compiled
+@inner
 def add_cells(combos, columns, leaf_at, extra, out):
     """The sum over a part's columns for each of its combinations."""
     for i in range(combos.shape[1]):
@@ -303,8 +303,9 @@ def needed_rows(g, classes, cutoffs, rows, leaf_at, firsts, rule, questions, nee
     again = gone <= rule.allowed
     within, strictest = 0, np.int64(0)
     if again:
+        lanes = questions.lanes
         within, strictest = prepare_reach(
-            classes, missed, gone, cutoffs, rule, questions.lanes, numbered, axes, room.values, reach, steps
+            classes, missed, gone, cutoffs, rule, lanes, lanes, numbered, axes, room.values, reach, steps
         )
         for u in range(within):
             for b in range(losses):
@@ -335,7 +336,7 @@ def needed_rows(g, classes, cutoffs, rows, leaf_at, firsts, rule, questions, nee
             for b in range(losses):
                 row[INTS + b] = room.sums[b] + room.base[b, 0] + steps.more[b, j]
             lost, lanes = row[SUPPRESSED], questions.lanes
-            hist_numbers(classes, hiding, lost, lanes, questions.numbers, rule.rows, room.values, reals[used])
+            value_numbers(classes, hiding, lost, lanes, lanes, questions.numbers, rule.rows, room.values, reals[used])
             for e in range(axes.places.shape[0]):
                 reals[used, axes.places[e]] = reach.worst[e, j]
             used += 1
@@ -415,7 +416,9 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, lanes, questions, needed, pers
         if questions is not None:
             if rule.marked:
                 everybody = np.int64(2**62)  # a search may compare recodings that miss the limit on suppressed rows
-                mark_failing(classes, least, lanes, questions.limits, rule.rows, everybody, room.failing, room.values)
+                mark_failing(
+                    classes, least, lanes, lanes, questions.limits, rule.rows, everybody, room.failing, room.values
+                )
         cutoffs = 1
         thresholds[0] = least
         if capped:
@@ -458,6 +461,6 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, lanes, questions, needed, pers
                 row[INTS + b] = room.sums[b]
             if questions is not None:
                 visible = Classes(sizes, counts, sets, hists, left, lanes.bits)
-                hist_numbers(visible, nothing, 0, lanes, questions.numbers, rule.rows, room.values, reals[used])
+                value_numbers(visible, nothing, 0, lanes, lanes, questions.numbers, rule.rows, room.values, reals[used])
             used += 1
     return labels[:used], ints[:used], reals[:used]

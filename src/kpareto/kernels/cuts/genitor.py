@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kpareto.kernels.compiling import compiled
+from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.cuts.genomes import (
     cross_one_point,
     cross_reduced,
@@ -125,7 +125,7 @@ def copy_genes(bits, out):
         out[g] = bits[g]
 
 
-@compiled
+@inner
 def cross_parents(population, breeding, genes, room, state):
     """Cross up to ten pairs of parents chosen by rank until a pair has a child, in room.child; returns whether."""
     genomes, ranks, child = population.genomes, population.ranks, room.child

@@ -10,13 +10,13 @@ import math
 
 import numpy as np
 
-from kpareto.kernels.compiling import compiled
+from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.hashing import random_unit
 from kpareto.kernels.records import RepairRoom
 from kpareto.kernels.words import HYBRID, ONE_POINT, TRAD
 
 
-@compiled
+@inner
 def repair_one(bits, trees, room, state):
     """Turn bits into the nearest string that is a cut of every tree, ties with equal chance; returns the distance.
 
@@ -96,7 +96,7 @@ def repair_all(genomes, trees, state):
     return far
 
 
-@compiled
+@inner
 def imply_one(bits, trees, ones):
     """Draw every border that another one implies; returns how many. Afterwards the bits are a cut of every tree.
 
@@ -125,7 +125,7 @@ def imply_all(genomes, trees):
     return drawn
 
 
-@compiled
+@inner
 def toss_one(bits, trees, ones, state):
     """A fair coin for every border, then all borders that these imply. ones: (genes + 1,), room."""
     for g in range(bits.shape[0]):
@@ -141,7 +141,7 @@ def toss_all(genomes, trees, state):
         toss_one(genomes[i], trees, ones, state)
 
 
-@compiled
+@inner
 def sample_one(bits, free, trees, collapse, share, shown, state):
     """A random valid genome: free genes are 1 with chance share, nodes are shown whole with chance collapse.
 
@@ -205,7 +205,7 @@ def safe_cuts(one, two, hybrid, genes, out):
     return n
 
 
-@compiled
+@inner
 def cross_safely(one, two, child, points, hybrid, genes, room, state):
     """NEW and hybrid crossover: child gets genes of two between safe cuts; returns False where there is none."""
     n = safe_cuts(one, two, hybrid, genes, room)
@@ -249,7 +249,7 @@ def cross_reduced(one, two, child, room, state):
         child[room[i]] = two[room[i]]
 
 
-@compiled
+@inner
 def cross_one_point(one, two, child, state):
     """One-point crossover of the whole string."""
     point = 1 + np.int64(random_unit(state) * max(one.shape[0] - 1, 1))
@@ -290,7 +290,7 @@ def one_point_pairs(genomes, chosen, crossed, flips, state):
     return children
 
 
-@compiled
+@inner
 def genome_groups(bits, gene_leaf, leaf_at, groups):
     """The cuts of a genome: groups (all leaves,) int32."""
     for leaf in range(groups.shape[0]):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kpareto.kernels.compiling import compiled
+from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.cuts.count import cut_classes
 from kpareto.kernels.cuts.genomes import genome_groups
 
@@ -84,7 +84,7 @@ def merge_rows(column, rows, members, count):
     return MergedRows(merged_starts, merged_others, counts, merged_words)
 
 
-@compiled
+@inner
 def group_costs(first, end, merged, cells, prices, terms, room):
     """What the groups first … last cost, for every last from first up to end (not included): room.costs[last].
 

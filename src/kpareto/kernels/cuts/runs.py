@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kpareto.kernels.compiling import compiled
+from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.hashing import dense_ids, part_keys
 
 
@@ -114,7 +114,7 @@ def run_classes(groups, leaf_at, rows, room, members_wanted):
     return np.int64(n), outer_groups
 
 
-@compiled
+@inner
 def key_places(leaf_at, columns, size, most):
     """How many places keys over these columns need: one each, or where that is too many, one per combination."""
     radix = 1
@@ -184,7 +184,7 @@ def roll_up_runs(groups, leaf_at, rows, room):
     return RunRows(rows.columns, new_outer, new_inner, starts, row_outer, row_inner, leads, new_words, rows.lead_bits)
 
 
-@compiled
+@inner
 def add_words(words, members, n, out):
     """Add the packed words of the rows up by class: out (words, at least n)."""
     for w in range(words.shape[0]):

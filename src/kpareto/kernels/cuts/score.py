@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kpareto.kernels.compiling import compiled
+from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.cuts.count import cut_classes
 from kpareto.kernels.cuts.genomes import genome_groups
 from kpareto.kernels.hashing import dense_ids, part_ids
@@ -142,7 +142,7 @@ def score_one(groups, leaf_at, rows, losses, terms, room):
     return score
 
 
-@compiled
+@inner
 def cell_score(groups, leaf_at, losses, cells):
     """What all cells lose together, nothing suppressed; cells: filled, what a cell loses more when it is suppressed."""
     run_at, runs, lost, leaf_rows = losses.run_at, losses.runs, losses.lost, losses.leaf_rows
@@ -163,7 +163,7 @@ def cell_score(groups, leaf_at, losses, cells):
     return score
 
 
-@compiled
+@inner
 def add_suppressed(score, leaf_at, rows, n, k, room):
     """The score with what the cells of classes smaller than k lose more, class by class."""
     combos, combo_counts, row_combos = rows.combos, rows.combo_counts, rows.row_combos

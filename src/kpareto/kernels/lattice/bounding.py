@@ -22,7 +22,7 @@ import numpy as np
 
 from kpareto.kernels.class_sums import all_minorities
 from kpareto.kernels.classes import lane_width, size_steps
-from kpareto.kernels.compiling import compiled
+from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.histograms import class_number, count_bits
 from kpareto.kernels.records import Hiding
 from kpareto.kernels.words import (
@@ -154,7 +154,7 @@ def run_histogram(table, bits, first, last, word_at, per_run, values):
         values[v] = total
 
 
-@compiled
+@inner
 def stubborn_share(kind, values, count, totals, rows, number):
     """The least that a number of a class can fall to, however many of its rows go, as long as some stay.
 
@@ -173,7 +173,7 @@ def stubborn_share(kind, values, count, totals, rows, number):
     return number if here == count else 1.0 - float(everywhere) / float(rows)
 
 
-@compiled
+@inner
 def rows_to_go(runs, room, number):
     """How many rows must go at the least, all runs together, until none is worse than a number."""
     counts, numbers, stubborn = room.counts, room.numbers, room.stubborn
@@ -189,7 +189,7 @@ def rows_to_go(runs, room, number):
     return total
 
 
-@compiled
+@inner
 def least_number(runs, room, allowed):
     """The least that the worst class can come to when ``allowed`` rows may go: by halving, then exactly at a step."""
     counts, numbers, stubborn = room.counts, room.numbers, room.stubborn
@@ -249,7 +249,7 @@ def class_bound(table, bits, runs, lanes, term, bounding, allowed, rows, room, v
     return worst if exact and rows < 2**26 else worst * (1.0 - 1e-12)
 
 
-@compiled
+@inner
 def bound_losses(columns_fixed, levels, losses, bounding, low, sure):
     """Losses of the fixed columns into the keys; the others may stay at the bottom."""
     sums, rest = losses.sums, losses.rest
@@ -264,7 +264,7 @@ def bound_losses(columns_fixed, levels, losses, bounding, low, sure):
             sure[owner] = low[owner]
 
 
-@compiled
+@inner
 def bound_sizes(table, size, runs, lanes, bounding, room, walk_room, low, sure):
     """What class sizes and sets tell of all nodes below, into the keys; returns how many rows these can suppress."""
     k = np.int64(0)
@@ -356,7 +356,7 @@ def is_hopeless(table, size, bits, rest_bits, lanes, bounding, rows, room, walk_
     return is_beaten(low, sure, bounding, room)
 
 
-@compiled
+@inner
 def node_keys(ints, reals, bounding, rows, with_values, low, sure):
     """The keys of a node itself, from its statistics; without its values, the bounds on these stay as they are."""
     for term in range(bounding.kinds.shape[0]):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kpareto.kernels.classes import size_steps
-from kpareto.kernels.compiling import compiled
+from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.records import Hiding, SizeSteps
 
 
@@ -160,7 +160,7 @@ def find_dominating(bound, front, last):
     return -1
 
 
-@compiled
+@inner
 def mark_alive(columns, c, fixed, pairs, size, objectives, sums, front, last, room, alive):
     """Which levels of column c the front does not beat, below a partial node whose pairs these are: alive[level].
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kpareto.kernels.compiling import compiled
+from kpareto.kernels.compiling import compiled, inner
 
 
 class Items(NamedTuple):
@@ -42,7 +42,7 @@ class Children(NamedTuple):
     lent: np.ndarray  # (nodes,) int64, rows lent to the rest
 
 
-@compiled
+@inner
 def span_leaves(trees, items, start, end, least, most):
     """The first and the last leaf of each column among the items in order[start:end]; returns how many rows they are.
 
@@ -62,7 +62,7 @@ def span_leaves(trees, items, start, end, least, most):
     return total
 
 
-@compiled
+@inner
 def part_depth(path, leaf_at, least, most):
     """How deep in a column's tree two leaves part; a depth of ``len(path)`` means that they are the same."""
     if least == most:
@@ -73,7 +73,7 @@ def part_depth(path, leaf_at, least, most):
     return depth
 
 
-@compiled
+@inner
 def count_children(trees, column, depth, items, start, end, children):
     """The nodes at a depth of a column's tree that the rows of order[start:end] are below; returns how many.
 
@@ -91,7 +91,7 @@ def count_children(trees, column, depth, items, start, end, children):
     return count
 
 
-@compiled
+@inner
 def assign_children(children, count, k, relaxed):
     """Which of the first ``count`` children become classes of their own; returns how many.
 
@@ -133,7 +133,7 @@ def assign_children(children, count, k, relaxed):
     return own - 1
 
 
-@compiled
+@inner
 def split_worth(children, count, loss, parent, total):
     """Loss saved per bit of class size given up by a split into the assigned children; 0 if nothing is saved."""
     nodes, sizes, goes, lent = children.nodes, children.sizes, children.goes, children.lent
@@ -152,7 +152,7 @@ def split_worth(children, count, loss, parent, total):
     return saved / bits if bits > 0.0 else 0.0
 
 
-@compiled
+@inner
 def best_split(trees, items, start, end, k, relaxed, children, least, most, box):
     """The column whose split is worth most and its depth, -1 where none is, and the rows of order[start:end].
 
@@ -176,7 +176,7 @@ def best_split(trees, items, start, end, k, relaxed, children, least, most, box)
     return best, best_depth, total
 
 
-@compiled
+@inner
 def divide(trees, column, depth, children, count, items, start, end, used):
     """Put order[start:end] into the order of the new classes, the rest first; returns (end, used).
 
@@ -213,7 +213,7 @@ def divide(trees, column, depth, children, count, items, start, end, used):
     return start + fill, used
 
 
-@compiled
+@inner
 def enter_classes(trees, column, depth, rest, items, start, end, starts, waiting):
     """Enter the starts of divided classes: the rest, then wherever the child changes; returns how many classes wait."""
     codes, path, leaf_at = trees.codes, trees.path[depth], trees.leaf_at[column]

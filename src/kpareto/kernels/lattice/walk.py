@@ -14,15 +14,14 @@ import numpy as np
 
 from kpareto.kernels.classes import (
     lane_width,
-    raise_last,
     raise_table,
     rotate,
     show_words,
     size_numbers,
     size_steps,
 )
-from kpareto.kernels.compiling import compiled
-from kpareto.kernels.histograms import hist_numbers, mark_failing
+from kpareto.kernels.compiling import compiled, inner
+from kpareto.kernels.histograms import mark_failing, value_numbers
 from kpareto.kernels.lattice.bounding import bound_losses, is_beaten, is_hopeless, node_keys
 from kpareto.kernels.needed import combine, next_combination, prepare_reach
 from kpareto.kernels.records import Classes, ClassTable, Hiding, SizeSteps
@@ -83,7 +82,7 @@ class NodeStatistics(NamedTuple):
     reals: np.ndarray  # (most, numbers) float64
 
 
-@compiled
+@inner
 def lose_class(key, rows, levels, columns, losses, more, j):
     """Add what losses grow by when a class is suppressed to column j of more: (losses, …) int64."""
     at, cells, cell_lost, shifts, bits = losses.at, losses.cells, losses.lost, columns.shifts, columns.bits
@@ -93,7 +92,7 @@ def lose_class(key, rows, levels, columns, losses, more, j):
             more[b, j] += rows * (cell_lost[b, c] - cells[b, place])
 
 
-@compiled
+@inner
 def lose_steps(keys, classes, hiding, levels, columns, losses, n, steps):
     """What the losses grow by under each of n thresholds of k, into steps.more."""
     sizes, counts, failing, marked = classes.sizes, classes.counts, hiding.failing, hiding.marked
@@ -116,20 +115,31 @@ def lose_steps(keys, classes, hiding, levels, columns, losses, n, steps):
             more[b, j] += more[b, j - 1]
 
 
-@compiled
-def walk(tables, levels, first_column, by_level, rule, sized, lanes, questions, needed, pruning, room, out):
+@inner
+def table_at(tables, depth):
+    """The class table of one depth: one function, as five views in each place compile much longer."""
+    return ClassTable(
+        tables.keys[depth], tables.counts[depth], tables.sets[depth], tables.hists[depth], tables.ends[depth]
+    )
+
+
+@compiled(memory=False)
+def walk(
+    tables, levels, first_column, by_level, rule, sized, lanes, questions, counted, marks, needed, pruning, room, out
+):
     """Visit every node below a prefix of levels; fills out, and returns how many rows of it.
 
     levels: (columns,) int64, fixed for the columns before first_column; the walk visits all levels of the others. The
     table at depth 0 is that of the prefix, keys in rising order, with first_column at level 0 in the lowest field.
-    by_level: (LevelColumns, LevelLosses). sized is None where no statistics of class sizes are wanted, questions is a
-    KernelQuestions, or None where nothing is asked of values (lanes may be None then): what is None is not compiled.
-    needed is None or (Axes, ClassNumbers, ReachRoom): then thresholds are taken of these numbers too. pruning is None
-    or (Bounding, BoundRoom): then subtrees and nodes that are beaten are left out. -1 says that out is too short, -2
-    that the walk was halted.
+    by_level: (LevelColumns, LevelLosses). What is None is not compiled: sized where no statistics of class sizes are
+    wanted, questions (a KernelQuestions) where nothing is asked of values, lanes where nothing is bounded either,
+    counted (the same Lanes) where sets tell all that is asked, marks (a ClassLimits) where no class is judged by its
+    values. needed is None or (Axes, ClassNumbers, ReachRoom): then thresholds are taken of these numbers too. pruning
+    is None or (Bounding, BoundRoom): then subtrees and nodes that are beaten are left out. -1 says that out is too
+    short, -2 that the walk was halted.
     """
     columns, losses = by_level
-    keys, counts, sets, hists, ends = tables.keys, tables.counts, tables.sets, tables.hists, tables.ends
+    keys, counts, sets, hists = tables.keys, tables.counts, tables.sets, tables.hists
     heights, bits, strides = columns.heights, columns.bits, columns.strides
     group_counts, merge_at, merges = columns.group_counts, columns.merge_at, columns.merges
     sums = losses.sums
@@ -155,7 +165,7 @@ def walk(tables, levels, first_column, by_level, rule, sized, lanes, questions, 
         for m in range(bounds.low.shape[1]):
             bounds.low[0, m] = bounds.sure[0, m] = np.int64(-(2**63) + 1)
         bound_losses(first_column, levels, losses, bounding, bounds.low[0], bounds.sure[0])
-        top = ClassTable(keys[0], counts[0], sets[0], hists[0], ends[0])
+        top = table_at(tables, 0)
         if is_hopeless(top, sizes[0], lane_bits[0], rest_bits, lanes, bounding, rule.rows, bounds, room, 0):
             return used
     while depth >= 0:
@@ -175,12 +185,12 @@ def walk(tables, levels, first_column, by_level, rule, sized, lanes, questions, 
                     beaten = True
                     levels[a] = heights[a]  # higher levels lose more
                     break
-            above = ClassTable(keys[depth], counts[depth], sets[depth], hists[depth], ends[depth])
+            above = table_at(tables, depth)
             depth += 1
-            below = ClassTable(keys[depth], counts[depth], sets[depth], hists[depth], ends[depth])
+            below = table_at(tables, depth)
             groups = group_counts[a, levels[a]]
             rotate(
-                above, sizes[depth - 1], bits[a], total_bits, groups, below, to, starts, questions,
+                above, sizes[depth - 1], bits[a], total_bits, groups, below, to, starts, questions, counted,
                 lane_bits[depth - 1], levels[a] > 0,
             )  # fmt: skip
             sizes[depth] = sizes[depth - 1]
@@ -201,16 +211,15 @@ def walk(tables, levels, first_column, by_level, rule, sized, lanes, questions, 
             size, key, rows = sizes[depth], keys[depth], counts[depth]
             classes = Classes(rows, rows, sets[depth], hists[depth], size, lane_bits[depth])
             gone = np.int64(0)
-            if questions is not None:
+            if counted is not None:
                 if levels[first_column + depth] > 0:  # running sums
                     words = lanes.word_at[lane_width(lane_bits[depth]), -1]
-                    summed = ClassTable(key, rows, sets[depth], hists[depth], ends[depth])
-                    show_words(summed, size, words, hists[depth + 1])
+                    show_words(table_at(tables, depth), size, words, hists[depth + 1])
                     classes = Classes(rows, rows, sets[depth], hists[depth + 1], size, lane_bits[depth])
-                if rule.marked:
-                    gone = mark_failing(
-                        classes, least, lanes, questions.limits, rule.rows, rule.allowed, failing, room.values
-                    )
+            if marks is not None:
+                gone = mark_failing(
+                    classes, least, lanes, counted, marks, rule.rows, rule.allowed, failing, room.values
+                )
             missed = Hiding(least, failing, rule.marked)
             n = 1
             thresholds[0] = least
@@ -231,7 +240,7 @@ def walk(tables, levels, first_column, by_level, rule, sized, lanes, questions, 
                 again = not hopeless
                 if again:
                     within, strictest = prepare_reach(
-                        classes, missed, gone, n, rule, lanes, numbered, axes, room.values, reach, steps
+                        classes, missed, gone, n, rule, lanes, counted, numbered, axes, room.values, reach, steps
                     )
                     if not marked:
                         for i in range(size):
@@ -305,9 +314,10 @@ def walk(tables, levels, first_column, by_level, rule, sized, lanes, questions, 
                         if is_beaten(low, sure, bounding, bounds):
                             continue
                     if questions is not None:
-                        hist_numbers(
-                            classes, hiding, lost[j], lanes, questions.numbers, rule.rows, room.values, reals[used]
-                        )
+                        value_numbers(
+                            classes, hiding, lost[j], lanes, counted, questions.numbers, rule.rows, room.values,
+                            reals[used],
+                        )  # fmt: skip
                         if needed is not None:
                             for e in range(axes.places.shape[0]):
                                 reals[used, axes.places[e]] = reach.worst[e, j]
@@ -329,12 +339,8 @@ def walk(tables, levels, first_column, by_level, rule, sized, lanes, questions, 
             start = merge_at[a, levels[a]]
             merge = merges[start : start + group_counts[a, levels[a] - 1]]
             mask = (np.int64(1) << bits[a]) - 1
-            if questions is None:  # once a node: arrays that nobody asks for are not even touched
-                finer = ClassTable(keys[depth], counts[depth], None, None, None)
-                sizes[depth], _ = raise_last(finer, sizes[depth], mask, merge, to, None)
-            else:
-                finer = ClassTable(keys[depth], counts[depth], sets[depth], hists[depth], ends[depth])
-                sizes[depth], lane_bits[depth] = raise_table(
-                    finer, sizes[depth], mask, merge, to, questions, lane_bits[depth], levels[a] > 1
-                )
+            sizes[depth], lane_bits[depth] = raise_table(
+                table_at(tables, depth), sizes[depth], mask, merge, to, questions, counted, lane_bits[depth],
+                levels[a] > 1,
+            )  # fmt: skip
     return used

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kpareto.kernels.compiling import compiled
+from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.hashing import random_unit
 from kpareto.kernels.histograms import class_number, is_worse
 
@@ -54,14 +54,14 @@ class Limits(NamedTuple):
     reach: int  # rows a class is looked for in at most, where k alone does not tell
 
 
-@compiled
+@inner
 def draw_scales(state, spread, scale):
     """Fill scale with positive numbers around one: e to the power of about spread times a normal number."""
     for c in range(len(scale)):
         scale[c] = math.exp(spread * 2.0 * (random_unit(state) + random_unit(state) + random_unit(state) - 1.5))
 
 
-@compiled
+@inner
 def box_loss(labels, small, large):
     """What one row of a class loses; small, large: (columns,), the class's smallest and largest values."""
     total = np.int64(0)
@@ -70,7 +70,7 @@ def box_loss(labels, small, large):
     return total
 
 
-@compiled
+@inner
 def wider_loss(labels, small, large, row):
     """What one row of a class would lose if a row with these codes joined it."""
     total = np.int64(0)
@@ -137,7 +137,7 @@ def holds(tally, size, limits):
     return True
 
 
-@compiled
+@inner
 def add_values(tally, pieces, piece, sign):
     """Count the sensitive values of one copy of a piece into a histogram, or out of it (sign −1)."""
     for e in range(pieces.start[piece], pieces.start[piece + 1]):

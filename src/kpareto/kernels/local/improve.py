@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kpareto.kernels.compiling import compiled
+from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.hashing import random_unit
 from kpareto.kernels.local.classes import (
     NEVER,
@@ -205,7 +205,7 @@ def join(books, b, piece, pieces, labels):
     add_values(books.tally[b], pieces, piece, 1)
 
 
-@compiled
+@inner
 def main_part(books, b, column, order, pieces, labels, tally):
     """The values of a class in a column that most of its rows share: (first, last) value of the largest part.
 
@@ -288,7 +288,7 @@ def odd_ones(books, b, column, order, pieces, labels, limits, tally, odd, small,
     return count, rows, box_loss(labels, small, large)
 
 
-@compiled
+@inner
 def unlink(books, b, odd, count, away):
     """Take entries out of a class's list; away: (entries,) bool, room of False."""
     for x in range(count):

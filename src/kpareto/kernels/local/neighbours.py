@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kpareto.kernels.compiling import compiled
+from kpareto.kernels.compiling import compiled, inner
 
 FAN = 8
 MOST = 16  # ranks: more than any table has
@@ -52,7 +52,7 @@ def block_boxes(first, last, order):
     return begins[: ranks + 1], small, large
 
 
-@compiled
+@inner
 def corner_loss(labels, code, small, large, limit):
     """The least that a row shares with any row of a block; gives up beyond the limit."""
     total = np.int64(0)
@@ -64,7 +64,7 @@ def corner_loss(labels, code, small, large, limit):
     return total
 
 
-@compiled
+@inner
 def keep_near(losses, counts, known, loss, count, k):
     """Enter rows among the nearest, which together are at least k rows with the last and fewer without it.
 
@@ -144,7 +144,7 @@ def near_losses(chosen, codes, weights, order, labels, k, halt):
     return least
 
 
-@compiled
+@inner
 def meet(low, high, first, last):
     """Whether two boxes have a cell in common."""
     for c in range(len(low)):

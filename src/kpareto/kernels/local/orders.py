@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from kpareto.kernels.compiling import compiled
+from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.local.classes import NEVER, add_values, holds
 
 FEW = 12  # rows up to which values are sorted by insertion instead of counted
@@ -63,7 +63,7 @@ def values_of(codes, weights, column, items, start, end, tally, value, rows):
     return count
 
 
-@compiled
+@inner
 def divide_tree(names, losses, base, width, value, rows, count, logs, total, first):
     """The parts of a set in a tree column: children of its label. Returns (parts, loss saved, bits given up).
 
@@ -84,7 +84,7 @@ def divide_tree(names, losses, base, width, value, rows, count, logs, total, fir
     return parts, saved, bits
 
 
-@compiled
+@inner
 def divide_interval(losses, base, width, value, rows, count, logs, total, power, first):
     """The best border of a set in a column of intervals. Returns (2, loss saved, bits given up)."""
     whole = losses[base + width * value[0] + value[count - 1]]

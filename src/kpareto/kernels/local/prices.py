@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kpareto.kernels.compiling import compiled
+from kpareto.kernels.compiling import compiled, inner
 
 
 class Covers(NamedTuple):
@@ -28,7 +28,7 @@ class Covers(NamedTuple):
     begin: np.ndarray  # (columns + 1,) int64, the covers of each column
 
 
-@compiled
+@inner
 def grant(items, loss, k, price, weights, most, granted):
     """Lower ``granted`` of each row to what one box allows; items: its rows, dearest first."""
     left, total = k, 0.0
@@ -60,7 +60,7 @@ def grant(items, loss, k, price, weights, most, granted):
         granted[items[i]] = min(granted[items[i]], price[items[i]])
 
 
-@compiled
+@inner
 def divide(items, group, groups, room, place):
     """Sort items into groups, dearest first in each: room; place: (groups + 1,), where each group ends."""
     place[: groups + 1] = 0
@@ -74,7 +74,7 @@ def divide(items, group, groups, room, place):
         place[g] += 1
 
 
-@compiled
+@inner
 def may_break(items, loss, k, price, weights, most):
     """Whether a box has k rows whose highest prices, raised by ``most``, are more than it loses."""
     left, total = k, 0.0
