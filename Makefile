@@ -36,7 +36,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo-stamp: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --editable '.[plots,ml]'
+	$(PIP) --editable '.[plots]'
 	@touch $@
 
 $(VENV)/.dev-stamp: pyproject.toml constraints.txt | $(BIN)/python
@@ -149,5 +149,5 @@ constraints:
 	rm -rf $(VENV)-constraints
 
 clean:
-	rm -rf $(VENV) $(VENV)-constraints .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache build dist demo kpareto-papers site
+	rm -rf $(VENV) $(VENV)-constraints .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache build dist kpareto-demo kpareto-papers site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

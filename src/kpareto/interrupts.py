@@ -119,3 +119,22 @@ class TimeLimit:
 
     def _end(self) -> None:
         self.halt[0] = 1
+
+
+_told: list[Callable[[int, bool], None]] = []
+
+
+@contextmanager
+def hearing_of_compiling(tell: Callable[[int, bool], None]) -> Iterator[None]:
+    """Inside the block somebody is told how many loops are compiled, and whether another one is being compiled."""
+    _told.append(tell)
+    try:
+        yield
+    finally:
+        _told.remove(tell)
+
+
+def tell_compiled(loops: int, under_way: bool) -> None:
+    """Tell everybody who listens; loops are compiled in any thread, so it is no matter of the one who asks."""
+    for tell in tuple(_told):
+        tell(loops, under_way)

@@ -3,11 +3,13 @@
 import io
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from kpareto.errors import BadInput
 from kpareto.faces import console
+from kpareto.kernels.compiling import COMPILATIONS
 
 
 class Screen(io.StringIO):
@@ -170,3 +172,30 @@ def test_rich_is_loaded_only_to_draw() -> None:
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout == "k\n5\nFalse\n"
+
+
+def test_bar_says_that_loops_are_compiled() -> None:
+    """Preparing is said with a count and is not counted as work; afterwards the bar has its own title again."""
+    screen, clock = Screen(), Clock()
+    bar = console.Bar("Searching", 1000, screen, clock)
+    bar.prepare(0, True)
+    clock.now += 8.0
+    bar.prepare(3, True)
+    assert "Preparing compiled code, once: 3 loops" in screen.getvalue()
+    bar.prepare(4, False)
+    clock.now += 2.0
+    bar.advance(200)
+    assert bar.pace() == "100/s, 0:08 left"
+    bar.close()
+    assert "Searching" in screen.getvalue()
+
+
+def test_whoever_reports_hears_of_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop that is compiled while a bar may be drawn is said there, once the wait is long."""
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(console, "PATIENCE", 0.0)
+    with console.reporting("Searching"):
+        COMPILATIONS.notify(SimpleNamespace(is_start=True, is_end=False))
+        COMPILATIONS.notify(SimpleNamespace(is_start=False, is_end=True))
+    assert "Preparing compiled code, once" in screen.getvalue()

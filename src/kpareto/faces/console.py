@@ -63,6 +63,8 @@ class Bar:
         self.clock = clock
         self.done = 0
         self.began = clock()
+        self.prepared = 0.0  # seconds in which loops were compiled, which are no work
+        self._preparing: float | None = None  # since when they are
         self._drawn: tuple[Drawing, TaskID] | None = None
 
     @property
@@ -73,16 +75,33 @@ class Bar:
     def advance(self, count: int = 1) -> None:
         """Count more work as done, and redraw."""
         self.done += count
+        self._update()
+
+    def prepare(self, loops: int, under_way: bool) -> None:
+        """Loops are being compiled, which happens once; it is said, and it is not counted as work."""
+        if under_way and self._preparing is None:
+            self._preparing = self.clock()
+        elif not under_way and self._preparing is not None:
+            self.prepared += self.clock() - self._preparing
+            self._preparing = None
+        self._update(f"Preparing compiled code, once: {loops} loops" if under_way else self.title)
+
+    def _update(self, title: str | None = None) -> None:
+        """Redraw, where the wait was long enough for the bar to appear."""
         if self._drawn is None:
             if self.clock() - self.began < PATIENCE:
                 return
             self._drawn = self._draw()
         progress, task = self._drawn
-        progress.update(task, completed=self.done, pace=self.pace())
+        title = title or self.title
+        if title == self.title:
+            progress.update(task, description=title, completed=self.done, total=self.total, pace=self.pace())
+        else:  # nobody knows how many loops there are: a bar that moves
+            progress.update(task, description=title, total=None, pace="", refresh=True)
 
     def pace(self) -> str:
         """The rate and the time that remains at that rate: ``1,250/s, 0:12 left``; at first the time that passed."""
-        passed = self.clock() - self.began
+        passed = self.clock() - self.began - self.prepared
         if self.done == 0:
             return f"{_clock(passed)} so far"
         rate = self.done / max(passed, 1e-9)
@@ -142,6 +161,8 @@ def reporting(title: str, quiet: bool = False) -> Iterator[Progress]:
     if quiet or not on_terminal(sys.stderr):
         yield lambda _done, _total: None
         return
+    from kpareto.interrupts import hearing_of_compiling  # --help waits for nothing
+
     bar = Bar(title, None, sys.stderr)
 
     def report(done: int, total: int) -> None:
@@ -149,7 +170,8 @@ def reporting(title: str, quiet: bool = False) -> Iterator[Progress]:
         bar.advance(done - bar.done)
 
     try:
-        yield report
+        with hearing_of_compiling(bar.prepare):
+            yield report
     finally:
         bar.close()
 

@@ -1,4 +1,4 @@
-"""How every loop is compiled, and a disk cache that notices an edit of any of them.
+"""How every loop is compiled, who is told of it, and a disk cache that notices an edit of any of them.
 
 numba's index of a compiled function is stamped with the function's own file alone: an edit of a function or a constant
 in another file is not noticed, and the old answer comes back (numba's manual names this limit). Ours is stamped with a
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable
 from functools import partial, wraps
 from hashlib import sha256
@@ -17,6 +18,9 @@ from types import FrameType
 from typing import Any
 
 from numba import njit
+from numba.core import event
+
+from kpareto.interrupts import tell_compiled
 
 # Nobody calls the loops from C, and the entries for it would take time to compile.
 OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
@@ -92,3 +96,49 @@ def whole_compilation(compile_one: Callable[..., Any]) -> Callable[..., Any]:
         return answer
 
     return compile_whole
+
+
+class Compilations:
+    """What numba tells of its work, so that no forecast counts it; a loop that comes from the disk takes none."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open = 0  # loops being compiled, one inside the other
+        self._began = 0.0
+        self._seconds = 0.0
+        self._loops = 0  # that are compiled
+
+    def notify(self, message: Any) -> None:
+        """A loop begins to be compiled, or is compiled; numba calls this, in whichever thread it is."""
+        with self._lock:
+            if message.is_start:
+                if self._open == 0:
+                    self._began = time.monotonic()
+                self._open += 1
+            elif message.is_end:
+                self._open -= 1
+                self._loops += 1
+                if self._open == 0:
+                    self._seconds += time.monotonic() - self._began
+        tell_compiled(self._loops, self._open > 0)
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a loop is being compiled."""
+        return self._open > 0
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that compiling has taken in this process, until now."""
+        with self._lock:
+            return self._seconds + (time.monotonic() - self._began if self._open else 0.0)
+
+
+COMPILATIONS = Compilations()
+event.Listener.register(Compilations)  # counts as one of numba's listeners, without being derived from them
+event.register("numba:compile", COMPILATIONS)  # type: ignore[no-untyped-call]
+
+
+def working() -> float:
+    """Seconds of work, from any moment on; compiling, once for a machine, is none and shortens no search."""
+    return time.monotonic() - COMPILATIONS.seconds

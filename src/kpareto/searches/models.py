@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kpareto.errors import BadJob, Interrupted, Progress, Stopped, Unsafe
-from kpareto.fronts.compilations import COMPILATIONS
 from kpareto.fronts.front import Front, make_front
 from kpareto.fronts.models import ModelCurve, ModelCurves, ModelPoint, read_models
 from kpareto.fronts.problem import Problem, problem
 from kpareto.interrupts import pause
+from kpareto.kernels.compiling import COMPILATIONS
 from kpareto.measures.measure import Model
 from kpareto.searches.local.bound import LocalBound, lower_bound
 from kpareto.searches.local.problem import LocalWish, make_problem, with_k

@@ -49,6 +49,9 @@ def test_the_demo_releases_what_pycanon_has_checked(
     ):
         assert (folder / name).stat().st_size > 0
     assert "Complete: no trade-off by whole levels is missing." in out
+    released = (folder / "adult-5.csv").read_bytes()
+    assert main(["demo", "-q"]) == 0  # again, in the same folder
+    assert (folder / "adult-5.csv").read_bytes() == released
     referee = json.loads(GOLDEN.read_text(encoding="utf-8"))
     (tmp_path / "whole.toml").write_text(WHOLE)
     assert main(["release", str(tmp_path / "whole.toml"), "-q"]) == 0

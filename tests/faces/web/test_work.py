@@ -17,7 +17,6 @@ from kpareto.faces.web import search as searches
 from kpareto.faces.web.runs import KeptRuns, RunRecord
 from kpareto.faces.web.search import Searching
 from kpareto.faces.web.turns import Work
-from kpareto.fronts.compilations import COMPILATIONS
 from kpareto.fronts.front import Front
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem, problem
@@ -25,6 +24,7 @@ from kpareto.interrupts import Hearing, halted_too, hearing, pause
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.proposals import SearchTask
+from kpareto.kernels.compiling import COMPILATIONS
 from kpareto.searches import models
 from kpareto.searches.lattice import exact
 from kpareto.searches.lattice.climbing import reach_good_nodes

@@ -72,7 +72,9 @@ def run(json_file: str | None = None, quiet: bool = False, folder: str = FOLDER)
 
     step("1. What is in the table? (kpareto inspect adult)")
     if show:
-        inspect_data("adult", str(place / "proposed-job.toml"), None, quiet=True)
+        proposed = place / "proposed-job.toml"
+        proposed.unlink(missing_ok=True)  # the folder is the demo's own, and it runs as often as one likes
+        inspect_data("adult", str(proposed), None, quiet=True)
     write_whole(job_file, JOB)
 
     step(f"2. Every trade-off it allows (kpareto front {job_file})")

@@ -15,7 +15,6 @@ import numpy as np
 from kpareto.errors import BadInput, BadJob, Interrupted, KparetoError, Stopped
 from kpareto.faces.web.page_words import page_sentence
 from kpareto.faces.web.runs import KeptRuns, RunRecord
-from kpareto.fronts.compilations import COMPILATIONS
 from kpareto.fronts.dominance import non_dominated
 from kpareto.fronts.front import Front
 from kpareto.fronts.models import MODELS, ModelCurves, read_models
@@ -25,6 +24,7 @@ from kpareto.interrupts import Hearing, hearing, pause
 from kpareto.jobs.front import plan_of, search_job
 from kpareto.jobs.job import Job
 from kpareto.jobs.release import ReleaseTrial
+from kpareto.kernels.compiling import COMPILATIONS
 from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.models import compare_models
 from kpareto.searches.run import Plan
