@@ -8,11 +8,14 @@ hash of all kernel sources, so an edit anywhere in this folder compiles anew.
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial, wraps
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -25,6 +28,26 @@ from kpareto.interrupts import tell_compiled
 # Nobody calls the loops from C, and the entries for it would take time to compile.
 OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
 SOURCES = sha256(b"\0".join(file.read_bytes() for file in sorted(Path(__file__).parent.rglob("*.py")))).hexdigest()
+
+
+def spare_scipy() -> None:
+    """Let numba look whether SciPy is there, where it would import its linear algebra, which no loop uses.
+
+    A third of a second of every start; whoever multiplies matrices in a loop of their own imports it then, as before.
+    """
+    with suppress(ImportError, AttributeError):  # a numba that asks elsewhere
+        from numba.np import linalg
+
+        if "numba.np.arraymath" in sys.modules or find_spec("scipy") is None:
+            return
+        ask, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+        try:
+            import numba.np.arraymath  # noqa: F401 (asks while it is imported)
+        finally:
+            linalg.ensure_blas = ask
+
+
+spare_scipy()
 
 
 def compiled(function: Any = None, *, memory: bool = True, entry: bool = True) -> Any:
