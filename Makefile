@@ -1,4 +1,4 @@
-# make demo | quick | test | test-all | docs | fuzz | lint | types | venv | bench | papers | pictures | clean
+# make demo | quick | test | test-all | docs | fuzz | lint | types | venv | wheel | bench | papers | pictures | clean
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -10,7 +10,7 @@ PYTEST  = $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-all rest warm-up warm-up-lattice warm-up-others docs programs browser java postgresql ssh lint format types pytest fuzz venv bench papers pictures constraints clean
+.PHONY: help demo quick test test-all rest warm-up warm-up-lattice warm-up-others docs programs browser java postgresql ssh lint format types pytest fuzz venv wheel bench papers pictures constraints clean
 
 help:
 	@echo "make demo         the main job on the embedded Adult table, from a fresh clone"
@@ -27,6 +27,7 @@ help:
 	@echo "make papers       the five papers rebuilt, into kpareto-papers; ARGS='poka --quick' for one, in about a minute"
 	@echo "make pictures     the pictures of the page in docs, light and dark; ARGS='--look FOLDER' for three widths"
 	@echo "make venv         .venv with the development extras"
+	@echo "make wheel        dist/kpareto-….whl, with compiled code for the Python and numba of .venv"
 	@echo "make constraints  rewrite constraints.txt from the newest versions that install here"
 	@echo "make clean        remove everything that make made"
 
@@ -77,6 +78,11 @@ rest: programs $(VENV)/.dev-stamp
 warm-up: warm-up-lattice warm-up-others
 warm-up-lattice warm-up-others: $(VENV)/.dev-stamp
 	$(BIN)/python -m tests.warm_up $(patsubst warm-up-%,%,$@)
+
+# With compiled code for the Python, numba and platform at hand (src/kpareto/kernels/ready.py); elsewhere it compiles.
+wheel: $(VENV)/.dev-stamp
+	NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES= $(BIN)/python -m tests.warm_up wheel
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 programs: browser java postgresql ssh
 
@@ -149,5 +155,5 @@ constraints:
 	rm -rf $(VENV)-constraints
 
 clean:
-	rm -rf $(VENV) $(VENV)-constraints .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache build dist kpareto-demo kpareto-papers site
+	rm -rf $(VENV) $(VENV)-constraints .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache build dist src/kpareto/kernels/ready kpareto-demo kpareto-papers site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 
 from benchmarks.clock import Line, Time
+from kpareto.kernels.compiling import SOURCES
+from kpareto.kernels.ready import ready_files
 
 FIRST_COUNT = """
 import time
@@ -33,7 +35,9 @@ def new_process(words: list[str], repeats: int, cache: str | None = None) -> tup
     for _ in range(repeats):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         begin = time.perf_counter()
-        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True, env=settings)
+        done = subprocess.run(
+            [sys.executable, *words], capture_output=True, text=True, check=True, env=settings, cwd=cache
+        )
         walls.append(time.perf_counter() - begin)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         processors.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
@@ -71,21 +75,22 @@ def first_count(quick: bool) -> list[Line]:
 
 
 def cold(quick: bool) -> list[Line]:
-    """The first count with nothing compiled yet, as after an installation, and the first front on the command line."""
-    del quick  # compiling takes as long for little work as for much
-    time, answer = _compiling(["-c", FIRST_COUNT])
+    """The first commands after an installation, each with nothing compiled, or with what make wheel has compiled."""
+    ready = bool(ready_files(SOURCES))
+    state = "compiled code of the wheel" if ready else "nothing compiled"
+    count, answer = _compiling(["-c", FIRST_COUNT], ready)
     _, counting = map(float, answer.split())
-    shell, _ = _compiling(["-m", "kpareto", "front", "adult", "-q"])
-    return [
-        child_line("new process, nothing compiled", time, "start-cold", f"{counting:.2f} s in the first count"),
-        child_line("kpareto front adult, nothing compiled", shell),
-    ]
+    lines = [child_line(f"new process, {state}", count, "start-cold", f"{counting:.2f} s in the first count")]
+    for words in (["front", "adult"], *([] if quick else [["inspect", "adult"], ["demo"]])):
+        spent, _ = _compiling(["-m", "kpareto", *words, "-q"], ready)
+        lines.append(child_line(f"kpareto {' '.join(words)}, {state}", spent))
+    return lines
 
 
-def _compiling(words: list[str]) -> tuple[Time, str]:
-    """The time of a new process with an empty cache of compiled code, which it must have filled."""
+def _compiling(words: list[str], ready: bool = False) -> tuple[Time, str]:
+    """The time of a new process with an empty cache of compiled code, which it fills unless the code is ready."""
     with tempfile.TemporaryDirectory() as cache:
         spent = new_process(words, 1, cache)
-        if not any(Path(cache).rglob("*.nbc")):
+        if not ready and not any(Path(cache).rglob("*.nbc")) and "inspect" not in words:
             raise RuntimeError("Nothing was compiled, so this is no cold start. Unset NUMBA_DISABLE_JIT.")
     return spent

@@ -57,7 +57,11 @@ def test_make_targets(target: str) -> None:
 def test_the_wheel_is_the_package_alone() -> None:
     """Benchmarks and rebuilt papers come with the sources, and nobody installs them."""
     build = settings()["tool"]["hatch"]["build"]["targets"]
-    assert build["wheel"] == {"packages": ["src/kpareto"], "force-include": {"examples": "kpareto/jobs/examples"}}
+    assert build["wheel"] == {
+        "packages": ["src/kpareto"],
+        "artifacts": ["src/kpareto/kernels/ready/*"],
+        "force-include": {"examples": "kpareto/jobs/examples"},
+    }
     assert set(PROGRAMS) <= set(build["sdist"]["include"])
     assert not [path for program in PROGRAMS for path in (ROOT / "src" / "kpareto").rglob(f"{program}*")]
 

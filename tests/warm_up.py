@@ -1,15 +1,22 @@
 """Compile the loops that most tests use, once: in a fresh clone every process would compile them at the same time.
 
 ``python -m tests.warm_up lattice`` and ``python -m tests.warm_up others`` compile different loops, one on each core.
+``python -m tests.warm_up wheel`` compiles both for the wheel (make wheel), ``first`` what the first front needs.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
+from tempfile import TemporaryDirectory
 
+import numba
 import pyarrow as pa
 
 import kpareto as kp
+from kpareto.kernels.compiling import ENTRIES, SOURCES
+from kpareto.kernels.ready import write_ready
 
 
 def people() -> kp.Table:
@@ -37,5 +44,25 @@ def compile_others() -> None:
     kp.front(table, objectives=["lm"], suppression=kp.Suppression("below-k", k=2), limits={"k": 2}, method="genitor")
 
 
+def write_for_wheel(*works: Callable[[], object]) -> None:
+    """Compile in a process that has nothing yet, and write it beside the loops, as the wheel takes it."""
+    with TemporaryDirectory() as folder:
+        numba.config.CACHE_DIR = folder
+        for work in works:
+            work()
+        sys.stdout.write(f"{write_ready(ENTRIES, SOURCES)} loops\n")
+
+
+def compile_first() -> None:
+    """What kpareto front adult needs."""
+    kp.front(kp.load_job("adult"))
+
+
 if __name__ == "__main__":
-    {"lattice": compile_lattice, "others": compile_others}[sys.argv[1]]()
+    works = {
+        "lattice": compile_lattice,
+        "others": compile_others,
+        "wheel": partial(write_for_wheel, compile_lattice, compile_others),
+        "first": partial(write_for_wheel, compile_first),
+    }
+    works[sys.argv[1]]()

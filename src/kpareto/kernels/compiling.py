@@ -24,9 +24,11 @@ from numba import njit
 from numba.core import event
 
 from kpareto.interrupts import tell_compiled
+from kpareto.kernels.ready import load_ready
 
 # Nobody calls the loops from C, and the entries for it would take time to compile.
 OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
+ENTRIES: list[Any] = []  # every loop that Python calls
 SOURCES = sha256(b"\0".join(file.read_bytes() for file in sorted(Path(__file__).parent.rglob("*.py")))).hexdigest()
 
 
@@ -67,8 +69,12 @@ def compiled(function: Any = None, *, memory: bool = True, entry: bool = True) -
     if hasattr(index, "_source_stamp"):
         index._source_stamp = SOURCES
         index._load_index = or_nothing(index._load_index)
+        if hasattr(dispatcher._cache, "_load_overload") and hasattr(dispatcher._cache, "_impl"):
+            dispatcher._cache._load_overload = or_ready(dispatcher._cache)
     else:  # a numba that keeps its stamp elsewhere: slow is better than stale
         dispatcher._cache.disable()
+    if entry:
+        ENTRIES.append(dispatcher)
     return dispatcher
 
 
@@ -85,6 +91,20 @@ def or_nothing(load: Callable[[], dict[Any, Any]]) -> Callable[[], dict[Any, Any
             return {}
 
     return load_or_nothing
+
+
+def or_ready(cache: Any) -> Callable[[Any, Any], Any]:
+    """What a cache has of a loop; where it has none, what came with the wheel."""
+    load = cache._load_overload
+
+    def load_or_ready(signature: Any, target: Any) -> Any:
+        data = load(signature, target)
+        if data is not None:
+            return data
+        payload = load_ready(cache._py_func, signature, SOURCES)
+        return None if payload is None else cache._impl.rebuild(target, payload)
+
+    return load_or_ready
 
 
 def whole_compilation(compile_one: Callable[..., Any]) -> Callable[..., Any]:
