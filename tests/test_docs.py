@@ -148,3 +148,8 @@ def test_no_text_names_a_module_that_is_gone() -> None:
 def test_a_name_that_is_gone_is_seen(text: str) -> None:
     """A file of the former house and a module of it are both found."""
     assert gone(text)
+
+
+def test_the_readme_is_short() -> None:
+    """What it is, how to begin, what it does not promise and where to read on fit on two screens."""
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
