@@ -264,8 +264,7 @@ class Walker:
         # What is None is not compiled.
         sized = None if not wanted.sizes and (self.rule.number == CAP_MAX_K or self.rule.by_size) else True
         questions = self.values.questions
-        lanes = None if questions is None and pruning is None else self.values.lanes
-        marks = None if questions is None or not self.rule.marked else questions.limits
+        bounded = None if pruning is None else (*pruning, self.values.lanes)
         needed = None
         if self.axes is not None and questions is not None:
             room = reach_room(self.axes, len(wanted.losses), task.size, self.rule.allowed)
@@ -279,7 +278,7 @@ class Walker:
             )
             used = walk(
                 self._tables(task, depths), task.levels.copy(), task.first_column, (self.columns, self.losses),
-                self.rule, sized, lanes, questions, self.values.counted, marks, needed, pruning,
+                self.rule, sized, questions, self.values.counted, needed, bounded,
                 self._room(task, depths, halt), out,
             )  # fmt: skip
             if used == HALTED:

@@ -124,19 +124,16 @@ def table_at(tables, depth):
 
 
 @compiled(memory=False)
-def walk(
-    tables, levels, first_column, by_level, rule, sized, lanes, questions, counted, marks, needed, pruning, room, out
-):
+def walk(tables, levels, first_column, by_level, rule, sized, questions, counted, needed, pruning, room, out):
     """Visit every node below a prefix of levels; fills out, and returns how many rows of it.
 
     levels: (columns,) int64, fixed for the columns before first_column; the walk visits all levels of the others. The
     table at depth 0 is that of the prefix, keys in rising order, with first_column at level 0 in the lowest field.
     by_level: (LevelColumns, LevelLosses). What is None is not compiled: sized where no statistics of class sizes are
-    wanted, questions (a KernelQuestions) where nothing is asked of values, lanes where nothing is bounded either,
-    counted (the same Lanes) where sets tell all that is asked, marks (a ClassLimits) where no class is judged by its
-    values. needed is None or (Axes, ClassNumbers, ReachRoom): then thresholds are taken of these numbers too. pruning
-    is None or (Bounding, BoundRoom): then subtrees and nodes that are beaten are left out. -1 says that out is too
-    short, -2 that the walk was halted.
+    wanted, questions (a KernelQuestions) where nothing is asked of values, counted (its Lanes) where sets tell all that
+    is asked. needed is None or (Axes, ClassNumbers, ReachRoom): then thresholds are taken of these numbers too. pruning
+    is None or (Bounding, BoundRoom, Lanes): then subtrees and nodes that are beaten are left out. -1 says that out is
+    too short, -2 that the walk was halted.
     """
     columns, losses = by_level
     keys, counts, sets, hists = tables.keys, tables.counts, tables.sets, tables.hists
@@ -158,7 +155,7 @@ def walk(
     used = np.int64(0)
     depth = 0
     if pruning is not None:
-        bounding, bounds = pruning
+        bounding, bounds, lanes = pruning
         rest_bits = np.int64(0)
         for a in range(first_column, heights.shape[0]):
             rest_bits += bits[a]
@@ -213,13 +210,15 @@ def walk(
             gone = np.int64(0)
             if counted is not None:
                 if levels[first_column + depth] > 0:  # running sums
-                    words = lanes.word_at[lane_width(lane_bits[depth]), -1]
+                    words = counted.word_at[lane_width(lane_bits[depth]), -1]
                     show_words(table_at(tables, depth), size, words, hists[depth + 1])
                     classes = Classes(rows, rows, sets[depth], hists[depth + 1], size, lane_bits[depth])
-            if marks is not None:
-                gone = mark_failing(
-                    classes, least, lanes, counted, marks, rule.rows, rule.allowed, failing, room.values
-                )
+            if questions is not None:
+                if rule.marked:
+                    gone = mark_failing(
+                        classes, least, questions.lanes, counted, questions.limits, rule.rows, rule.allowed, failing,
+                        room.values,
+                    )  # fmt: skip
             missed = Hiding(least, failing, rule.marked)
             n = 1
             thresholds[0] = least
@@ -240,7 +239,18 @@ def walk(
                 again = not hopeless
                 if again:
                     within, strictest = prepare_reach(
-                        classes, missed, gone, n, rule, lanes, counted, numbered, axes, room.values, reach, steps
+                        classes,
+                        missed,
+                        gone,
+                        n,
+                        rule,
+                        questions.lanes,
+                        counted,
+                        numbered,
+                        axes,
+                        room.values,
+                        reach,
+                        steps,
                     )
                     if not marked:
                         for i in range(size):
@@ -315,8 +325,8 @@ def walk(
                             continue
                     if questions is not None:
                         value_numbers(
-                            classes, hiding, lost[j], lanes, counted, questions.numbers, rule.rows, room.values,
-                            reals[used],
+                            classes, hiding, lost[j], questions.lanes, counted, questions.numbers, rule.rows,
+                            room.values, reals[used],
                         )  # fmt: skip
                         if needed is not None:
                             for e in range(axes.places.shape[0]):
