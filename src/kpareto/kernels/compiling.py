@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial, wraps
 from hashlib import sha256
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
@@ -38,13 +39,12 @@ def spare_scipy() -> None:
     A third of a second of every start; whoever multiplies matrices in a loop of their own imports it then, as before.
     """
     with suppress(ImportError, AttributeError):  # a numba that asks elsewhere
-        from numba.np import linalg
-
+        linalg: Any = import_module("numba.np.linalg")
         if "numba.np.arraymath" in sys.modules or find_spec("scipy") is None:
             return
         ask, linalg.ensure_blas = linalg.ensure_blas, lambda: None
         try:
-            import numba.np.arraymath  # noqa: F401 (asks while it is imported)
+            import_module("numba.np.arraymath")  # asks while it is imported
         finally:
             linalg.ensure_blas = ask
 
