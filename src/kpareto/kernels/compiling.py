@@ -42,9 +42,11 @@ def spare_scipy() -> None:
         linalg: Any = import_module("numba.np.linalg")
         if "numba.np.arraymath" in sys.modules or find_spec("scipy") is None:
             return
-        ask, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+        ask = linalg.ensure_blas
+        linalg.ensure_blas = lambda: None
         try:
-            import_module("numba.np.arraymath")  # asks while it is imported
+            arrays: Any = import_module("numba.np.arraymath")  # asks while it is imported
+            arrays.ensure_blas = ask
         finally:
             linalg.ensure_blas = ask
 
