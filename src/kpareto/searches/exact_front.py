@@ -308,7 +308,7 @@ def _deal(table: Table, columns: Sequence[int]) -> list[tuple[int, ...]]:
     dealt: list[tuple[int, ...]] = []
     group: tuple[int, ...] = ()
     size = 1
-    for column in sorted(columns, key=lambda c: -len(table.hierarchies[c].leaves)):
+    for column in sorted(columns, key=lambda c: -len(table.occurring[c])):
         levels = table.hierarchies[column].height + 1
         if group and size * levels > GROUP:
             dealt.append(group)

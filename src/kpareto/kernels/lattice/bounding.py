@@ -35,6 +35,7 @@ from kpareto.kernels.words import (
     BY_SQUARES,
     ENTROPY,
     INTS,
+    KEY_BITS,
     RECURSIVE,
     SQUARES,
     SUPPRESSED,
@@ -81,15 +82,20 @@ def real_key(value, higher, slack):
 
 
 @compiled
-def find_runs(table, size, rest_bits, room):
+def find_runs(table, size, rest_bits, room, highs):
     """The runs of classes that agree in the fields above ``rest_bits``; fills starts and counts, returns how many."""
     keys, counts = table.keys, table.counts
     starts, totals = room.starts, room.counts
     n = -1
     last = np.int64(-1)
     for i in range(size):
-        prefix = keys[i] >> rest_bits
-        if prefix != last:
+        if highs is None:
+            prefix = keys[i] >> rest_bits
+            begins = prefix != last
+        else:
+            prefix = np.int64(i)
+            begins = i == 0 or not agree_above(keys, highs, i, rest_bits)
+        if begins:
             n += 1
             starts[n] = i
             totals[n] = 0
@@ -97,6 +103,17 @@ def find_runs(table, size, rest_bits, room):
         totals[n] += counts[i]
     starts[n + 1] = size
     return n + 1
+
+
+@compiled
+def agree_above(keys, highs, i, rest_bits):
+    """Whether the keys of class i and of the one before, in several words, are the same above ``rest_bits``."""
+    first, inside = rest_bits // KEY_BITS, rest_bits % KEY_BITS
+    for w in range(first, highs.shape[0] + 1):
+        one, other = (keys[i - 1], keys[i]) if w == 0 else (highs[w - 1, i - 1], highs[w - 1, i])
+        if (one ^ other) >> (inside if w == first else 0) != 0:
+            return False
+    return True
 
 
 @compiled
@@ -341,13 +358,13 @@ def is_beaten(low, sure, bounding, room):
 
 
 @compiled
-def is_hopeless(table, size, bits, rest_bits, lanes, bounding, rows, room, walk_room, depth):
+def is_hopeless(table, size, bits, rest_bits, lanes, bounding, rows, room, walk_room, depth, highs):
     """Whether no node below a partial node counts; its keys go to low and sure at ``depth``, which hold its losses.
 
     Histograms are only looked at where sizes, sets and losses do not tell.
     """
     low, sure = room.low[depth], room.sure[depth]
-    runs = find_runs(table, size, rest_bits, room)
+    runs = find_runs(table, size, rest_bits, room, highs)
     room.seen[0] += 1
     allowed = bound_sizes(table, size, runs, lanes, bounding, room, walk_room, low, sure)
     if is_beaten(low, sure, bounding, room):
