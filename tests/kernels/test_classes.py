@@ -116,9 +116,7 @@ def test_raising_merges_neighbouring_groups(
     for level, merge in enumerate(merges):
         above = np.cumsum([0, *merge])
         classes = merge_groups(classes, above)
-        size, grown = raise_table(
-            table, size, (1 << BITS[0]) - 1, above, to, questions_of(bits), bits, level > 0, None
-        )
+        size, grown = raise_table(table, size, (1 << BITS[0]) - 1, above, to, questions_of(bits), bits, level > 0, None)
         largest = max(sum(values.values()) for values in classes.values())
         assert grown == next(width for width in (8, 16, 32) if width >= bits and largest < 1 << width)
         bits = grown

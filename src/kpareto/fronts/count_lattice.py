@@ -277,8 +277,8 @@ class Walker:
                 np.zeros((most, len(wanted.numbers)), dtype=np.float64),
             )
             used = walk(
-                self._tables(task, depths), _further(task, depths), task.levels.copy(), task.first_column, (self.columns, self.losses),
-                self.rule, sized, lanes, questions, needed, pruning, self._room(task, depths, halt), out,
+                self._tables(task, depths), _further(task, depths), task.levels.copy(), task.first_column,
+                (self.columns, self.losses), self.rule, sized, lanes, questions, needed, pruning, self._room(task, depths, halt), out,
             )  # fmt: skip
             if used == HALTED:
                 return None
@@ -464,8 +464,12 @@ def _level_losses(table: Table, losses: Sequence[CountedCells], order: Sequence[
 
 def occurring_groups(table: Table, column: int) -> np.ndarray:
     """The groups of a column's occurring leaves, numbered without gaps on each level: (levels, leaves) int64."""
-    groups = table.hierarchies[column].groups[:, table.occurring[column]]
-    return np.cumsum(np.diff(groups, axis=1, prepend=groups[:, :1]) != 0, axis=1)
+    return number_groups(table.hierarchies[column].groups[:, table.occurring[column]])
+
+
+def number_groups(cuts: np.ndarray) -> np.ndarray:
+    """Cuts (n, leaves) of which leaves were taken out, groups numbered from 0 without gaps again: int64."""
+    return np.cumsum(np.diff(cuts, axis=1, prepend=cuts[:, :1]) != 0, axis=1)
 
 
 def _bits(leaves: int) -> int:

@@ -15,10 +15,11 @@ from kpareto._version import __version__
 from kpareto.errors import BadJob, shorten
 from kpareto.fronts.count_cuts import CutCounter, fits_batch
 from kpareto.fronts.count_lattice import CountedNodes, Wanted, count_parts, fits
-from kpareto.fronts.numbers import EMPTY, Numbers
+from kpareto.fronts.numbers import EMPTY, Numbers, join
 from kpareto.fronts.packed_values import HistLimit, HistNumber
 from kpareto.interrupts import halted_too, pause
 from kpareto.kernels.compiling import SOURCES
+from kpareto.kernels.words import CHUNK
 from kpareto.measures.measure import Measure, Model, aspect_of, exact, is_privacy, make, meets, reading_of, stands_alone
 from kpareto.measures.reading import CLASS_SIZE, Questions, Reading, real_keys
 from kpareto.measures.sizes import is_smallest_class
@@ -27,6 +28,8 @@ from kpareto.tables.lattice import Lattice, Space
 from kpareto.tables.partition import Partition, Suppression, partition, partitions, rank_numbers
 from kpareto.tables.recoding import Recoding
 from kpareto.tables.table import Table
+
+MOST_CELLS = 2**26  # leaves of cuts that are held at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,8 +300,13 @@ class Problem:
         translation = self.translation
         # The loops count cuts; classes with labels of their own are few, and counted one by one.
         if space.kind != "local" and translation is not None and self.is_compiled:
-            counted = self._counter.count(space.cuts(genomes), threads)
-            return self.read(translation, counted)
+            # Cuts are as long as the hierarchies declare leaves, so of wide ones few are held at a time.
+            step = max(1, MOST_CELLS // sum(len(h.leaves) for h in space.hierarchies) // CHUNK) * CHUNK
+            parts = []
+            for start in range(0, max(len(genomes), 1), step):
+                counted = self._counter.count(space.cuts(genomes[start : start + step]), threads)
+                parts.append(self.read(translation, replace(counted, nodes=counted.nodes + start)))
+            return parts[0] if len(parts) == 1 else join(parts, len(self.objectives))
         numbered_partitions: list[tuple[int, Partition]] = []
         for at, genome in enumerate(genomes):
             pause()

@@ -61,6 +61,14 @@ class CutRows(NamedTuple):
     reals: np.ndarray  # (most, numbers) float64
 
 
+class WideCells(NamedTuple):
+    """Cell losses of columns whose runs of leaves are too many for a table: of the cuts at hand alone."""
+
+    at: np.ndarray  # (genomes, columns) int64, where the leaves of each column start in cells; -1: it is not wide
+    cells: np.ndarray  # (losses, …) int64, the loss of a cell with each leaf
+    sums: np.ndarray  # (losses, genomes) int64, over all rows and all wide columns
+
+
 @compiled
 def cut_classes(groups, leaf_at, rows, room, members_wanted):
     """Count the classes of a recoding by cuts; returns how many there are.
@@ -156,8 +164,11 @@ def count_persons(members, n, persons, stamp, room, sizes):
 
 
 @compiled
-def cut_cells(groups, leaf_at, losses, extra, sums):
-    """Cell losses of a recoding by cuts: their sums over all rows, and what a suppressed cell loses more (extra)."""
+def cut_cells(groups, leaf_at, losses, wide, g, extra, sums):
+    """Cell losses of a recoding by cuts: their sums over all rows, and what a suppressed cell loses more (extra).
+
+    wide: None, or the WideCells of the recodings, of which this one is number g.
+    """
     run_at, runs, lost, leaf_rows = losses.run_at, losses.runs, losses.lost, losses.leaf_rows
     count = runs.shape[0]
     for b in range(count):
@@ -166,6 +177,13 @@ def cut_cells(groups, leaf_at, losses, extra, sums):
         start = leaf_at[column]
         end = leaf_at[column + 1]
         leaf = start
+        if wide is not None:
+            at = wide.at[g, column]
+            if at >= 0:
+                leaf = end
+                for b in range(count):
+                    for i in range(start, end):
+                        extra[b, i] = lost[b, column] - wide.cells[b, at + i - start]
         while leaf < end:
             first = leaf
             rows = np.int64(0)
@@ -178,6 +196,9 @@ def cut_cells(groups, leaf_at, losses, extra, sums):
                 sums[b] += loss * rows
                 for i in range(first, leaf):
                     extra[b, i] = lost[b, column] - loss
+    if wide is not None:
+        for b in range(count):
+            sums[b] += wide.sums[b, g]
 
 
 @compiled
@@ -346,14 +367,14 @@ def needed_rows(g, classes, cutoffs, rows, leaf_at, firsts, rule, questions, nee
 
 
 @compiled
-def evaluate_cuts(genomes, leaf_at, rows, losses, lanes, questions, needed, persons, rule):
+def evaluate_cuts(genomes, leaf_at, rows, losses, wide, lanes, questions, needed, persons, rule):
     """Statistics of many recodings by cuts: labels (m, 2), the place of the genome and the threshold of each row, with
     ints (m, INTS + losses) and reals (m, numbers), as walk gives them.
 
     genomes: (n, all leaves) int32, cuts. Suppressed rows are dropped. The rule as-needed has a row for every
     threshold, the smallest first; the others have one per genome. questions is None where nothing is asked of values,
     needed where thresholds are taken of class sizes alone, else (Axes, ClassNumbers, ReachRoom), persons where they are
-    not told apart: what is None is not compiled.
+    not told apart, wide (WideCells) where every column has its losses by runs: what is None is not compiled.
     """
     n, leaves = genomes.shape
     distinct, words, count = rows.inner.shape[0], rows.words.shape[0], losses.runs.shape[0]
@@ -425,7 +446,7 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, lanes, questions, needed, pers
                 thresholds[0], cutoffs = thresholds[cutoffs - 1], 1
             elif not rule.by_size:
                 thresholds[0], cutoffs = least, 1
-        cut_cells(groups, leaf_at, losses, room.extra, room.sums)
+        cut_cells(groups, leaf_at, losses, wide, g, room.extra, room.sums)
         if needed is not None:
             out = CutRows(labels, ints, reals)
             out, used = needed_rows(
