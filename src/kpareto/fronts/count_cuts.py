@@ -26,7 +26,7 @@ from kpareto.fronts.count_lattice import (
 )
 from kpareto.fronts.packed_values import PackedValues, pack_for_cuts
 from kpareto.interrupts import is_heard, pause
-from kpareto.kernels.cuts.count import Persons, WideCells, evaluate_cuts
+from kpareto.kernels.cuts.count import MaskRoom, Persons, WideCells, evaluate_cuts
 from kpareto.kernels.cuts.runs import RunRows
 from kpareto.kernels.needed import Axes, ReachRoom
 from kpareto.kernels.records import ClassNumbers, KernelQuestions, PartRows, RuleNumbers, RunLosses
@@ -48,7 +48,6 @@ def fits_batch(table: Table, wanted: Wanted) -> bool:
         table.distinct * values <= 200_000_000
         and min(wanted.suppression.allowed(table.rows), table.rows) <= MOST_ALLOWED
         and not wanted.values.people
-        and (wanted.suppression.rows == "drop" or wanted.suppression.rule == "none")
     )
 
 
@@ -95,7 +94,8 @@ class CutCounter:
             questions, needed = self._asked()
             genomes = np.ascontiguousarray(self._without_gaps(some), dtype=np.int32)
             wide = self._wide_cells(some) if self.wide else None
-            return evaluate_cuts(genomes, *prepared, wide, lanes, questions, needed, self.persons, self.rule)
+            mask = self._mask_room() if self.is_masked else None
+            return evaluate_cuts(genomes, *prepared, wide, lanes, questions, needed, self.persons, mask, self.rule)
 
         if workers == 1:  # often a single recoding: nothing to put together
             labels, ints, reals = run(cuts)
@@ -116,6 +116,20 @@ class CutCounter:
             return questions, None
         room = reach_room(axes, len(self.wanted.losses), self.table.distinct, self.rule.allowed)
         return without_axes(questions, axes), (axes, questions.numbers, room)
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether suppressed rows stay, as one more class that everybody sees."""
+        return self.wanted.suppression.rows == "mask" and self.wanted.suppression.rule != "none"
+
+    def _mask_room(self) -> MaskRoom:
+        """Room for the class of masked rows, for one thread."""
+        words = max(len(self.rows.words), 1 if self.rows.lead_bits else 0)
+        alone = (np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.zeros((words, 1), dtype=np.int64))
+        judged = (np.zeros(1, dtype=np.bool_), np.zeros(len(self.wanted.numbers)))
+        totals = np.zeros(words, dtype=np.int64)
+        away = np.zeros(self.table.distinct, dtype=np.bool_)
+        return MaskRoom(*alone, *judged, totals, away, np.zeros(self.table.distinct, dtype=np.int64))
 
     @cached_property
     def rule(self) -> RuleNumbers:

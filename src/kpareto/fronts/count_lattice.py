@@ -29,6 +29,8 @@ from kpareto.tables.partition import RULES, Suppression
 from kpareto.tables.table import Table
 
 SLACK = 1e-9  # of a limit on class sizes, which may be no whole number
+MOST_NODES = 2**22  # of the whole lattice that are counted as one part
+MOST_PARTS = 2**24  # of which it is remembered whether they are settled
 HALTED = -2  # what a walk answers that another thread has ended
 
 Asked = TypeVar("Asked")
@@ -95,8 +97,13 @@ def fits(table: Table, wanted: Wanted) -> bool:
         wanted.values.rows_of(table) * words * (len(table.hierarchies) + 1) <= MOST_WORDS
         and table.persons is None
         and (wanted.suppression.rows == "drop" or wanted.suppression.rule == "none")
-        and cap <= 50_000_000
+        and min(cap, table.rows) <= 50_000_000
     )
+
+
+def can_count_whole(table: Table, wanted: Wanted) -> bool:
+    """Whether all nodes can be counted by roll-up: it holds the table, and there are few enough parts to go through."""
+    return lattice_of(table).size <= MOST_PARTS * MOST_NODES and fits(table, wanted)
 
 
 def count_lattice(table: Table, wanted: Wanted, threads: int | None = None) -> CountedNodes:
@@ -127,6 +134,15 @@ def count_parts(
         if counted is None:
             return
         yield counted
+
+
+def count_fixed(table: Table) -> int:
+    """How many columns a part of the whole lattice fixes: two, or so many that the nodes of a part can be held."""
+    levels = [table.hierarchies[column].height + 1 for column in walk_order(table)]
+    fixed = min(2, len(levels) - 1)
+    while math.prod(levels[fixed:]) > MOST_NODES:
+        fixed += 1
+    return fixed
 
 
 def run_in_order(work: Callable[[Asked], Told], tasks: Iterable[Asked], threads: int | None) -> Iterator[Told]:
@@ -204,9 +220,9 @@ class Walker:
         """The packed words of a class with lanes of so many bits."""
         return int(self.values.lanes.word_at[WIDTHS.index(bits), -1])
 
-    def tasks(self, fixed: int = 2) -> Iterator[WalkTask]:
+    def tasks(self, fixed: int | None = None) -> Iterator[WalkTask]:
         """Prefixes of levels, the first columns of the walk fixed; coarse tables come last."""
-        yield from self._below(self.base(), min(fixed, len(self.order) - 1))
+        yield from self._below(self.base(), count_fixed(self.table) if fixed is None else fixed)
 
     def _below(self, task: WalkTask, fixed: int) -> Iterator[WalkTask]:
         a, columns = task.first_column, self.columns
@@ -278,7 +294,8 @@ class Walker:
             )
             used = walk(
                 self._tables(task, depths), _further(task, depths), task.levels.copy(), task.first_column,
-                (self.columns, self.losses), self.rule, sized, lanes, questions, needed, pruning, self._room(task, depths, halt), out,
+                (self.columns, self.losses), self.rule, sized, lanes, questions, needed, pruning,
+                self._room(task, depths, halt), out,
             )  # fmt: skip
             if used == HALTED:
                 return None

@@ -14,7 +14,7 @@ from kpareto import measures as _measures  # noqa: F401  (fills the table of nam
 from kpareto._version import __version__
 from kpareto.errors import BadJob, shorten
 from kpareto.fronts.count_cuts import CutCounter, fits_batch
-from kpareto.fronts.count_lattice import CountedNodes, Wanted, count_parts, fits
+from kpareto.fronts.count_lattice import CountedNodes, Wanted, can_count_whole, count_parts
 from kpareto.fronts.numbers import EMPTY, Numbers, join
 from kpareto.fronts.packed_values import HistLimit, HistNumber
 from kpareto.interrupts import halted_too, pause
@@ -44,7 +44,7 @@ def translate(
     table: Table, measures: tuple[Measure, ...], suppression: Suppression, limits: tuple[HistLimit, ...] = ()
 ) -> Translation | None:
     """The measures as kernel statistics, or None where one of them needs a Partition of its own."""
-    questions = Questions(table)
+    questions = Questions(table, masked=suppression.rows == "mask" and suppression.rule != "none")
     readings = []
     for measure in measures:
         reader = reading_of(measure)
@@ -201,6 +201,17 @@ class Problem:
         translation = self.translation
         return translation is not None and fits_batch(self.table, translation.wanted)
 
+    @property
+    def counted_in_python(self) -> str:
+        """Why each recoding is counted by itself in plain Python, for a sentence; empty where compiled loops count."""
+        if self.is_compiled or self.is_walked:
+            return ""
+        rule = replace(self.suppression, graded=())
+        names = [m.name for m in self._watched if translate(self.table, (m,), rule) is None]
+        if names:
+            return f"{shorten(names)} {'has' if len(names) == 1 else 'have'} no compiled form"
+        return "the suppression rule has no compiled form" if self.translation is None else "the loops cannot hold it"
+
     # -- reading numbers ---------------------------------------------------------------------------------------------
 
     def read(self, translation: Translation, counted: CountedNodes) -> Numbers:
@@ -266,7 +277,7 @@ class Problem:
         lattice = Lattice(self.table.hierarchies)
         translation = self.translation
         ending = halted_too(np.zeros(1, dtype=np.int64) if halt is None else halt)
-        if translation is not None and fits(self.table, translation.wanted):
+        if translation is not None and self.is_walked:
             for counted in count_parts(self.table, translation.wanted, threads, done, ending):
                 yield self.read(translation, counted)
             pause()
@@ -293,7 +304,7 @@ class Problem:
     @property
     def is_walked(self) -> bool:
         """Whether the whole lattice can be counted by roll-up."""
-        return self.translation is not None and fits(self.table, self.translation.wanted)
+        return self.translation is not None and can_count_whole(self.table, self.translation.wanted)
 
     def evaluate(self, space: Space, genomes: np.ndarray, threads: int | None = None) -> Numbers:
         """The numbers of some genomes of a space; ``which`` is the place among the genomes."""

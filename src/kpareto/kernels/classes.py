@@ -253,6 +253,12 @@ def rotate_words(table, size, out, to, words, summed):
 
 
 @compiled
+def round_off(total, bits):
+    """A sum without its last bits, to the nearest: how losses are compared whose whole numbers are rounded."""
+    return (total + ((np.int64(1) << bits) >> 1)) >> bits
+
+
+@compiled
 def is_hidden(classes, hiding, i):
     """Whether a class is suppressed: too small (one without rows is of the population alone), or marked as failing."""
     return classes.sizes[i] < hiding.threshold or (hiding.marked and hiding.failing[i])

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kpareto.kernels.class_sums import all_minorities
-from kpareto.kernels.classes import lane_width, size_steps
+from kpareto.kernels.classes import lane_width, round_off, size_steps
 from kpareto.kernels.compiling import compiled
 from kpareto.kernels.histograms import class_number, count_bits
 from kpareto.kernels.records import Hiding
@@ -54,7 +54,7 @@ class Bounding(NamedTuple):
     columns: np.ndarray  # (terms,) int64, which loss, or which sensitive or target column
     numbers: np.ndarray  # (terms,) int64, which histogram number a node has for the term
     class_kinds: np.ndarray  # (terms,) int64, the kind of class number, T_EQUAL, …
-    parameters: np.ndarray  # (terms,) float64, of that number
+    parameters: np.ndarray  # (terms,) float64, of that number; of a loss the bits by which its sums are rounded off
     most: np.ndarray  # (objectives + limits,) int64, nodes with a larger key do not count
     allowed: int  # rows that may be suppressed at the most
     up_to_k: bool  # only classes smaller than the smallest released one are suppressed (cap-max-k)
@@ -276,6 +276,7 @@ def bound_losses(columns_fixed, levels, losses, bounding, low, sure):
             total = rest[b, columns_fixed]
             for c in range(columns_fixed):
                 total += sums[b, c, levels[c]]
+            total = round_off(total, np.int64(bounding.parameters[term]))
             owner = bounding.owners[term]
             low[owner] = max(low[owner], total)
             sure[owner] = low[owner]
@@ -381,7 +382,7 @@ def node_keys(ints, reals, bounding, rows, with_values, low, sure):
         if kind == BY_SIZE:
             key = -ints[K]
         elif kind == BY_LOSS:
-            key = ints[INTS + bounding.columns[term]]
+            key = round_off(ints[INTS + bounding.columns[term]], np.int64(bounding.parameters[term]))
         elif kind == BY_SQUARES:
             key = ints[SQUARES] + rows * ints[SUPPRESSED]
         elif not with_values or place < 0:  # limits on classes have no number of their own
