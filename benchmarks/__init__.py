@@ -39,6 +39,11 @@ BENCHMARKS: Mapping[str, Benchmark] = {
             "lattice.closeness",
         ),
     ),
+    "lattice-wide": Benchmark(
+        "hierarchies that declare far more than occurs, and keys of more than one word",
+        ("lattice.postcodes", "lattice.widths"),
+        always=False,
+    ),
     "front": Benchmark(
         "whole fronts of Adult, from a loaded table and from the shell",
         ("fronts.fronts", "fronts.optimum", "fronts.compare_pruning", "fronts.mondrian", "fronts.shell"),

@@ -7,12 +7,14 @@ Beside it stand CM of occupation, and CM of salary on the 8,960 nodes without it
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
 from benchmarks.clock import Line, best, peak_bytes
-from kpareto.fronts.count_lattice import Wanted, count_lattice, lattice_of
+from benchmarks.made_tables import make_postcodes, make_rows
+from kpareto.fronts.count_lattice import Walker, Wanted, count_lattice, lattice_of
 from kpareto.fronts.packed_values import HistNumber
 from kpareto.kernels.words import DISTINCT, MINORITY, OWN, T_EQUAL
 from kpareto.measures.cells import glm
@@ -93,6 +95,37 @@ def closeness(quick: bool) -> list[Line]:
     table = _publish(quick)
     wanted = Wanted(CAP, (glm(),), (HistNumber(T_EQUAL, table.sensitive[0]),))
     return _lines(table, wanted, "k, GLM, t", "", 1 if quick else 3)
+
+
+def postcodes(quick: bool) -> list[Line]:
+    """A hierarchy that declares 100,000 postcodes of which 13,294 occur, and the same one cut down to these."""
+    sizes = (5_000, 300, 1_000) if quick else (100_000, 13_294, 63_441)
+    lines = []
+    for cut_down, what in ((False, "all declared"), (True, "those that occur")):
+        table = make_postcodes(*sizes, cut_down=cut_down)
+        wanted = Wanted(Suppression("as-needed", 0.01, by_size=True), (glm(),))
+        time = best(lambda: count_lattice(table, wanted, 2), 1, warm=quick)  # noqa: B023 (used at once)
+        nodes = lattice_of(table).size
+        lines.append(Line(f"{nodes:,} nodes, postcodes: {what}", time, nodes, "nodes", False, 2, "", "", peak_bytes()))
+    return lines
+
+
+def widths(quick: bool) -> list[Line]:
+    """Nodes a second with 8, 20 and 30 quasi-identifiers, whose keys take one word, one and two."""
+    lines = []
+    for columns, leaves in ((8, 30), (20, 7), (30, 7)):
+        levels = (2,) * (columns - 4) + (8 if columns == 8 else 2,) * 4
+        table = make_rows(300 if quick else 20_000, (leaves,) * columns, levels)
+        walker = Walker(table, Wanted(CAP, (glm(),)))
+        fixed = 0 if columns == 8 else columns - 13
+        task = walker.task_at(np.zeros(fixed, dtype=np.int64))
+        halt = np.zeros(1, dtype=np.int64)
+        time = best(lambda: walker.run(task, halt), 1 if quick else 3)  # noqa: B023 (used at once)
+        nodes = math.prod(levels[walker.order[a]] for a in range(fixed, columns))
+        words = 1 if task.highs is None else 1 + len(task.highs)
+        note = f"{int(walker.columns.bits.sum())} bits in {words} word{'s' if words > 1 else ''}"
+        lines.append(Line(f"{columns} quasi-identifiers", time, nodes, "nodes", False, 1, "", note, peak_bytes()))
+    return lines
 
 
 def memory(quick: bool) -> list[Line]:

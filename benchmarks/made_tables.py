@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -53,6 +54,29 @@ def make_rows(
     hierarchies = tuple(make_hierarchy(*column) for column in zip(names, leaves, levels, strict=True))
     extras = {"s": (tuple(f"v{value:03}" for value in range(values)), sensitive, None)}
     return make_table(Schema(names, sensitive=("s",)), hierarchies, codes, weights, extras)
+
+
+def make_postcodes(declared: int, occurring: int, rows: int, *, cut_down: bool) -> Table:
+    """A table of eight columns and 45,000 nodes, one of them postcodes: the hierarchy declares all, few occur.
+
+    ``cut_down`` gives the same rows with a hierarchy of the postcodes that occur.
+    """
+    leaves, levels = (declared, 90, 2, 8, 50, 40, 60, 30), (6, 5, 2, 3, 2, 5, 5, 5)
+    table = make_rows(rows, (occurring, *leaves[1:]), levels)
+    postcode = make_hierarchy("c0", declared, levels[0])
+    there = np.arange(occurring) * declared // occurring
+    if not cut_down:
+        codes = table.codes.copy()
+        codes[:, 0] = there[codes[:, 0]]
+        return replace(table, hierarchies=(postcode, *table.hierarchies[1:]), codes=codes)
+    groups = postcode.groups[:, there]
+    groups = np.cumsum(np.diff(groups, axis=1, prepend=0) != 0, axis=1).astype(np.int32)
+    labels = tuple(
+        tuple(postcode.labels[level][group] for group in np.unique(cut[there]))
+        for level, cut in enumerate(postcode.groups)
+    )
+    few = Hierarchy("c0", labels[0], groups, labels, levels_tree(groups, labels), ordered=True)
+    return replace(table, hierarchies=(few, *table.hierarchies[1:]))
 
 
 def make_seven(rows: int, values: int = 14) -> Table:

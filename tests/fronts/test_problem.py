@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -75,6 +77,31 @@ def test_compiled_numbers_equal_partitions(case: Case, data: st.DataObject) -> N
         assert np.array_equal(np.unique(first, return_inverse=True)[1], np.unique(second, return_inverse=True)[1])
 
 
+MASKED = ("k", "l", "t", "alpha", "risk-max", "uniques", "suppressed", "classes", "lm", "dcn", "cm", "necd")
+
+
+@settings(max_examples=60)
+@given(case=cases(), data=st.data())
+def test_masked_rows_are_counted_too(case: Case, data: st.DataObject) -> None:
+    """Suppressed rows that stay as one more class: the loops agree with partitions, with and without persons."""
+    made = data.draw(problems(case.table, MASKED, 4))
+    masked = Problem(made.table, made.objectives, replace(made.suppression, rows="mask"), made.limits)
+    assert masked.is_compiled
+    slow = _sorted(by_partitions(masked))
+    parts = list(masked.whole_lattice(threads=1))
+    mine = _sorted(Numbers(*(np.concatenate([getattr(p, f) for p in parts]) for f in Numbers.__dataclass_fields__)))
+    assert mine.which.tolist() == slow.which.tolist()
+    assert mine.suppressed.tolist() == slow.suppressed.tolist()
+    assert np.allclose(mine.values, slow.values, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["risk-mean", "risk-share", "s-k", "s-l"])
+def test_means_over_visible_rows_know_masked_ones_from_partitions(tiny: Table, name: str) -> None:
+    """The loops do not tell the rows of a masked class from kept ones, so these are counted by partitions."""
+    assert problem(tiny, ["k", name], Suppression(limit=1, rows="mask")).translation is None
+    assert problem(tiny, ["k", name], Suppression(limit=1)).translation is not None
+
+
 @settings(max_examples=40)
 @given(case=cases(), data=st.data())
 def test_some_genomes_equal_the_whole_lattice(case: Case, data: st.DataObject) -> None:
@@ -110,6 +137,15 @@ def test_measures_the_kernels_do_not_know(case: Case, data: st.DataObject) -> No
     parts = list(made.whole_lattice(threads=1))
     mine = _sorted(Numbers(*(np.concatenate([getattr(p, f) for p in parts]) for f in Numbers.__dataclass_fields__)))
     assert mine.keys.tolist() == slow.keys.tolist()
+
+
+def test_what_is_counted_in_python_is_told(tiny: Table) -> None:
+    """A measure without compiled form is named, so that a search can say so before it begins; others are not."""
+    own = Number("biggest", "lower", "rows", trends("rises"), lambda partition: float(partition.rows.max()))
+    assert problem(tiny, ["k", own, "lm"], 0.2).counted_in_python == "biggest has no compiled form"
+    assert problem(tiny, ["k", "lm"], 0.2).counted_in_python == ""
+    masked = Suppression(limit=1, rows="mask")
+    assert problem(tiny, ["risk-mean", "s-k"], masked).counted_in_python == "risk-mean, s-k have no compiled form"
 
 
 @settings(max_examples=10)

@@ -112,7 +112,7 @@ def test_no_suppression_beats_the_bound_of_a_class_number(
     runs = runs_of(classes)
     totals = [extra + sum(hist[v] for hist in runs) for v, extra in enumerate(more)]
     table, room = class_table(classes), room_for(len(classes))
-    count = find_runs(table, len(classes), 4, room)
+    count = find_runs(table, len(classes), 4, room, None)
     assert room.counts[:count].tolist() == [sum(hist) for hist in runs]
     one, none = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
     bounding = Bounding(none.reshape(0, 1), one + BY_CLASS, one, one, one, one + kind, np.zeros(1), one, allowed, False)
@@ -130,7 +130,7 @@ def test_the_bound_of_l_counts_rows_that_must_go(classes: list[tuple[int, list[i
     """The largest l such that the runs with fewer values hold at most the allowed rows."""
     runs = runs_of(classes)
     table, room = class_table(classes), room_for(len(classes))
-    count = find_runs(table, len(classes), 4, room)
+    count = find_runs(table, len(classes), 4, room, None)
     told = most_values(table, count, lanes_of([1] * VALUES), 0, allowed, room)
     fits = [
         wanted

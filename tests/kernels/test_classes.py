@@ -117,7 +117,16 @@ def test_raising_merges_neighbouring_groups(
         above = np.cumsum([0, *merge])
         classes = merge_groups(classes, above)
         size, grown = raise_table(
-            table, size, (1 << BITS[0]) - 1, above, to, questions_of(bits), questions_of(bits).lanes, bits, level > 0
+            table,
+            size,
+            (1 << BITS[0]) - 1,
+            above,
+            to,
+            questions_of(bits),
+            questions_of(bits).lanes,
+            bits,
+            level > 0,
+            None,
         )
         largest = max(sum(values.values()) for values in classes.values())
         assert grown == next(width for width in (8, 16, 32) if width >= bits and largest < 1 << width)
@@ -126,7 +135,19 @@ def test_raising_merges_neighbouring_groups(
     if swapped:
         place = np.empty(7, dtype=np.uint64)
         rotate(
-            table, size, BITS[0], sum(BITS), 6, out, to, place, questions_of(bits), questions_of(bits).lanes, bits, True
+            table,
+            size,
+            BITS[0],
+            sum(BITS),
+            6,
+            out,
+            to,
+            place,
+            questions_of(bits),
+            questions_of(bits).lanes,
+            bits,
+            True,
+            None,
         )
         turned = {(two, one): values for (one, two), values in classes.items()}
         assert plain(out, size, bits) == plain(class_table(turned, BITS[1], bits), size, bits)
@@ -153,7 +174,20 @@ def test_rotating_swaps_the_fields(classes: dict[Pair, dict[int, int]]) -> None:
     table, size = class_table(classes, BITS[0], bits), len(classes)
     turned = ClassTable(*(np.empty_like(array) for array in table))
     room = np.empty(size, dtype=np.uint64), np.empty(7, dtype=np.uint64)
-    rotate(table, size, BITS[0], sum(BITS), 6, turned, *room, questions_of(bits), questions_of(bits).lanes, bits, False)
+    rotate(
+        table,
+        size,
+        BITS[0],
+        sum(BITS),
+        6,
+        turned,
+        *room,
+        questions_of(bits),
+        questions_of(bits).lanes,
+        bits,
+        False,
+        None,
+    )
     swapped = {(two, one): values for (one, two), values in classes.items()}
     assert plain(turned, size, bits) == plain(class_table(swapped, BITS[1], bits), size, bits)
 

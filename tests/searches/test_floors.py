@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.made_tables import make_rows
 from kpareto.fronts.dominance import non_dominated
 from kpareto.fronts.numbers import Numbers, join
 from kpareto.fronts.problem import Problem, constrained, problem
+from kpareto.measures.cells import CellLoss
 from kpareto.searches import exact_front as floors_room
 from kpareto.searches.exact_front import Group, make_floors, project
 from kpareto.tables.lattice import Lattice
-from kpareto.tables.partition import RULES, Suppression
+from kpareto.tables.partition import RULES, Suppression, partition
 from kpareto.tables.table import Table
 from tests.twins.strategies import Case, cases
 
@@ -24,7 +27,9 @@ from tests.twins.strategies import Case, cases
 def floored_problems(draw: st.DrawFn, table: Table) -> Problem:
     """A problem with k and losses under a rule that bounds suppression."""
     objectives = draw(
-        st.sampled_from([["k", "glm"], ["k", "lm", "nwp"], ["risk-max", "lm"], ["glm"], ["k", "l", "glm"]])
+        st.sampled_from(
+            [["k", "glm"], ["k", "lm", "nwp"], ["risk-max", "lm"], ["glm"], ["k", "l", "glm"], ["k", "entropy"]]
+        )
     )
     rule = draw(st.sampled_from([rule for rule in RULES if rule != "below-k"]))
     limit = draw(st.sampled_from([0, 1, 0.3]))
@@ -72,9 +77,9 @@ def _at_least_as_private(asked: Problem, every: Numbers, points: Numbers, place:
 
 
 @settings(max_examples=100)
-@given(case=cases(persons=False), data=st.data())
+@given(case=cases(), data=st.data())
 def test_nothing_lies_below_a_floor(case: Case, data: st.DataObject) -> None:
-    """Random tables, rules and settled parts."""
+    """Random tables, rules and settled parts, with and without persons."""
     check_floors(data.draw(floored_problems(case.table)), data)
 
 
@@ -98,6 +103,37 @@ def test_a_floor_that_lies_is_caught(lie: str, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(floors_room, "_count", lying)
     with pytest.raises(AssertionError):
         _nothing_lies_below_a_floor()
+
+
+def test_a_loss_without_a_common_denominator_has_floors() -> None:
+    """Columns of many different widths: whole numbers are rounded, floors rounded down, and no node lies below one."""
+    widths = (212, 224, 228, 230, 234, 240, 242)  # denominators 211, 223, …: all prime
+    table = replace(make_rows(400, widths, (3, 3, 3, 3, 2, 2, 2)), domain="declared")
+    asked = problem(table, ["k", "lm"], 0.05)
+    loss = asked.objectives[1]
+    assert isinstance(loss, CellLoss)
+    assert not loss.is_exact(table)
+    assert loss.slack(table) > 0
+    floors = make_floors(asked, ())
+    assert floors is not None
+    every = all_numbers(asked)
+    points = every.take(non_dominated(every.keys, "one"))
+    least = floors.at(points)[:, 1]
+    assert (least > 0).sum() > len(least) // 2 > 1
+    for place in range(len(points.which)):
+        recodings = np.flatnonzero(every.keys[:, 0] <= points.keys[place, 0])
+        exact_losses = [_exact_loss(asked, int(every.which[at])) for at in recodings[:20].tolist()]
+        assert least[place] <= every.values[recodings, 1].min()
+        assert min(exact_losses) >= Fraction(float(least[place]))
+
+
+def _exact_loss(asked: Problem, node: int) -> Fraction:
+    """The loss of a node without suppression, which rounds nothing."""
+    lattice, loss = Lattice(asked.table.hierarchies), asked.objectives[1]
+    assert isinstance(loss, CellLoss)
+    value = loss.exact(partition(asked.table, lattice.decode(lattice.levels(np.array([node]))[0])))
+    assert value is not None
+    return value
 
 
 def test_where_no_floor_holds_none_is_told(tiny: Table) -> None:

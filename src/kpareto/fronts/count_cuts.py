@@ -6,6 +6,7 @@ leaves that none of them separates are one.
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,17 +15,25 @@ from functools import cached_property
 
 import numpy as np
 
-from kpareto.fronts.count_lattice import CountedNodes, Wanted, make_axes, make_rule, reach_room, without_axes
+from kpareto.fronts.count_lattice import (
+    CountedNodes,
+    Wanted,
+    make_axes,
+    make_rule,
+    number_groups,
+    reach_room,
+    without_axes,
+)
 from kpareto.fronts.packed_values import PackedValues, pack_for_cuts
 from kpareto.interrupts import is_heard, pause
-from kpareto.kernels.cuts.count import Persons, evaluate_cuts
+from kpareto.kernels.cuts.count import MaskRoom, Persons, WideCells, evaluate_cuts
 from kpareto.kernels.cuts.runs import RunRows
 from kpareto.kernels.needed import Axes, ReachRoom
 from kpareto.kernels.records import ClassNumbers, KernelQuestions, PartRows, RuleNumbers, RunLosses
 from kpareto.kernels.words import CAP_MAX_K, K
 from kpareto.tables.table import Table
 
-MOST_LEAVES = 2_000  # a column's losses are looked up per run of leaves: leaves squared
+MOST_LEAVES = 2_000  # a column's losses are looked up per run of leaves, leaves squared; wider ones cut by cut
 RUN_COST = 8  # what beginning a run of rows costs, in look-ups
 MOST_ALLOWED = 50_000_000  # rows that may be suppressed: class sizes up to this are counted one by one
 PIECE = 0.3  # seconds of counting after which somebody who waits is heard
@@ -36,12 +45,15 @@ def fits_batch(table: Table, wanted: Wanted) -> bool:
     """Whether the compiled batch can hold this table and these wishes."""
     values = sum(len(counts.values) for counts in wanted.values.columns())
     return (
-        max(len(h.leaves) for h in table.hierarchies) <= MOST_LEAVES
-        and table.distinct * values <= 200_000_000
-        and wanted.suppression.allowed(table.rows) <= MOST_ALLOWED
+        table.distinct * values <= 200_000_000
+        and min(wanted.suppression.allowed(table.rows), table.rows) <= MOST_ALLOWED
         and not wanted.values.people
-        and (wanted.suppression.rows == "drop" or wanted.suppression.rule == "none")
     )
+
+
+def has_runs(table: Table) -> bool:
+    """Whether the losses of all runs of leaves can be listed, which searches over cuts ask for."""
+    return max(len(h.leaves) for h in table.hierarchies) <= MOST_LEAVES
 
 
 def count_cuts(table: Table, wanted: Wanted, cuts: np.ndarray, threads: int | None = None) -> CountedNodes:
@@ -76,12 +88,14 @@ class CutCounter:
     def _count(self, cuts: np.ndarray, threads: int | None) -> CountedNodes:
         workers = max(1, min(threads or os.cpu_count() or 1, len(cuts) // 16))
         lanes = self.histograms.lanes
-        prepared = (self.leaf_at, self.rows, self.losses, lanes)  # once
+        prepared = (self.leaf_at, self.rows, self.losses)  # once
 
         def run(some: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             questions, needed = self._asked()
-            genomes = np.ascontiguousarray(some, dtype=np.int32)
-            return evaluate_cuts(genomes, *prepared, questions, needed, self.persons, self.rule)
+            genomes = np.ascontiguousarray(self._without_gaps(some), dtype=np.int32)
+            wide = self._wide_cells(some) if self.wide else None
+            mask = self._mask_room() if self.is_masked else None
+            return evaluate_cuts(genomes, *prepared, wide, lanes, questions, needed, self.persons, mask, self.rule)
 
         if workers == 1:  # often a single recoding: nothing to put together
             labels, ints, reals = run(cuts)
@@ -103,6 +117,20 @@ class CutCounter:
         room = reach_room(axes, len(self.wanted.losses), self.table.distinct, self.rule.allowed)
         return without_axes(questions, axes), (axes, questions.numbers, room)
 
+    @property
+    def is_masked(self) -> bool:
+        """Whether suppressed rows stay, as one more class that everybody sees."""
+        return self.wanted.suppression.rows == "mask" and self.wanted.suppression.rule != "none"
+
+    def _mask_room(self) -> MaskRoom:
+        """Room for the class of masked rows, for one thread."""
+        words = max(len(self.rows.words), 1 if self.rows.lead_bits else 0)
+        alone = (np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.zeros((words, 1), dtype=np.int64))
+        judged = (np.zeros(1, dtype=np.bool_), np.zeros(len(self.wanted.numbers)))
+        totals = np.zeros(words, dtype=np.int64)
+        away = np.zeros(self.table.distinct, dtype=np.bool_)
+        return MaskRoom(*alone, *judged, totals, away, np.zeros(self.table.distinct, dtype=np.int64))
+
     @cached_property
     def rule(self) -> RuleNumbers:
         """The suppression rule as the kernels take it."""
@@ -114,9 +142,62 @@ class CutCounter:
         return self.histograms.questions
 
     @cached_property
+    def wide(self) -> tuple[int, ...]:
+        """Columns that declare too many leaves for a table of runs: of these only the leaves that occur are counted."""
+        return tuple(c for c, h in enumerate(self.table.hierarchies) if len(h.leaves) > MOST_LEAVES)
+
+    @cached_property
+    def codes(self) -> np.ndarray:
+        """The leaves of each distinct row; of wide columns by their place among those that occur."""
+        codes = self.table.codes.copy() if self.wide else self.table.codes
+        for column in self.wide:
+            codes[:, column] = np.searchsorted(self.table.occurring[column], codes[:, column])
+        return codes
+
+    @cached_property
     def leaf_at(self) -> np.ndarray:
-        """Where each column's leaves start in a cut: (columns + 1,) int64."""
+        """Where each column's leaves start in a cut as the loops take it: (columns + 1,) int64."""
+        sizes = [len(h.leaves) for h in self.table.hierarchies]
+        for column in self.wide:
+            sizes[column] = len(self.table.occurring[column])
+        return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+
+    @cached_property
+    def _declared_at(self) -> np.ndarray:
+        """Where each column's leaves start in a cut as a space makes it: (columns + 1,) int64."""
         return np.concatenate(([0], np.cumsum([len(h.leaves) for h in self.table.hierarchies]))).astype(np.int64)
+
+    def _without_gaps(self, cuts: np.ndarray) -> np.ndarray:
+        """The cuts over the leaves that occur, groups numbered without gaps again."""
+        if not self.wide:
+            return cuts
+        pieces = []
+        for column, (start, end) in enumerate(itertools.pairwise(self._declared_at.tolist())):
+            piece = cuts[:, start:end]
+            if column in self.wide:
+                piece = number_groups(piece[:, self.table.occurring[column]])
+            pieces.append(piece)
+        return np.concatenate(pieces, axis=1)
+
+    def _wide_cells(self, cuts: np.ndarray) -> WideCells:
+        """The losses of wide columns under these cuts; columns mostly have few cuts among them, as on a lattice."""
+        table, losses = self.table, self.wanted.losses
+        at = np.full((len(cuts), len(table.hierarchies)), -1, dtype=np.int64)
+        sums = np.zeros((len(losses), len(cuts)), dtype=np.int64)
+        pieces = [np.zeros((len(losses), 0), dtype=np.int64)]
+        length = 0
+        for column in self.wide:
+            known: dict[bytes, tuple[int, list[int]]] = {}
+            for g, cut in enumerate(cuts[:, self._declared_at[column] : self._declared_at[column + 1]]):
+                key = cut.tobytes()
+                if key not in known:
+                    cells = [loss.table_of(table, column, cut)[cut] for loss in losses]
+                    known[key] = length, [int((cell * table.leaf_rows[column]).sum()) for cell in cells]
+                    pieces += [np.array(cells, dtype=np.int64).reshape(len(losses), -1)[:, table.occurring[column]]]
+                    length += pieces[-1].shape[1]
+                at[g, column], totals = known[key]
+                sums[:, g] += totals
+        return WideCells(at, np.concatenate(pieces, axis=1), sums)
 
     @cached_property
     def histograms(self) -> PackedValues:
@@ -129,10 +210,10 @@ class CutCounter:
 
         Each column goes where it makes fewer look-ups, the ones with many leaves first.
         """
-        codes = self.table.codes
+        codes = self.codes
         nothing = _Part((), np.zeros(self.table.distinct, dtype=np.int64), 1)
         outer, inner = nothing, nothing
-        for column in sorted(range(codes.shape[1]), key=lambda c: -len(self.table.hierarchies[c].leaves)):
+        for column in sorted(range(codes.shape[1]), key=lambda c: -int(np.diff(self.leaf_at)[c])):
             wider, longer = (_join(part, column, codes[:, column]) for part in (outer, inner))
             if _look_ups(wider, inner) < _look_ups(outer, longer):
                 outer = wider
@@ -156,7 +237,7 @@ class CutCounter:
         for half in self.halves:
             some = np.zeros(half.count, dtype=np.int64)
             some[half.ids] = np.arange(table.distinct)
-            combos.append(np.ascontiguousarray(table.codes[some][:, list(half.columns)].T.astype(np.int32)))
+            combos.append(np.ascontiguousarray(self.codes[some][:, list(half.columns)].T.astype(np.int32)))
         outer, inner = (half.ids[order].astype(np.int32) for half in self.halves)
         starts = np.searchsorted(outer, np.arange(self.halves[0].count + 1)).astype(np.int64)
         lanes = self.histograms.lanes
@@ -218,15 +299,17 @@ class CutCounter:
         """Per column and run of leaves the loss of a cell, of a suppressed cell, and the rows of each leaf."""
         table = self.table
         columns = range(len(table.hierarchies))
-        sizes = [len(h.leaves) ** 2 for h in table.hierarchies]
+        sizes = [0 if c in self.wide else len(h.leaves) ** 2 for c, h in enumerate(table.hierarchies)]
         run_at = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
         runs = np.zeros((len(self.wanted.losses), sum(sizes)), dtype=np.int64)
         lost = np.zeros((len(self.wanted.losses), len(sizes)), dtype=np.int64)
         for b, loss in enumerate(self.wanted.losses):
             for c in columns:
-                runs[b, run_at[c] : run_at[c] + sizes[c]] = loss.run_table(table, c).ravel()
+                if sizes[c]:
+                    runs[b, run_at[c] : run_at[c] + sizes[c]] = loss.run_table(table, c).ravel()
                 lost[b, c] = loss.suppressed(table, c)
-        return RunLosses(run_at, runs, lost, np.concatenate(table.leaf_rows))
+        rows = [n[table.occurring[c]] if c in self.wide else n for c, n in enumerate(table.leaf_rows)]
+        return RunLosses(run_at, runs, lost, np.concatenate(rows))
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,14 +22,15 @@ from kpareto.kernels.lattice.bounding import Bounding, BoundRoom
 from kpareto.kernels.lattice.walk import ClassTables, LevelColumns, LevelLosses, NodeStatistics, WalkRoom, walk
 from kpareto.kernels.needed import Axes, ReachRoom
 from kpareto.kernels.records import ClassTable, KernelQuestions, RuleNumbers, SizeSteps
-from kpareto.kernels.words import AS_NEEDED, CAP_MAX_K, INTS
+from kpareto.kernels.words import AS_NEEDED, CAP_MAX_K, INTS, KEY_BITS
 from kpareto.measures.reading import CLASS_SIZE
 from kpareto.tables.lattice import MOST_WORDS, Lattice, walk_order
 from kpareto.tables.partition import RULES, Suppression
 from kpareto.tables.table import Table
 
-MOST_BITS = 62
 SLACK = 1e-9  # of a limit on class sizes, which may be no whole number
+MOST_NODES = 2**22  # of the whole lattice that are counted as one part
+MOST_PARTS = 2**24  # of which it is remembered whether they are settled
 HALTED = -2  # what a walk answers that another thread has ended
 
 Asked = TypeVar("Asked")
@@ -89,17 +90,20 @@ def lattice_of(table: Table) -> Lattice:
 
 
 def fits(table: Table, wanted: Wanted) -> bool:
-    """Whether the roll-up can hold this table: keys in one word, histograms in memory."""
-    bits = sum(_bits(len(h.leaves)) for h in table.hierarchies)
+    """Whether the roll-up can hold this table: histograms in memory, rows counted and dropped."""
     words = count_words(wanted.values, table)
     cap = wanted.suppression.allowed(table.rows)
     return (
-        bits <= MOST_BITS
-        and wanted.values.rows_of(table) * words * (len(table.hierarchies) + 1) <= MOST_WORDS
+        wanted.values.rows_of(table) * words * (len(table.hierarchies) + 1) <= MOST_WORDS
         and table.persons is None
         and (wanted.suppression.rows == "drop" or wanted.suppression.rule == "none")
-        and cap <= 50_000_000
+        and min(cap, table.rows) <= 50_000_000
     )
+
+
+def can_count_whole(table: Table, wanted: Wanted) -> bool:
+    """Whether all nodes can be counted by roll-up: it holds the table, and there are few enough parts to go through."""
+    return lattice_of(table).size <= MOST_PARTS * MOST_NODES and fits(table, wanted)
 
 
 def count_lattice(table: Table, wanted: Wanted, threads: int | None = None) -> CountedNodes:
@@ -132,6 +136,15 @@ def count_parts(
         yield counted
 
 
+def count_fixed(table: Table) -> int:
+    """How many columns a part of the whole lattice fixes: two, or so many that the nodes of a part can be held."""
+    levels = [table.hierarchies[column].height + 1 for column in walk_order(table)]
+    fixed = min(2, len(levels) - 1)
+    while math.prod(levels[fixed:]) > MOST_NODES:
+        fixed += 1
+    return fixed
+
+
 def run_in_order(work: Callable[[Asked], Told], tasks: Iterable[Asked], threads: int | None) -> Iterator[Told]:
     """What work tells of each task, in the order of the tasks; few wait at a time, because each holds a table."""
     workers = threads or os.cpu_count() or 1
@@ -160,6 +173,7 @@ class WalkTask:
     levels: np.ndarray  # (columns,) int64
     first_column: int
     bits: int  # of a lane of its histograms
+    highs: np.ndarray | None = None  # (further words of a key, classes) int64, where one does not hold it
 
     @property
     def size(self) -> int:
@@ -181,16 +195,16 @@ class Walker:
     def base(self) -> WalkTask:
         """The class table of the bottom node: lowest field the first column of the walk, highest the last."""
         rows = self.table.joined if self.wanted.values.people else self.table
-        key = np.zeros(len(rows.weights), dtype=np.int64)
-        shift = 0
-        for a, column in enumerate(self.order):
-            key |= rows.codes[:, column].astype(np.int64) << shift
-            shift += int(self.columns.bits[a])
-        order = np.argsort(key, kind="stable")
+        occurring = self.table.occurring
+        codes = [np.searchsorted(occurring[column], rows.codes[:, column]) for column in self.order]
+        words = pack_keys(codes, self.columns.bits.tolist())
+        order = np.lexsort(words)
         classes = self._empty(len(order))
-        for room, first in zip(classes[:4], (key, rows.weights, self.values.sets, self.values.packed), strict=True):
+        firsts = (words[0], rows.weights, self.values.sets, self.values.packed)
+        for room, first in zip(classes[:4], firsts, strict=True):
             np.take(first, order, axis=-1, out=room[: len(first)])
-        return WalkTask(classes, np.zeros(len(self.order), dtype=np.int64), 0, self.values.lanes.bits)
+        highs = None if len(words) == 1 else np.ascontiguousarray(words[1:, order])
+        return WalkTask(classes, np.zeros(len(self.order), dtype=np.int64), 0, self.values.lanes.bits, highs)
 
     def _empty(self, size: int) -> ClassTable:
         """Room for classes; memory that no narrow lane touches is never taken."""
@@ -206,9 +220,9 @@ class Walker:
         """The packed words of a class with lanes of so many bits."""
         return int(self.values.lanes.word_at[WIDTHS.index(bits), -1])
 
-    def tasks(self, fixed: int = 2) -> Iterator[WalkTask]:
+    def tasks(self, fixed: int | None = None) -> Iterator[WalkTask]:
         """Prefixes of levels, the first columns of the walk fixed; coarse tables come last."""
-        yield from self._below(self.base(), min(fixed, len(self.order) - 1))
+        yield from self._below(self.base(), count_fixed(self.table) if fixed is None else fixed)
 
     def _below(self, task: WalkTask, fixed: int) -> Iterator[WalkTask]:
         a, columns = task.first_column, self.columns
@@ -216,7 +230,7 @@ class Walker:
             yield task
             return
         size, bits, total, lane_bits = task.size, int(columns.bits[a]), int(columns.bits.sum()), task.bits
-        classes = self._copy(task)
+        classes, highs = self._copy(task), None if task.highs is None else task.highs.copy()
         to = np.empty(size, dtype=np.uint64)
         questions, counted = self.values.questions, self.values.counted
         for level in range(int(columns.heights[a]) + 1):
@@ -224,18 +238,18 @@ class Walker:
                 start = int(columns.merge_at[a, level])
                 merge = columns.merges[start : start + int(columns.group_counts[a, level - 1])]
                 size, lane_bits = raise_table(
-                    classes, size, (1 << bits) - 1, merge, to, questions, counted, lane_bits, level > 1
+                    classes, size, (1 << bits) - 1, merge, to, questions, counted, lane_bits, level > 1, highs
                 )
-            turned = self._empty(size)
+            turned, turned_highs = self._empty(size), None if highs is None else np.empty_like(highs[:, :size])
             groups = int(columns.group_counts[a, level])
             starts = np.empty(groups + 1, dtype=np.uint64)
             rotate(
-                classes, size, bits, total, groups, turned, to, starts, questions, counted,
-                lane_bits, level > 0,
+                classes, size, (bits, total, groups), turned, to, starts, questions, counted, lane_bits, level > 0,
+                None if highs is None else (highs, turned_highs),
             )  # fmt: skip
             levels = task.levels.copy()
             levels[a] = level
-            yield from self._below(WalkTask(turned, levels, a + 1, lane_bits), fixed)
+            yield from self._below(WalkTask(turned, levels, a + 1, lane_bits, turned_highs), fixed)
 
     def task_at(self, prefix: np.ndarray) -> WalkTask:
         """The task below one prefix: (fixed,) int64, levels of the first columns of the walk."""
@@ -277,8 +291,8 @@ class Walker:
                 np.zeros((most, len(wanted.numbers)), dtype=np.float64),
             )
             used = walk(
-                self._tables(task, depths), task.levels.copy(), task.first_column, (self.columns, self.losses),
-                self.rule, sized, questions, self.values.counted, needed, bounded,
+                self._tables(task, depths), _further(task, depths), (task.levels.copy(), task.first_column),
+                (self.columns, self.losses), self.rule, sized, questions, self.values.counted, needed, bounded,
                 self._room(task, depths, halt), out,
             )  # fmt: skip
             if used == HALTED:
@@ -317,6 +331,28 @@ class Walker:
             halt=halt,
             values=np.zeros(max(len(self.values.lanes.totals), 1), dtype=np.int64),
         )
+
+
+def _further(task: WalkTask, depths: int) -> np.ndarray | None:
+    """The further words of the keys for each depth, the first one filled."""
+    if task.highs is None:
+        return None
+    highs = np.empty((depths, *task.highs.shape), dtype=np.int64)
+    highs[0] = task.highs
+    return highs
+
+
+def pack_keys(codes: Sequence[np.ndarray], bits: Sequence[int]) -> np.ndarray:
+    """Codes packed side by side, the first lowest: (words, rows) int64 of KEY_BITS bits each; a field may straddle."""
+    words = np.zeros((-(-sum(bits) // KEY_BITS), len(codes[0])), dtype=np.int64)
+    shift = 0
+    for code, width in zip(codes, bits, strict=True):
+        word, inside = divmod(shift, KEY_BITS)
+        words[word] |= (code << inside) & ((1 << KEY_BITS) - 1)
+        if inside + width > KEY_BITS:
+            words[word + 1] |= code >> (KEY_BITS - inside)
+        shift += width
+    return words
 
 
 def _steps_room(rule: RuleNumbers, losses: int) -> SizeSteps:
@@ -382,17 +418,17 @@ def reach_room(axes: Axes, losses: int, classes: int, allowed: int) -> ReachRoom
 
 
 def _level_columns(table: Table, order: Sequence[int]) -> LevelColumns:
-    """Heights, fields and merges of the columns in the order of the walk."""
+    """Heights, fields and merges of the columns in the order of the walk: of what occurs, not of what is declared."""
     ordered = [table.hierarchies[c] for c in order]
-    bits = np.array([_bits(len(h.leaves)) for h in ordered], dtype=np.int64)
+    bits = np.array([_bits(len(table.occurring[c])) for c in order], dtype=np.int64)
     heights = np.array([h.height for h in ordered], dtype=np.int64)
     most = int(heights.max()) + 1
     group_counts = np.zeros((len(order), most), dtype=np.int64)
     merge_at = np.zeros((len(order), most), dtype=np.int64)
     merges: list[np.ndarray] = [np.zeros(0, dtype=np.int64)]
     length = 0
-    for a, hierarchy in enumerate(ordered):
-        groups = hierarchy.groups
+    for a in range(len(order)):
+        groups = occurring_groups(table, order[a])
         for level in range(groups.shape[0]):
             group_counts[a, level] = int(groups[level, -1]) + 1
             if level:
@@ -426,10 +462,12 @@ def _level_losses(table: Table, losses: Sequence[CountedCells], order: Sequence[
             lost[b, a] = loss.suppressed(table, column)
         for level, cut in enumerate(table.hierarchies[column].groups):
             at[a, level] = length
-            piece = np.zeros((len(losses), int(cut[-1]) + 1), dtype=np.int64)
+            shown = np.unique(cut[table.occurring[column]])  # groups that occur, as losses know them
+            piece = np.zeros((len(losses), len(shown)), dtype=np.int64)
             for b, loss in enumerate(losses):
-                piece[b] = loss.table_of(table, column, cut)
-                sums[b, a, level] = int((piece[b][cut] * leaf_rows).sum())
+                cells = loss.table_of(table, column, cut)
+                piece[b] = cells[shown]
+                sums[b, a, level] = int((cells[cut] * leaf_rows).sum())
             pieces.append(piece)
             length += piece.shape[1]
     rest = np.zeros((len(losses), len(order) + 1), dtype=np.int64)
@@ -437,6 +475,16 @@ def _level_losses(table: Table, losses: Sequence[CountedCells], order: Sequence[
         levels = table.hierarchies[order[a]].height + 1
         rest[:, a] = rest[:, a + 1] + sums[:, a, :levels].min(axis=1)
     return LevelLosses(at, np.concatenate(pieces, axis=1), sums, lost, rest)
+
+
+def occurring_groups(table: Table, column: int) -> np.ndarray:
+    """The groups of a column's occurring leaves, numbered without gaps on each level: (levels, leaves) int64."""
+    return number_groups(table.hierarchies[column].groups[:, table.occurring[column]])
+
+
+def number_groups(cuts: np.ndarray) -> np.ndarray:
+    """Cuts (n, leaves) of which leaves were taken out, groups numbered from 0 without gaps again: int64."""
+    return np.cumsum(np.diff(cuts, axis=1, prepend=cuts[:, :1]) != 0, axis=1)
 
 
 def _bits(leaves: int) -> int:

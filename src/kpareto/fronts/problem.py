@@ -14,11 +14,12 @@ from kpareto import measures as _measures  # noqa: F401  (fills the table of nam
 from kpareto._version import __version__
 from kpareto.errors import BadJob, shorten
 from kpareto.fronts.count_cuts import CutCounter, fits_batch
-from kpareto.fronts.count_lattice import CountedNodes, Wanted, count_parts, fits
-from kpareto.fronts.numbers import EMPTY, Numbers
+from kpareto.fronts.count_lattice import CountedNodes, Wanted, can_count_whole, count_parts
+from kpareto.fronts.numbers import EMPTY, Numbers, join
 from kpareto.fronts.packed_values import HistLimit, HistNumber
 from kpareto.interrupts import halted_too, pause
 from kpareto.kernels.compiling import SOURCES
+from kpareto.kernels.words import CHUNK
 from kpareto.measures.measure import Measure, Model, aspect_of, exact, is_privacy, make, meets, reading_of, stands_alone
 from kpareto.measures.reading import CLASS_SIZE, Questions, Reading, real_keys
 from kpareto.measures.sizes import is_smallest_class
@@ -27,6 +28,8 @@ from kpareto.tables.lattice import Lattice, Space
 from kpareto.tables.partition import Partition, Suppression, partition, partitions, rank_numbers
 from kpareto.tables.recoding import Recoding
 from kpareto.tables.table import Table
+
+MOST_CELLS = 2**26  # leaves of cuts that are held at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +44,7 @@ def translate(
     table: Table, measures: tuple[Measure, ...], suppression: Suppression, limits: tuple[HistLimit, ...] = ()
 ) -> Translation | None:
     """The measures as kernel statistics, or None where one of them needs a Partition of its own."""
-    questions = Questions(table)
+    questions = Questions(table, masked=suppression.rows == "mask" and suppression.rule != "none")
     readings = []
     for measure in measures:
         reader = reading_of(measure)
@@ -198,6 +201,17 @@ class Problem:
         translation = self.translation
         return translation is not None and fits_batch(self.table, translation.wanted)
 
+    @property
+    def counted_in_python(self) -> str:
+        """Why each recoding is counted by itself in plain Python, for a sentence; empty where compiled loops count."""
+        if self.is_compiled or self.is_walked:
+            return ""
+        rule = replace(self.suppression, graded=())
+        names = [m.name for m in self._watched if translate(self.table, (m,), rule) is None]
+        if names:
+            return f"{shorten(names)} {'has' if len(names) == 1 else 'have'} no compiled form"
+        return "the suppression rule has no compiled form" if self.translation is None else "the loops cannot hold it"
+
     # -- reading numbers ---------------------------------------------------------------------------------------------
 
     def read(self, translation: Translation, counted: CountedNodes) -> Numbers:
@@ -263,7 +277,7 @@ class Problem:
         lattice = Lattice(self.table.hierarchies)
         translation = self.translation
         ending = halted_too(np.zeros(1, dtype=np.int64) if halt is None else halt)
-        if translation is not None and fits(self.table, translation.wanted):
+        if translation is not None and self.is_walked:
             for counted in count_parts(self.table, translation.wanted, threads, done, ending):
                 yield self.read(translation, counted)
             pause()
@@ -290,15 +304,20 @@ class Problem:
     @property
     def is_walked(self) -> bool:
         """Whether the whole lattice can be counted by roll-up."""
-        return self.translation is not None and fits(self.table, self.translation.wanted)
+        return self.translation is not None and can_count_whole(self.table, self.translation.wanted)
 
     def evaluate(self, space: Space, genomes: np.ndarray, threads: int | None = None) -> Numbers:
         """The numbers of some genomes of a space; ``which`` is the place among the genomes."""
         translation = self.translation
         # The loops count cuts; classes with labels of their own are few, and counted one by one.
         if space.kind != "local" and translation is not None and self.is_compiled:
-            counted = self._counter.count(space.cuts(genomes), threads)
-            return self.read(translation, counted)
+            # Cuts are as long as the hierarchies declare leaves, so of wide ones few are held at a time.
+            step = max(1, MOST_CELLS // sum(len(h.leaves) for h in space.hierarchies) // CHUNK) * CHUNK
+            parts = []
+            for start in range(0, max(len(genomes), 1), step):
+                counted = self._counter.count(space.cuts(genomes[start : start + step]), threads)
+                parts.append(self.read(translation, replace(counted, nodes=counted.nodes + start)))
+            return parts[0] if len(parts) == 1 else join(parts, len(self.objectives))
         numbered_partitions: list[tuple[int, Partition]] = []
         for at, genome in enumerate(genomes):
             pause()

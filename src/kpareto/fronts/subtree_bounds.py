@@ -114,7 +114,7 @@ class Bounds:
 
     def _term(self, term: BoundTerm, owner: int) -> _Term:
         if term.kind == BY_LOSS:
-            return _Term(term.kind, owner, term.place)
+            return _Term(term.kind, owner, term.place, parameter=float(term.coarse))
         if term.kind in (BY_SIZE, BY_SQUARES):
             return _Term(term.kind, owner)
         numbers = self.walker.values.numbers

@@ -14,7 +14,6 @@ from typing import Any
 
 from kpareto.engines.source import View
 from kpareto.engines.sql import literal
-from kpareto.measures.cells import LARGEST
 from kpareto.searches.exact_front import MOST_NODES
 from kpareto.searches.lattice.exact import WHOLE
 from kpareto.searches.names import METHODS
@@ -99,13 +98,8 @@ class SearchTask:
 
     @property
     def prunes(self) -> bool:
-        """Whether the exact search can rule out parts of the lattice: persons aside, and glm must be a whole number.
-
-        A cell loses (values hidden - 1) / (values - 1), so the sum over all cells has the common denominator of the
-        columns, which has to fit into 64 bits (CellLoss.is_exact).
-        """
-        denominator = math.lcm(*(max(leaves - 1, 1) for leaves in self.leaves))
-        return not self.persons and self.rows * len(self.leaves) * denominator < LARGEST
+        """Whether the exact search surely rules out most of the lattice; of persons its bounds know only their rows."""
+        return not self.persons
 
     @property
     def seconds(self) -> float:

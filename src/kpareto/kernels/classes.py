@@ -7,7 +7,9 @@ word). Counts start in lanes as narrow as the rows allow, and the lanes of a tab
 Once a column is raised the words are running sums, and ``ends`` says where each class ends in them: merging more
 classes then touches no word, and the words of a class are one difference each. Keys are always in rising order.
 Raising the level of the column in the lowest field keeps that order, because the groups of a level are numbered in
-leaf order; so merging classes is one linear scan. Rotating moves the lowest field to the top with one counting sort,
+leaf order; so merging classes is one linear scan. Where a key needs more bits than ``KEY_BITS``, the further words
+stand in ``highs``, (further words, classes) int64, the lowest first; where one word does, that is None, and nothing of
+it is compiled. Rotating moves the lowest field to the top with one counting sort,
 which makes the next column the lowest. The lattice is walked depth first that way: a node's classes come from a finer
 table that was already counted, never from the rows again.
 """
@@ -17,11 +19,11 @@ from __future__ import annotations
 import numpy as np
 
 from kpareto.kernels.compiling import compiled, inner
-from kpareto.kernels.words import CLASSES, LARGEST, RISKY, SQUARES, UNIQUES, K
+from kpareto.kernels.words import CLASSES, KEY_BITS, LARGEST, RISKY, SQUARES, UNIQUES, K
 
 
 @inner
-def raise_last(table, size, mask, merge, to, questions):
+def raise_last(table, size, mask, merge, to, questions, highs):
     """Raise the column in the lowest field by one level, in place: keys, rows and sets, not yet the histograms.
 
     merge: (groups below,) int64, the group of the level above for each group; to: filled, where each class went.
@@ -45,11 +47,17 @@ def raise_last(table, size, mask, merge, to, questions):
         word = keys[i]
         key = (word & keep) | merge[np.uint64(word & mask)]
         same = key == last
+        if highs is not None:
+            for w in range(highs.shape[0]):
+                same = same and highs[w, i] == highs[w, written]
         total = total + counts[i] if same else counts[i]
         written += zero if same else one
         last = key
         keys[written] = key
         counts[written] = total
+        if highs is not None:
+            for w in range(highs.shape[0]):
+                highs[w, written] = highs[w, i]
         if questions is not None:
             to[i] = written
             largest = max(largest, total)
@@ -67,7 +75,7 @@ def raise_last(table, size, mask, merge, to, questions):
 
 
 @compiled(memory=False)
-def raise_table(table, size, mask, merge, to, questions, counted, bits, summed):
+def raise_table(table, size, mask, merge, to, questions, counted, bits, summed, highs):
     """Raise the column in the lowest field by one level, in place.
 
     questions: what is asked of values, or None, which compiles for sizes alone; counted: the Lanes of the histograms,
@@ -75,7 +83,7 @@ def raise_table(table, size, mask, merge, to, questions, counted, bits, summed):
     they are afterwards. Returns the new number of classes and the width of the lanes, which grows where a class no
     longer fits.
     """
-    fewer, largest = raise_last(table, size, mask, merge, to, questions)
+    fewer, largest = raise_last(table, size, mask, merge, to, questions, highs)
     if counted is not None:
         raise_words(table, size, to, largest, counted, bits, summed)
         while bits < 64 and largest >> bits > 0:
@@ -159,14 +167,17 @@ def widen_lanes(hists, size, lanes, bits):
 
 
 @compiled(memory=False)
-def rotate(table, size, bits, total_bits, groups, out, to, place, questions, counted, lane_bits, summed):
-    """Move the lowest field (``bits`` wide, ``groups`` values) to the top by a stable counting sort, into table out.
+def rotate(table, size, field, out, to, place, questions, counted, lane_bits, summed, highs):
+    """Move the lowest field to the top by a stable counting sort, into table out.
 
-    to: room for ``size`` places; place: room for one more than ``groups``, uint64 both; questions and counted as for
-    raise_table; summed: whether the histograms are running sums, which those of out are not.
+    field: its bits, those of all fields together, and how many groups it has; to: room for ``size`` places; place: room
+    for one more than the groups, uint64 both; questions and counted as for raise_table; summed: whether the histograms
+    are running sums, which those of out are not; highs: the further words of the keys, and room for those of out, or
+    None.
     """
     keys, counts = table.keys, table.counts
     out_keys, out_counts = out.keys, out.counts
+    bits, total_bits, groups = field
     mask = (np.int64(1) << bits) - 1
     shift = total_bits - bits
     one = np.uint64(1)
@@ -181,7 +192,10 @@ def rotate(table, size, bits, total_bits, groups, out, to, place, questions, cou
         group = word & mask
         at = place[np.uint64(group)]
         place[np.uint64(group)] = at + one
-        out_keys[at] = (word >> bits) | (group << shift)
+        if highs is None:
+            out_keys[at] = (word >> bits) | (group << shift)
+        else:
+            turn_words(word, highs[0], i, bits, group, shift, out_keys, highs[1], at)
         out_counts[at] = counts[i]
         if questions is not None:
             to[i] = at
@@ -193,6 +207,36 @@ def rotate(table, size, bits, total_bits, groups, out, to, place, questions, cou
                 moved[to[i]] = row[i]
     if counted is not None:
         rotate_words(table, size, out, to, counted.word_at[lane_width(lane_bits), -1], summed)
+
+
+@inner
+def turn_words(word, highs, i, bits, group, shift, out_keys, out_highs, at):
+    """The key of class i, in several words, without its lowest field, which goes to the bits from ``shift`` on."""
+    mask, whole = (np.int64(1) << bits) - 1, (np.int64(1) << KEY_BITS) - 1
+    top, inside = shift // KEY_BITS, shift % KEY_BITS
+    for w in range(highs.shape[0] + 1):
+        above = highs[w, i] if w < highs.shape[0] else np.int64(0)
+        turned = (word >> bits) | ((above & mask) << (KEY_BITS - bits))
+        if w == top:
+            turned |= (group << inside) & whole
+        elif w == top + 1:
+            turned |= group >> (KEY_BITS - inside)
+        if w == 0:
+            out_keys[at] = turned
+        else:
+            out_highs[w - 1, at] = turned
+        word = above
+
+
+@inner
+def key_field(key, highs, i, shift, bits):
+    """The field of class i's key, in several words, that lies from ``shift`` on."""
+    first, inside = shift // KEY_BITS, shift % KEY_BITS
+    word = key if first == 0 else highs[first - 1, i]
+    field = word >> inside
+    if inside + bits > KEY_BITS:
+        field |= highs[first, i] << (KEY_BITS - inside)
+    return field & ((np.int64(1) << bits) - 1)
 
 
 @inner
@@ -210,6 +254,12 @@ def rotate_words(table, size, out, to, words, summed):
         else:
             for i in range(np.uint64(size)):
                 moved[to[i]] = hist[i]
+
+
+@inner
+def round_off(total, bits):
+    """A sum without its last bits, to the nearest: how losses are compared whose whole numbers are rounded."""
+    return (total + ((np.int64(1) << bits) >> 1)) >> bits
 
 
 @inner

@@ -21,6 +21,8 @@ BEHIND, JOURNALIST, PRESENCE_MAX, PRESENCE_MIN, RECOGNISED = range(11, 16)
 # cells, by the values a class has, by a number of its histogram, by rows outside majorities, by squared class sizes.
 BY_SIZE, BY_LOSS, BY_SET, BY_CLASS, BY_MINORITY, BY_SQUARES = range(6)
 
+KEY_BITS = 62  # of a class's key that one word holds; more words follow where the columns need more
+
 CHUNK = 64  # recodings for which the rows are rolled up together; a roll-up costs as much as one recoding
 
 # Crossovers of GENITOR.

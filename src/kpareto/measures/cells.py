@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce, wraps
-from math import gcd, lcm, log2
+from math import ceil, gcd, lcm, log2
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -40,6 +40,7 @@ from kpareto.tables.schema import check_quasi
 from kpareto.tables.table import Table
 
 LARGEST = 2**62  # sums of whole numbers stay below, so int64 never overflows
+COARSE = 22  # bits that rounded sums lose before they are compared: 2**-40 of the largest is left
 FINE = 2**40  # parts a unit is divided into where a loss is not a ratio of small whole numbers
 
 
@@ -51,6 +52,7 @@ class ColumnLoss:
     denominator: int
     lost: int  # the numerator of a suppressed cell
     exact: bool = True  # false: rounded to the denominator, which is then FINE
+    rises: bool = True  # a wider run never has a smaller numerator
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,23 @@ class CellLoss:
         """Whether ``table_of`` holds the loss without rounding."""
         return self._scaling(table).exact
 
+    def coarse(self, table: Table) -> int:
+        """The bits by which sums are rounded off before they are compared: none where nothing was rounded before."""
+        return 0 if self.is_exact(table) else COARSE
+
+    def is_bounded(self, table: Table) -> bool:
+        """Whether a coarser cell never has a smaller whole number: what branch and bound goes by."""
+        columns = range(len(table.schema.quasi))
+        return self.trend["none"] == "rises" and all(self.column(table, c).rises for c in columns)
+
+    def slack(self, table: Table) -> int:
+        """By how much the whole number of a recoding may be too large for rounding; 0 where it is exact."""
+        scaling = self._scaling(table)
+        if scaling.exact:
+            return 0
+        unsure = [0 if self.column(table, c).exact else 2 * f for c, f in enumerate(scaling.factors)]
+        return ceil(table.rows * sum((Fraction(1, 2) + Fraction(each) / scaling.scale for each in unsure), Fraction(0)))
+
     def scale(self, table: Table) -> Fraction:
         """What one whole number counts; the same for every column."""
         return self._scaling(table).scale
@@ -149,11 +168,10 @@ class CellLoss:
     def reading(self, ask: Questions) -> Reading:
         """How the kernels count it."""
         column, scale = ask.loss(self), self.scale(ask.table)
-        if self.is_exact(ask.table):
-            bounds = (BoundTerm(BY_LOSS, ask.loss_place(self)),) if self.trend["none"] == "rises" else ()
-            return Reading(lambda c: column(c) * float(scale), column, bounds)
+        coarse = self.coarse(ask.table)
+        bounds = (BoundTerm(BY_LOSS, ask.loss_place(self), coarse),) if self.is_bounded(ask.table) else ()
         # Rounded losses may differ in their last digits although they are equal: compare to 2**-40 of the largest.
-        return Reading(lambda c: column(c) * float(scale), lambda c: (column(c) + (1 << 21)) >> 22)
+        return Reading(lambda c: column(c) * float(scale), lambda c: (column(c) + (1 << coarse >> 1)) >> coarse, bounds)
 
     def __call__(self, partition: Partition) -> float:
         """The loss."""
@@ -353,7 +371,7 @@ def _entropy_loss(table: Table, column: int) -> ColumnLoss:
         guess = np.log2(whole) - np.add.reduceat(bits, ends)[::2] / whole
         return np.rint(np.maximum(guess, 0) * FINE).astype(np.int64)
 
-    return ColumnLoss(of_runs, FINE, round(log2(int(table.observed[column].sum())) * FINE), exact=False)
+    return ColumnLoss(of_runs, FINE, round(log2(int(table.observed[column].sum())) * FINE), exact=False, rises=False)
 
 
 @named("dcn")

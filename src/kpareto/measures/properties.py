@@ -198,7 +198,7 @@ def s_k() -> Number:
         return Fraction(int(partition.rows[partition.visible] @ partition.sizes[partition.visible]))
 
     def read(ask: Questions) -> Reading | None:
-        return None if ask.table.persons is not None else whole(ask.ints(SQUARES), higher=True)
+        return None if ask.table.persons is not None or ask.masked else whole(ask.ints(SQUARES), higher=True)
 
     aspect = Aspect("privacy", logarithmic=True)
     rises = trends("rises")
@@ -218,7 +218,9 @@ def s_l(column: str | None = None) -> Number:
         seen = counts.count[partition.visible[counts.row]]
         return Fraction(int(seen @ seen))
 
-    def read(ask: Questions) -> Reading:
+    def read(ask: Questions) -> Reading | None:
+        if ask.masked:
+            return None
         squares = ask.hist(OWN, [ask.table.counts(column, "sensitive")])
         return Reading(squares, lambda c: -squares(c).astype(np.int64))
 

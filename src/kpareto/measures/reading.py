@@ -59,6 +59,7 @@ class BoundTerm:
 
     kind: int  # BY_SIZE, BY_LOSS, …
     place: int = 0  # among the losses, or among the numbers that were asked for
+    coarse: int = 0  # of a loss: the bits by which its sums are rounded off before they are compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +87,9 @@ class CellTable(Protocol):
 class Questions:
     """What the kernels are asked of one table, collected while measures are read."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, *, masked: bool = False) -> None:
         self.table = table
+        self.masked = masked  # suppressed rows stay as a class, which only the numbers of single classes know of
         self.losses: list[CellTable] = []
         self.numbers: list[tuple[int, Counts, float]] = []  # kind, column, parameter
         self.sizes = False

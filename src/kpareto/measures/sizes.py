@@ -101,7 +101,7 @@ def risk_mean() -> Number:
 
 
 def _read_risk_mean(ask: Questions) -> Reading | None:
-    if ask.table.persons is not None:
+    if ask.table.persons is not None or ask.masked:
         return None
     rows, kept, lost = ask.table.rows, ask.ints(CLASSES), ask.ints(SUPPRESSED)
     return real(lambda c: kept(c) / np.maximum(rows - lost(c), 1))
@@ -133,7 +133,7 @@ def risk_share(threshold: float = 0.2) -> Number:
     def read(ask: Questions) -> Reading | None:
         rows = ask.table.rows
         below = rows + 1 if border == 0 else -(-border.denominator // border.numerator)
-        risky = ask.risky(RISKY, below) if ask.table.persons is None else None
+        risky = ask.risky(RISKY, below) if ask.table.persons is None and not ask.masked else None
         if risky is None:
             return None
         lost = ask.ints(SUPPRESSED)

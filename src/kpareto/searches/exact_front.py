@@ -262,13 +262,15 @@ class Floors:
             measure = self.problem.objectives[objective]
             if not isinstance(measure, CellLoss):
                 raise TypeError("only cell losses have floors")
-            known = _best_at(ks, points.keys[:, objective])
+            known = _best_at(ks, points.values[:, objective])
             floor = np.zeros(len(ks), dtype=np.float64)
             for place, group in enumerate(self.groups):
                 least = group.least(loss, ks, settled if place == 0 else None)
                 floor += np.where(least == NEVER, np.inf, least)
+            # Rounded losses may be too large by their slack: a floor is rounded down.
             scale = float(measure.scale(self.problem.table))
-            values[:, objective] = np.where(floor < known, floor * scale * (1 - 1e-12), known * scale)
+            least_value = np.maximum(floor - measure.slack(self.problem.table), 0) * scale
+            values[:, objective] = np.where(least_value < known, least_value * (1 - 1e-12), known)
         return values
 
     def _ks(self, points: Numbers) -> np.ndarray:
@@ -290,13 +292,12 @@ def _best_at(ks: np.ndarray, losses: np.ndarray) -> np.ndarray:
 
 
 def make_floors(problem: Problem, fixed: Sequence[int]) -> Floors | None:
-    """The floors of a problem whose search fixes these columns first; None where its rule or losses have none."""
-    objectives = tuple(
-        place
-        for place, measure in enumerate(problem.objectives)
-        if isinstance(measure, CellLoss) and measure.is_exact(problem.table)
-    )
-    if not objectives or problem.suppression.rule == "below-k" or problem.table.persons is not None:
+    """The floors of a problem whose search fixes these columns first; None where its rule or losses have none.
+
+    Where persons are told apart, k of them in a class are at least k rows, so the floors by rows hold.
+    """
+    objectives = tuple(place for place, measure in enumerate(problem.objectives) if isinstance(measure, CellLoss))
+    if not objectives or problem.suppression.rule == "below-k":
         return None
     groups = [tuple(fixed)] if fixed else []
     groups += _deal(problem.table, [c for c in range(len(problem.table.hierarchies)) if c not in fixed])
@@ -308,7 +309,7 @@ def _deal(table: Table, columns: Sequence[int]) -> list[tuple[int, ...]]:
     dealt: list[tuple[int, ...]] = []
     group: tuple[int, ...] = ()
     size = 1
-    for column in sorted(columns, key=lambda c: -len(table.hierarchies[c].leaves)):
+    for column in sorted(columns, key=lambda c: -len(table.occurring[c])):
         levels = table.hierarchies[column].height + 1
         if group and size * levels > GROUP:
             dealt.append(group)

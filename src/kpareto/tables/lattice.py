@@ -90,7 +90,7 @@ def walk_order(table: Table) -> list[int]:
     nearly constant (native-country in Adult) belongs there. Within a few percent of the best order on Adult.
     """
     heights = [h.height for h in table.hierarchies]
-    order = sorted(range(len(heights)), key=lambda c: (heights[c], len(table.hierarchies[c].leaves)))
+    order = sorted(range(len(heights)), key=lambda c: (heights[c], len(table.occurring[c])))
     tall = [c for c in order if 2 * heights[c] >= max(heights)]
     spread = {c: float(((table.leaf_rows[c] / table.rows) ** 2).sum()) for c in tall}
     last = max(tall, key=lambda c: spread[c])

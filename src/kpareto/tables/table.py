@@ -224,6 +224,18 @@ class Table:
         return tuple(masks)
 
     @cached_property
+    def occurring(self) -> tuple[np.ndarray, ...]:
+        """Per quasi-identifier, the leaves that a row or the population has, rising: (occurring leaves,) int64 each.
+
+        A hierarchy may declare many more, such as all postcodes of a country; nothing that is counted needs them.
+        """
+        everybody = self.population is not None and self.population.table is not None
+        codes = self.joined.codes if everybody else self.codes
+        return tuple(
+            np.flatnonzero(np.bincount(codes[:, c], minlength=len(h.leaves))) for c, h in enumerate(self.hierarchies)
+        )
+
+    @cached_property
     def leaf_rows(self) -> tuple[np.ndarray, ...]:
         """Per quasi-identifier, rows with each leaf: (leaves,) int64 each."""
         if self.leaf_counts is not None:

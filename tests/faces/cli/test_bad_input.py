@@ -15,7 +15,8 @@ import pytest
 
 from kpareto.engines.read import read
 from kpareto.errors import BadHierarchy, BadSchema, BadTable
-from kpareto.fronts.count_lattice import Wanted, fits
+from kpareto.fronts.count_lattice import Wanted, count_lattice, fits
+from kpareto.kernels.words import CLASSES, K
 from kpareto.measures.cells import glm
 from kpareto.measures.sizes import k
 from kpareto.tables.hierarchies import load
@@ -265,7 +266,9 @@ def test_products_beyond_64_bits() -> None:
     assert found == expected
     assert set(table.weights.tolist()) == {2}
     assert math.prod(len(h.leaves) for h in table.hierarchies) > 2**64
-    assert not fits(table, Wanted(Suppression("none")))  # the roll-up says so instead of mixing keys up
+    assert fits(table, Wanted(Suppression("none")))  # the keys of the roll-up take two words, and are not mixed up
+    nodes = count_lattice(table, Wanted(Suppression("none"), sizes=True), threads=1)
+    assert (nodes.ints[0, K], nodes.ints[0, CLASSES]) == (2, 2_000)
     made = partition(table, node(table.hierarchies, [0] * 12))
     assert (k()(made), made.classes) == (2, 2_000)
 

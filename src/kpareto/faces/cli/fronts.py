@@ -80,6 +80,8 @@ def tell_forecast(job: Job, problem: Problem, quiet: bool) -> None:
     if seconds <= WAIT:
         return
     forecast = f"The exact search will take {spell_seconds(seconds)} here."
+    if why := problem.counted_in_python:
+        forecast = f"{why[0].upper()}{why[1:]}, so each recoding is counted in Python. {forecast}"
     if asked is None:
         remark(f"{forecast} With --seconds 60 it ends after a minute, with a proven bound for every point.", quiet)
     elif seconds > asked:

@@ -11,15 +11,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kpareto.kernels.classes import size_numbers, size_steps
+from kpareto.kernels.classes import is_hidden, size_numbers, size_steps
 from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.cuts.runs import add_words, roll_up_runs, run_classes, run_room, union_cut
 from kpareto.kernels.hashing import dense_ids, part_ids
-from kpareto.kernels.histograms import mark_failing, value_numbers
+from kpareto.kernels.histograms import class_value, mark_failing, value_numbers
 from kpareto.kernels.lattice.branching import grow_rows
-from kpareto.kernels.needed import combine, next_combination, prepare_reach, worst_numbers
+from kpareto.kernels.needed import combine, next_combination, prepare_reach, rank_number, worse_of, worst_numbers
 from kpareto.kernels.records import Classes, Hiding, SizeSteps
-from kpareto.kernels.words import AS_NEEDED, CAP_MAX_K, CHUNK, INTS, NONE, SUPPRESSED
+from kpareto.kernels.words import (
+    AS_NEEDED,
+    BELOW_K,
+    CAP_MAX_K,
+    CHUNK,
+    INTS,
+    LARGEST,
+    MINORITY,
+    NONE,
+    SUPPRESSED,
+    UNIQUES,
+    K,
+)
 
 
 class Persons(NamedTuple):
@@ -36,6 +48,19 @@ class PersonRoom(NamedTuple):
     stamps: np.ndarray  # (persons,) int64, the last class that met each person
     starts: np.ndarray  # (distinct + 1,) int64
     order: np.ndarray  # (distinct,) int64
+
+
+class MaskRoom(NamedTuple):
+    """The class of masked rows, and room for finding out whether it passes."""
+
+    sizes: np.ndarray  # (1,) int64, its persons
+    counts: np.ndarray  # (1,) int64, its rows
+    hists: np.ndarray  # (words, 1) int64
+    failing: np.ndarray  # (1,) bool
+    reals: np.ndarray  # (numbers,) float64
+    totals: np.ndarray  # (words,) int64, of all rows of the table
+    away: np.ndarray  # (distinct,) bool, which classes are suppressed, as they were numbered first
+    ids: np.ndarray  # (distinct,) int64, the first number of each class that is left
 
 
 class CutRoom(NamedTuple):
@@ -59,6 +84,14 @@ class CutRows(NamedTuple):
     labels: np.ndarray  # (most, 2) int64, place of the genome and threshold
     ints: np.ndarray  # (most, INTS + losses) int64
     reals: np.ndarray  # (most, numbers) float64
+
+
+class WideCells(NamedTuple):
+    """Cell losses of columns whose runs of leaves are too many for a table: of the cuts at hand alone."""
+
+    at: np.ndarray  # (genomes, columns) int64, where the leaves of each column start in cells; -1: it is not wide
+    cells: np.ndarray  # (losses, …) int64, the loss of a cell with each leaf
+    sums: np.ndarray  # (losses, genomes) int64, over all rows and all wide columns
 
 
 @compiled
@@ -156,8 +189,11 @@ def count_persons(members, n, persons, stamp, room, sizes):
 
 
 @inner
-def cut_cells(groups, leaf_at, losses, extra, sums):
-    """Cell losses of a recoding by cuts: their sums over all rows, and what a suppressed cell loses more (extra)."""
+def cut_cells(groups, leaf_at, losses, wide, g, extra, sums):
+    """Cell losses of a recoding by cuts: their sums over all rows, and what a suppressed cell loses more (extra).
+
+    wide: None, or the WideCells of the recodings, of which this one is number g.
+    """
     run_at, runs, lost, leaf_rows = losses.run_at, losses.runs, losses.lost, losses.leaf_rows
     count = runs.shape[0]
     for b in range(count):
@@ -166,6 +202,13 @@ def cut_cells(groups, leaf_at, losses, extra, sums):
         start = leaf_at[column]
         end = leaf_at[column + 1]
         leaf = start
+        if wide is not None:
+            at = wide.at[g, column]
+            if at >= 0:
+                leaf = end
+                for b in range(count):
+                    for i in range(start, end):
+                        extra[b, i] = lost[b, column] - wide.cells[b, at + i - start]
         while leaf < end:
             first = leaf
             rows = np.int64(0)
@@ -178,6 +221,9 @@ def cut_cells(groups, leaf_at, losses, extra, sums):
                 sums[b] += loss * rows
                 for i in range(first, leaf):
                     extra[b, i] = lost[b, column] - loss
+    if wide is not None:
+        for b in range(count):
+            sums[b] += wide.sums[b, g]
 
 
 @compiled
@@ -282,8 +328,93 @@ def class_losses(rows, leaf_at, extra, first, count, more, j):
 
 
 @compiled
-def needed_rows(g, classes, cutoffs, rows, leaf_at, firsts, rule, questions, needed, room, out, used):
+def count_away(members, away, persons, stamp, stamps):
+    """Distinct persons in the rows of classes that are away."""
+    person_at, codes = persons.starts, persons.codes
+    seen = np.int64(0)
+    for r in range(members.shape[0]):
+        if away[members[r]]:
+            for e in range(person_at[r], person_at[r + 1]):
+                if stamps[codes[e]] != stamp:
+                    stamps[codes[e]] = stamp
+                    seen += 1
+    return seen
+
+
+@compiled
+def add_masked(classes, hiding, own, rule, lanes, questions, needed, mask, values, row, reals):
+    """Let the class of masked rows, of ``own`` persons, count in a row of statistics, where it passes as others do.
+
+    It must be as large as the smallest class that is left (below-k: as k), unless sizes do not matter; under the rule
+    as-needed it must meet the limits, and be no worse than the others by any graded number (partition.suppress).
+    """
+    hists = classes.hists
+    mask.sizes[0] = own
+    mask.counts[0] = row[SUPPRESSED]
+    least, shown = own + 1, False
+    for w in range(hists.shape[0]):
+        mask.hists[w, 0] = mask.totals[w]
+    for i in range(classes.size):
+        if not is_hidden(classes, hiding, i):
+            least = min(least, classes.sizes[i]) if shown else classes.sizes[i]
+            shown = True
+            for w in range(hists.shape[0]):
+                mask.hists[w, 0] -= hists[w, i]
+    needs = rule.number == AS_NEEDED
+    if rule.number == BELOW_K:
+        least = rule.k
+    if (own < least and (rule.by_size or not needs)) or (needs and own < rule.k):
+        return
+    if questions is not None:
+        alone = Classes(mask.sizes, mask.counts, classes.sets, mask.hists, 1, classes.bits)
+        if needs and rule.marked:
+            everybody = np.int64(2**62)
+            mark_failing(alone, 0, lanes, lanes, questions.limits, rule.rows, everybody, mask.failing, values)
+            if mask.failing[0]:
+                return
+        if needed is not None:
+            axes, numbered, _ = needed
+            if not is_as_good(alone, shown, rule.rows, lanes, axes, numbered, mask, values, reals):
+                return
+        numbers = questions.numbers
+        value_numbers(alone, Hiding(0, mask.failing, False), 0, lanes, lanes, numbers, rule.rows, values, mask.reals)
+        for j in range(numbers.kinds.shape[0]):
+            kind = numbers.kinds[j]
+            if 0 <= kind < MINORITY:  # sums over classes leave it out: its rows are lost
+                reals[j] = worse_of(kind, reals[j], mask.reals[j])
+    row[K] = min(row[K], own)
+    row[LARGEST] = max(row[LARGEST], own)
+    row[UNIQUES] += row[SUPPRESSED] if own == 1 else 0
+
+
+@compiled
+def is_as_good(alone, shown, rows, lanes, axes, numbered, mask, values, reals):
+    """Whether a class by itself is no worse than the visible ones by any graded number; reals then know it too."""
+    for a in range(axes.objectives):
+        own_rank, worst_rank = -math.inf, -math.inf
+        for e in range(axes.places.shape[0]):
+            if axes.owners[e] == a:
+                place = axes.places[e]
+                kind, column, parameter = numbered.kinds[place], numbered.columns[place], numbered.parameters[place]
+                number = class_value(alone, lanes, lanes, kind, column, parameter, 0, rows, values)
+                mask.reals[place] = number
+                own_rank = max(own_rank, rank_number(kind, number, axes.step))
+                if shown:
+                    worst_rank = max(worst_rank, rank_number(kind, reals[place], axes.step))
+        if own_rank > worst_rank:
+            return False
+    for e in range(axes.places.shape[0]):
+        place = axes.places[e]
+        reals[place] = worse_of(numbered.kinds[place], reals[place], mask.reals[place])
+    return True
+
+
+@compiled
+def needed_rows(
+    g, classes, cutoffs, rows, leaf_at, runs, rule, questions, needed, persons, people, mask, room, out, used
+):
     """The rows of one recoding where thresholds are taken of numbers too (needed.py); returns them, and how many."""
+    firsts = runs.firsts
     axes, numbered, reach = needed
     labels, ints, reals, steps = out.labels, out.ints, out.reals, room.steps
     sizes, counts, size, failing = classes.sizes, classes.counts, classes.size, room.failing
@@ -339,6 +470,16 @@ def needed_rows(g, classes, cutoffs, rows, leaf_at, firsts, rule, questions, nee
             value_numbers(classes, hiding, lost, lanes, lanes, questions.numbers, rule.rows, room.values, reals[used])
             for e in range(axes.places.shape[0]):
                 reals[used, axes.places[e]] = reach.worst[e, j]
+            if mask is not None:
+                own = lost
+                if persons is not None:
+                    for i in range(size):
+                        mask.away[i] = is_hidden(classes, hiding, i)
+                    own = count_away(runs.members, mask.away, persons, -1 - used, people.stamps)
+                if lost > 0:
+                    add_masked(
+                        classes, hiding, own, rule, lanes, questions, needed, mask, room.values, row, reals[used]
+                    )
             used += 1
         first = False
         if again:
@@ -347,14 +488,14 @@ def needed_rows(g, classes, cutoffs, rows, leaf_at, firsts, rule, questions, nee
 
 
 @compiled
-def evaluate_cuts(genomes, leaf_at, rows, losses, lanes, questions, needed, persons, rule):
+def evaluate_cuts(genomes, leaf_at, rows, losses, wide, lanes, questions, needed, persons, mask, rule):
     """Statistics of many recodings by cuts: labels (m, 2), the place of the genome and the threshold of each row, with
     ints (m, INTS + losses) and reals (m, numbers), as walk gives them.
 
-    genomes: (n, all leaves) int32, cuts. Suppressed rows are dropped. The rule as-needed has a row for every
-    threshold, the smallest first; the others have one per genome. questions is None where nothing is asked of values,
-    needed where thresholds are taken of class sizes alone, else (Axes, ClassNumbers, ReachRoom), persons where they are
-    not told apart: what is None is not compiled.
+    genomes: (n, all leaves) int32, cuts. The rule as-needed has a row for every threshold, the smallest first; the
+    others have one per genome. questions is None where nothing is asked of values, needed where thresholds are taken of
+    class sizes alone, else (Axes, ClassNumbers, ReachRoom), persons where they are not told apart, wide (WideCells)
+    where every column has its losses by runs, mask where suppressed rows are dropped: what is None is not compiled.
     """
     n, leaves = genomes.shape
     distinct, words, count = rows.inner.shape[0], rows.words.shape[0], losses.runs.shape[0]
@@ -383,6 +524,7 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, lanes, questions, needed, pers
         steps,
     )
     counts = sizes = runs.counts
+    people = None
     if persons is not None:
         stamps, starts = np.zeros(persons.size, dtype=np.int64), np.zeros(distinct + 1, dtype=np.int64)
         people = PersonRoom(stamps, starts, np.zeros(distinct, dtype=np.int64))
@@ -413,6 +555,14 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, lanes, questions, needed, pers
         if persons is not None:
             stamp = count_persons(runs.members, size, persons, stamp, people, sizes)
         classes = Classes(sizes, counts, sets, hists, size, lanes.bits)
+        if mask is not None:
+            for w in range(hists.shape[0]):
+                mask.totals[w] = 0
+                for i in range(size):
+                    mask.totals[w] += hists[w, i]
+            for i in range(size):
+                mask.away[i] = False
+                mask.ids[i] = i
         if questions is not None:
             if rule.marked:
                 everybody = np.int64(2**62)  # a search may compare recodings that miss the limit on suppressed rows
@@ -428,11 +578,25 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, lanes, questions, needed, pers
                 thresholds[0], cutoffs = thresholds[cutoffs - 1], 1
             elif not rule.by_size:
                 thresholds[0], cutoffs = least, 1
-        cut_cells(groups, leaf_at, losses, room.extra, room.sums)
+        cut_cells(groups, leaf_at, losses, wide, g, room.extra, room.sums)
         if needed is not None:
             out = CutRows(labels, ints, reals)
             out, used = needed_rows(
-                g, classes, cutoffs, here, leaf_at, runs.firsts, rule, questions, needed, room, out, used
+                g,
+                classes,
+                cutoffs,
+                here,
+                leaf_at,
+                runs,
+                rule,
+                questions,
+                needed,
+                persons,
+                people,
+                mask,
+                room,
+                out,
+                used,
             )
             labels, ints, reals = out.labels, out.ints, out.reals
             continue
@@ -451,6 +615,11 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, lanes, questions, needed, pers
                     room.sums[b] += suppressed_loss(here, leaf_at, room.extra[b], size - left, runs.firsts, room)
                 for j in range(left if cutoffs > 1 else 0):
                     runs.firsts[j] = runs.firsts[room.shown[j]]
+                if mask is not None:
+                    for j in range(size - left):
+                        mask.away[mask.ids[room.hidden[0, j]]] = True
+                    for j in range(left):
+                        mask.ids[j] = mask.ids[room.shown[j]]
             size = left
             nothing = Hiding(0, room.failing, False)  # suppressed classes have been moved away
             labels[used, 0] = g
@@ -462,5 +631,12 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, lanes, questions, needed, pers
             if questions is not None:
                 visible = Classes(sizes, counts, sets, hists, left, lanes.bits)
                 value_numbers(visible, nothing, 0, lanes, lanes, questions.numbers, rule.rows, room.values, reals[used])
+            if mask is not None:
+                if lost > 0:
+                    own = lost
+                    if persons is not None:
+                        own = count_away(runs.members, mask.away, persons, -1 - used, people.stamps)
+                    visible = Classes(sizes, counts, sets, hists, left, lanes.bits)
+                    add_masked(visible, nothing, own, rule, lanes, questions, None, mask, room.values, row, reals[used])
             used += 1
     return labels[:used], ints[:used], reals[:used]

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kpareto.kernels.class_sums import all_minorities
-from kpareto.kernels.classes import lane_width, size_steps
+from kpareto.kernels.classes import lane_width, round_off, size_steps
 from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.histograms import class_number, count_bits
 from kpareto.kernels.records import Hiding
@@ -35,6 +35,7 @@ from kpareto.kernels.words import (
     BY_SQUARES,
     ENTROPY,
     INTS,
+    KEY_BITS,
     RECURSIVE,
     SQUARES,
     SUPPRESSED,
@@ -53,7 +54,7 @@ class Bounding(NamedTuple):
     columns: np.ndarray  # (terms,) int64, which loss, or which sensitive or target column
     numbers: np.ndarray  # (terms,) int64, which histogram number a node has for the term
     class_kinds: np.ndarray  # (terms,) int64, the kind of class number, T_EQUAL, …
-    parameters: np.ndarray  # (terms,) float64, of that number
+    parameters: np.ndarray  # (terms,) float64, of that number; of a loss the bits by which its sums are rounded off
     most: np.ndarray  # (objectives + limits,) int64, nodes with a larger key do not count
     allowed: int  # rows that may be suppressed at the most
     up_to_k: bool  # only classes smaller than the smallest released one are suppressed (cap-max-k)
@@ -81,15 +82,20 @@ def real_key(value, higher, slack):
 
 
 @compiled
-def find_runs(table, size, rest_bits, room):
+def find_runs(table, size, rest_bits, room, highs):
     """The runs of classes that agree in the fields above ``rest_bits``; fills starts and counts, returns how many."""
     keys, counts = table.keys, table.counts
     starts, totals = room.starts, room.counts
     n = -1
     last = np.int64(-1)
     for i in range(size):
-        prefix = keys[i] >> rest_bits
-        if prefix != last:
+        if highs is None:
+            prefix = keys[i] >> rest_bits
+            begins = prefix != last
+        else:
+            prefix = np.int64(i)
+            begins = i == 0 or not agree_above(keys, highs, i, rest_bits)
+        if begins:
             n += 1
             starts[n] = i
             totals[n] = 0
@@ -97,6 +103,17 @@ def find_runs(table, size, rest_bits, room):
         totals[n] += counts[i]
     starts[n + 1] = size
     return n + 1
+
+
+@compiled
+def agree_above(keys, highs, i, rest_bits):
+    """Whether the keys of class i and of the one before, in several words, are the same above ``rest_bits``."""
+    first, inside = rest_bits // KEY_BITS, rest_bits % KEY_BITS
+    for w in range(first, highs.shape[0] + 1):
+        one, other = (keys[i - 1], keys[i]) if w == 0 else (highs[w - 1, i - 1], highs[w - 1, i])
+        if (one ^ other) >> (inside if w == first else 0) != 0:
+            return False
+    return True
 
 
 @compiled
@@ -259,6 +276,7 @@ def bound_losses(columns_fixed, levels, losses, bounding, low, sure):
             total = rest[b, columns_fixed]
             for c in range(columns_fixed):
                 total += sums[b, c, levels[c]]
+            total = round_off(total, np.int64(bounding.parameters[term]))
             owner = bounding.owners[term]
             low[owner] = max(low[owner], total)
             sure[owner] = low[owner]
@@ -341,13 +359,13 @@ def is_beaten(low, sure, bounding, room):
 
 
 @compiled
-def is_hopeless(table, size, bits, rest_bits, lanes, bounding, rows, room, walk_room, depth):
+def is_hopeless(table, size, bits, rest_bits, lanes, bounding, rows, room, walk_room, depth, highs):
     """Whether no node below a partial node counts; its keys go to low and sure at ``depth``, which hold its losses.
 
     Histograms are only looked at where sizes, sets and losses do not tell.
     """
     low, sure = room.low[depth], room.sure[depth]
-    runs = find_runs(table, size, rest_bits, room)
+    runs = find_runs(table, size, rest_bits, room, highs)
     room.seen[0] += 1
     allowed = bound_sizes(table, size, runs, lanes, bounding, room, walk_room, low, sure)
     if is_beaten(low, sure, bounding, room):
@@ -364,7 +382,7 @@ def node_keys(ints, reals, bounding, rows, with_values, low, sure):
         if kind == BY_SIZE:
             key = -ints[K]
         elif kind == BY_LOSS:
-            key = ints[INTS + bounding.columns[term]]
+            key = round_off(ints[INTS + bounding.columns[term]], np.int64(bounding.parameters[term]))
         elif kind == BY_SQUARES:
             key = ints[SQUARES] + rows * ints[SUPPRESSED]
         elif not with_values or place < 0:  # limits on classes have no number of their own

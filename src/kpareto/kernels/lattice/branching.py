@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kpareto.kernels.classes import size_steps
+from kpareto.kernels.classes import round_off, size_steps
 from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.records import Hiding, SizeSteps
 
@@ -33,6 +33,7 @@ class Objectives(NamedTuple):
 
     adds: np.ndarray  # (objectives,) bool, whether the key is a sum of parts
     parts: np.ndarray  # (objectives, columns, most levels) int64
+    coarse: np.ndarray  # (objectives,) int64, the bits by which sums are rounded off before they are compared
     allowed: int  # rows that may be suppressed (0 for the rule none)
     least_k: int  # nodes with a smaller k do not count
 
@@ -181,7 +182,7 @@ def mark_alive(columns, c, fixed, pairs, size, objectives, sums, front, last, ro
         if k < objectives.least_k:
             continue
         for m in range(adds.shape[0]):
-            bound[m] = sums[m] + parts[m, c, j] if adds[m] else -k
+            bound[m] = round_off(sums[m] + parts[m, c, j], objectives.coarse[m]) if adds[m] else -k
         by = find_dominating(bound, front, last)
         if by >= 0:
             last = by

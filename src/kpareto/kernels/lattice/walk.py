@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kpareto.kernels.classes import (
+    key_field,
     lane_width,
     raise_table,
     rotate,
@@ -83,17 +84,20 @@ class NodeStatistics(NamedTuple):
 
 
 @inner
-def lose_class(key, rows, levels, columns, losses, more, j):
-    """Add what losses grow by when a class is suppressed to column j of more: (losses, …) int64."""
+def lose_class(key, highs, i, rows, levels, columns, losses, more, j):
+    """Add what losses grow by when class i is suppressed to column j of more: (losses, …) int64."""
     at, cells, cell_lost, shifts, bits = losses.at, losses.cells, losses.lost, columns.shifts, columns.bits
     for c in range(levels.shape[0]):
-        place = at[c, levels[c]] + ((key >> shifts[c]) & ((np.int64(1) << bits[c]) - 1))
+        if highs is None:
+            place = at[c, levels[c]] + ((key >> shifts[c]) & ((np.int64(1) << bits[c]) - 1))
+        else:
+            place = at[c, levels[c]] + key_field(key, highs, i, shifts[c], bits[c])
         for b in range(cells.shape[0]):
             more[b, j] += rows * (cell_lost[b, c] - cells[b, place])
 
 
 @inner
-def lose_steps(keys, classes, hiding, levels, columns, losses, n, steps):
+def lose_steps(keys, highs, classes, hiding, levels, columns, losses, n, steps):
     """What the losses grow by under each of n thresholds of k, into steps.more."""
     sizes, counts, failing, marked = classes.sizes, classes.counts, hiding.failing, hiding.marked
     thresholds, more = steps.thresholds, steps.more
@@ -109,7 +113,7 @@ def lose_steps(keys, classes, hiding, levels, columns, losses, n, steps):
             j = 0
             while not away and thresholds[j] <= sizes[i]:
                 j += 1
-            lose_class(keys[i], counts[i], levels, columns, losses, more, j)
+            lose_class(keys[i], highs, i, counts[i], levels, columns, losses, more, j)
     for b in range(more.shape[0]):
         for j in range(1, n):
             more[b, j] += more[b, j - 1]
@@ -124,17 +128,19 @@ def table_at(tables, depth):
 
 
 @compiled(memory=False)
-def walk(tables, levels, first_column, by_level, rule, sized, questions, counted, needed, pruning, room, out):
+def walk(tables, highs, prefix, by_level, rule, sized, questions, counted, needed, pruning, room, out):
     """Visit every node below a prefix of levels; fills out, and returns how many rows of it.
 
-    levels: (columns,) int64, fixed for the columns before first_column; the walk visits all levels of the others. The
-    table at depth 0 is that of the prefix, keys in rising order, with first_column at level 0 in the lowest field.
+    prefix: levels, (columns,) int64, and the first column that is not fixed, from which on all levels are visited. The
+    table at depth 0 is that of the prefix, keys in rising order, with that column at level 0 in the lowest field.
+    highs: (depths, further words, classes) int64, or None where one word holds a key, so that no more is compiled.
     by_level: (LevelColumns, LevelLosses). What is None is not compiled: sized where no statistics of class sizes are
     wanted, questions (a KernelQuestions) where nothing is asked of values, counted (its Lanes) where sets tell all that
     is asked. needed is None or (Axes, ClassNumbers, ReachRoom): then thresholds are taken of these numbers too. pruning
     is None or (Bounding, BoundRoom, Lanes): then subtrees and nodes that are beaten are left out. -1 says that out is
     too short, -2 that the walk was halted.
     """
+    levels, first_column = prefix
     columns, losses = by_level
     keys, counts, sets, hists = tables.keys, tables.counts, tables.sets, tables.hists
     heights, bits, strides = columns.heights, columns.bits, columns.strides
@@ -163,7 +169,8 @@ def walk(tables, levels, first_column, by_level, rule, sized, questions, counted
             bounds.low[0, m] = bounds.sure[0, m] = np.int64(-(2**63) + 1)
         bound_losses(first_column, levels, losses, bounding, bounds.low[0], bounds.sure[0])
         top = table_at(tables, 0)
-        if is_hopeless(top, sizes[0], lane_bits[0], rest_bits, lanes, bounding, rule.rows, bounds, room, 0):
+        high = None if highs is None else highs[0]
+        if is_hopeless(top, sizes[0], lane_bits[0], rest_bits, lanes, bounding, rule.rows, bounds, room, 0, high):
             return used
     while depth >= 0:
         if halt[0] != 0:
@@ -185,10 +192,12 @@ def walk(tables, levels, first_column, by_level, rule, sized, questions, counted
             above = table_at(tables, depth)
             depth += 1
             below = table_at(tables, depth)
+            high = None if highs is None else highs[depth]
+            turning = None if highs is None else (highs[depth - 1], highs[depth])
             groups = group_counts[a, levels[a]]
             rotate(
-                above, sizes[depth - 1], bits[a], total_bits, groups, below, to, starts, questions, counted,
-                lane_bits[depth - 1], levels[a] > 0,
+                above, sizes[depth - 1], (bits[a], total_bits, groups), below, to, starts, questions, counted,
+                lane_bits[depth - 1], levels[a] > 0, turning,
             )  # fmt: skip
             sizes[depth] = sizes[depth - 1]
             lane_bits[depth] = lane_bits[depth - 1]
@@ -198,14 +207,16 @@ def walk(tables, levels, first_column, by_level, rule, sized, questions, counted
                 for c in range(a + 1, heights.shape[0]):
                     rest_bits += bits[c]
                 if is_hopeless(
-                    below, sizes[depth], lane_bits[depth], rest_bits, lanes, bounding, rule.rows, bounds, room, depth
-                ):
+                    below, sizes[depth], lane_bits[depth], rest_bits, lanes, bounding, rule.rows, bounds, room, depth,
+                    high,
+                ):  # fmt: skip
                     beaten = True
                     depth -= 1
                     break
         if not beaten:
             # Count this node: the thresholds that its rule allows, and a row of statistics for each.
             size, key, rows = sizes[depth], keys[depth], counts[depth]
+            high = None if highs is None else highs[depth]
             classes = Classes(rows, rows, sets[depth], hists[depth], size, lane_bits[depth])
             gone = np.int64(0)
             if counted is not None:
@@ -262,13 +273,13 @@ def walk(tables, levels, first_column, by_level, rule, sized, questions, counted
                             reach.costs[b, u] = 0
                     for u in range(within):
                         i = reach.classes[u]
-                        lose_class(key[i], rows[i], levels, columns, losses, reach.costs, u)
+                        lose_class(key[i], high, i, rows[i], levels, columns, losses, reach.costs, u)
                     if gone > 0:
                         for i in range(size):
                             if failing[i] or rows[i] < least:
-                                lose_class(key[i], rows[i], levels, columns, losses, base, 0)
+                                lose_class(key[i], high, i, rows[i], levels, columns, losses, base, 0)
             if not again and not hopeless:
-                lose_steps(key, classes, missed, levels, columns, losses, n, steps)
+                lose_steps(key, high, classes, missed, levels, columns, losses, n, steps)
             number = 0
             for c in range(levels.shape[0]):
                 number += levels[c] * strides[c]
@@ -349,8 +360,9 @@ def walk(tables, levels, first_column, by_level, rule, sized, questions, counted
             start = merge_at[a, levels[a]]
             merge = merges[start : start + group_counts[a, levels[a] - 1]]
             mask = (np.int64(1) << bits[a]) - 1
+            high = None if highs is None else highs[depth]
             sizes[depth], lane_bits[depth] = raise_table(
                 table_at(tables, depth), sizes[depth], mask, merge, to, questions, counted, lane_bits[depth],
-                levels[a] > 1,
+                levels[a] > 1, high,
             )  # fmt: skip
     return used

@@ -16,7 +16,7 @@ import numpy as np
 
 from kpareto import measures as _measures  # noqa: F401  (fills the table of names)
 from kpareto.errors import BadInput, BadJob, BadTable
-from kpareto.fronts.count_cuts import CutCounter, fits_batch
+from kpareto.fronts.count_cuts import CutCounter, fits_batch, has_runs
 from kpareto.fronts.count_lattice import Wanted
 from kpareto.fronts.packed_values import HistNumber
 from kpareto.fronts.problem import Problem
@@ -78,7 +78,7 @@ class Score:
                 "The compiled searches count rows, and this table tells persons apart. "
                 "Run the search on a Problem instead."
             )
-        if not fits_batch(self.table, self._wanted):
+        if not fits_batch(self.table, self._wanted) or not has_runs(self.table):
             raise BadJob(
                 "The table is too large for the compiled searches. Run the search on a Problem, or on a sample."
             )

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from kpareto.fronts.count_lattice import count_fixed
 from kpareto.fronts.dominance import Ties, non_dominated
 from kpareto.fronts.numbers import Numbers, join
 from kpareto.fronts.subtree_bounds import BoundedWalk, can_bound
@@ -80,7 +81,7 @@ def find_way(problem: Problem) -> Way:
         return Way("leaves", tuple(order[: _count_fixed(table, order)]))
     if lattice.size > WHOLE and can_bound(problem):
         return Way("roll-up", tuple(order[: _count_fixed(table, order)]))
-    return Way("whole", tuple(order[: min(2, len(order) - 1)]) if problem.is_walked else ())
+    return Way("whole", tuple(order[: count_fixed(table)]) if problem.is_walked else ())
 
 
 def _count_fixed(table: Table, order: list[int]) -> int:
@@ -138,7 +139,8 @@ def _whole(
     should the time be up, or the search be stopped.
     """
     share = min(1.0, CLOUD / lattice.size)
-    if lattice.size * max(problem.table.distinct, 1) > LONG and not problem.is_walked and (limit or is_heard()):
+    slow = not problem.is_walked or lattice.size > WHOLE
+    if lattice.size * max(problem.table.distinct, 1) > LONG and slow and (limit or is_heard()):
         _, state = _look_around(problem, lattice, state, limit, MOST_LOOKED)
         yield state
     for part in problem.whole_lattice(threads, state.done, halt_of(limit)):
@@ -151,17 +153,18 @@ def _whole(
 
 
 def can_prune(problem: Problem) -> bool:
-    """Whether every objective has a bound: k (or its risk) and exact cell losses, under a limit on suppressed rows.
+    """Whether every objective has a bound: k (or its risk) and cell losses, under a limit on suppressed rows.
 
     The bounds are whole numbers as the kernels count them, so what they are compared with must be counted there too.
+    Where persons are told apart, a class has no more of them than rows, so the bound on k holds.
     """
     rule = problem.suppression.rule
     return (
         problem.is_compiled
         and rule != "below-k"
-        and problem.table.persons is None
         and all(
-            is_smallest_class(m) or (isinstance(m, CellLoss) and m.is_exact(problem.table)) for m in problem.objectives
+            is_smallest_class(m) or (isinstance(m, CellLoss) and m.is_bounded(problem.table))
+            for m in problem.objectives
         )
     )
 
@@ -304,6 +307,7 @@ def _objectives(problem: Problem, order: list[int]) -> Objectives:
     return Objectives(
         np.array([isinstance(m, CellLoss) for m in problem.objectives], dtype=np.bool_),
         parts,
+        np.array([m.coarse(table) if isinstance(m, CellLoss) else 0 for m in problem.objectives], dtype=np.int64),
         0 if rule.rule == "none" else rule.allowed(table.rows),
         max((math.ceil(t - 1e-9) for m, t in problem.limits if m.name == "k"), default=0),
     )
