@@ -123,7 +123,7 @@ def test_raising_merges_neighbouring_groups(
     out = ClassTable(*(np.empty_like(array) for array in table))
     if swapped:
         place = np.empty(7, dtype=np.uint64)
-        rotate(table, size, BITS[0], sum(BITS), 6, out, to, place, questions_of(bits), bits, True, None, None)
+        rotate(table, size, BITS[0], sum(BITS), 6, out, to, place, questions_of(bits), bits, True, None)
         turned = {(two, one): values for (one, two), values in classes.items()}
         assert plain(out, size, bits) == plain(class_table(turned, BITS[1], bits), size, bits)
     show_words(table, size, words_of(bits), table.hists)
@@ -149,7 +149,7 @@ def test_rotating_swaps_the_fields(classes: dict[Pair, dict[int, int]]) -> None:
     table, size = class_table(classes, BITS[0], bits), len(classes)
     turned = ClassTable(*(np.empty_like(array) for array in table))
     room = np.empty(size, dtype=np.uint64), np.empty(7, dtype=np.uint64)
-    rotate(table, size, BITS[0], sum(BITS), 6, turned, *room, questions_of(bits), bits, False, None, None)
+    rotate(table, size, BITS[0], sum(BITS), 6, turned, *room, questions_of(bits), bits, False, None)
     swapped = {(two, one): values for (one, two), values in classes.items()}
     assert plain(turned, size, bits) == plain(class_table(swapped, BITS[1], bits), size, bits)
 

@@ -247,7 +247,7 @@ class Walker:
             starts = np.empty(groups + 1, dtype=np.uint64)
             rotate(
                 classes, size, bits, total, groups, turned, to, starts, self.values.questions, lane_bits, level > 0,
-                highs, turned_highs,
+                None if highs is None else (highs, turned_highs),
             )  # fmt: skip
             levels = task.levels.copy()
             levels[a] = level
@@ -293,7 +293,7 @@ class Walker:
                 np.zeros((most, len(wanted.numbers)), dtype=np.float64),
             )
             used = walk(
-                self._tables(task, depths), _further(task, depths), task.levels.copy(), task.first_column,
+                self._tables(task, depths), _further(task, depths), (task.levels.copy(), task.first_column),
                 (self.columns, self.losses), self.rule, sized, lanes, questions, needed, pruning,
                 self._room(task, depths, halt), out,
             )  # fmt: skip

@@ -167,12 +167,12 @@ def widen_lanes(hists, size, lanes, bits):
 
 
 @compiled
-def rotate(table, size, bits, total_bits, groups, out, to, place, questions, lane_bits, summed, highs, out_highs):
+def rotate(table, size, bits, total_bits, groups, out, to, place, questions, lane_bits, summed, further):
     """Move the lowest field (``bits`` wide, ``groups`` values) to the top by a stable counting sort, into table out.
 
     to: room for ``size`` places; place: room for one more than ``groups``, uint64 both; questions as for raise_table;
-    summed: whether the histograms are running sums, which those of out are not; highs and out_highs: the further words
-    of the keys, or None.
+    summed: whether the histograms are running sums, which those of out are not; further: the further words
+    of the keys of both tables, or None.
     """
     keys, counts = table.keys, table.counts
     out_keys, out_counts = out.keys, out.counts
@@ -190,9 +190,10 @@ def rotate(table, size, bits, total_bits, groups, out, to, place, questions, lan
         group = word & mask
         at = place[np.uint64(group)]
         place[np.uint64(group)] = at + one
-        if highs is None:
+        if further is None:
             out_keys[at] = (word >> bits) | (group << shift)
         else:
+            highs, out_highs = further
             turn_words(word, highs, i, bits, group, shift, out_keys, out_highs, at)
         out_counts[at] = counts[i]
         if questions is not None:

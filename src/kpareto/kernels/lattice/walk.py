@@ -121,11 +121,12 @@ def lose_steps(keys, highs, classes, hiding, levels, columns, losses, n, steps):
 
 
 @compiled
-def walk(tables, highs, levels, first_column, by_level, rule, sized, lanes, questions, needed, pruning, room, out):
+def walk(tables, highs, prefix, by_level, rule, sized, lanes, questions, needed, pruning, room, out):
     """Visit every node below a prefix of levels; fills out, and returns how many rows of it.
 
-    levels: (columns,) int64, fixed for the columns before first_column; the walk visits all levels of the others. The
-    table at depth 0 is that of the prefix, keys in rising order, with first_column at level 0 in the lowest field.
+    prefix: levels, (columns,) int64, fixed for the columns before first_column, and first_column; the walk visits all
+    levels of the others. The table at depth 0 is that of the prefix, keys in rising order, with first_column at level 0
+    in the lowest field.
     highs: (depths, further words, classes) int64, or None where one word holds a key, so that no more is compiled.
     by_level: (LevelColumns, LevelLosses). sized is None where no statistics of class sizes are wanted, questions is a
     KernelQuestions, or None where nothing is asked of values (lanes may be None then): what is None is not compiled.
@@ -133,6 +134,7 @@ def walk(tables, highs, levels, first_column, by_level, rule, sized, lanes, ques
     or (Bounding, BoundRoom): then subtrees and nodes that are beaten are left out. -1 says that out is too short, -2
     that the walk was halted.
     """
+    levels, first_column = prefix
     columns, losses = by_level
     keys, counts, sets, hists, ends = tables.keys, tables.counts, tables.sets, tables.hists, tables.ends
     heights, bits, strides = columns.heights, columns.bits, columns.strides
@@ -184,11 +186,12 @@ def walk(tables, highs, levels, first_column, by_level, rule, sized, lanes, ques
             above = ClassTable(keys[depth], counts[depth], sets[depth], hists[depth], ends[depth])
             depth += 1
             below = ClassTable(keys[depth], counts[depth], sets[depth], hists[depth], ends[depth])
-            above_high, high = (None, None) if highs is None else (highs[depth - 1], highs[depth])
+            high = None if highs is None else highs[depth]
+            further = None if highs is None else (highs[depth - 1], highs[depth])
             groups = group_counts[a, levels[a]]
             rotate(
                 above, sizes[depth - 1], bits[a], total_bits, groups, below, to, starts, questions,
-                lane_bits[depth - 1], levels[a] > 0, above_high, high,
+                lane_bits[depth - 1], levels[a] > 0, further,
             )  # fmt: skip
             sizes[depth] = sizes[depth - 1]
             lane_bits[depth] = lane_bits[depth - 1]
