@@ -167,13 +167,13 @@ def widen_lanes(hists, size, lanes, bits):
 
 
 @compiled(memory=False)
-def rotate(table, size, field, out, to, place, questions, counted, lane_bits, summed, highs):
+def rotate(table, size, field, out, to, place, questions, counted, lane_bits, summed, further):
     """Move the lowest field to the top by a stable counting sort, into table out.
 
     field: its bits, those of all fields together, and how many groups it has; to: room for ``size`` places; place: room
     for one more than the groups, uint64 both; questions and counted as for raise_table; summed: whether the histograms
-    are running sums, which those of out are not; highs: the further words of the keys, and room for those of out, or
-    None.
+    are running sums, which those of out are not; further: the further words of the keys, and room for those of out,
+    or None.
     """
     keys, counts = table.keys, table.counts
     out_keys, out_counts = out.keys, out.counts
@@ -192,10 +192,10 @@ def rotate(table, size, field, out, to, place, questions, counted, lane_bits, su
         group = word & mask
         at = place[np.uint64(group)]
         place[np.uint64(group)] = at + one
-        if highs is None:
+        if further is None:
             out_keys[at] = (word >> bits) | (group << shift)
         else:
-            turn_words(word, highs[0], i, bits, group, shift, out_keys, highs[1], at)
+            turn_words(word, further[0], i, bits, group, shift, out_keys, further[1], at)
         out_counts[at] = counts[i]
         if questions is not None:
             to[i] = at

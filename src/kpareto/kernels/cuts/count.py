@@ -410,10 +410,13 @@ def is_as_good(alone, shown, rows, lanes, axes, numbered, mask, values, reals):
 
 
 @compiled
-def needed_rows(
-    g, classes, cutoffs, rows, leaf_at, runs, rule, questions, needed, persons, people, mask, room, out, used
-):
-    """The rows of one recoding where thresholds are taken of numbers too (needed.py); returns them, and how many."""
+def needed_rows(g, classes, cutoffs, where, asked, persons, people, mask, room, out, used):
+    """The rows of one recoding where thresholds are taken of numbers too (needed.py); returns them, and how many.
+
+    where: (RunRows, leaf_at, RunRoom); asked: (RuleNumbers, KernelQuestions, needed).
+    """
+    rows, leaf_at, runs = where
+    rule, questions, needed = asked
     firsts = runs.firsts
     axes, numbered, reach = needed
     labels, ints, reals, steps = out.labels, out.ints, out.reals, room.steps
@@ -581,23 +584,8 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, wide, lanes, questions, needed
         cut_cells(groups, leaf_at, losses, wide, g, room.extra, room.sums)
         if needed is not None:
             out = CutRows(labels, ints, reals)
-            out, used = needed_rows(
-                g,
-                classes,
-                cutoffs,
-                here,
-                leaf_at,
-                runs,
-                rule,
-                questions,
-                needed,
-                persons,
-                people,
-                mask,
-                room,
-                out,
-                used,
-            )
+            where, judged = (here, leaf_at, runs), (rule, questions, needed)
+            out, used = needed_rows(g, classes, cutoffs, where, judged, persons, people, mask, room, out, used)
             labels, ints, reals = out.labels, out.ints, out.reals
             continue
         lost = np.int64(0)
