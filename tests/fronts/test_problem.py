@@ -13,6 +13,7 @@ from kpareto.errors import BadJob
 from kpareto.fronts.count_lattice import fits
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem, constrained, problem
+from kpareto.measures.cells import CellLoss
 from kpareto.measures.measure import Number, trends
 from kpareto.measures.reading import real_keys
 from kpareto.tables.lattice import Lattice
@@ -72,8 +73,14 @@ def test_compiled_numbers_equal_partitions(case: Case, data: st.DataObject) -> N
     assert mine.which.tolist() == slow.which.tolist()
     assert mine.suppressed.tolist() == slow.suppressed.tolist()
     assert np.allclose(mine.values, slow.values, rtol=1e-9, atol=1e-9)
-    for column in range(mine.keys.shape[1]):
+    for column, measure in enumerate(made.objectives):
         first, second = mine.keys[:, column], slow.keys[:, column]
+        if isinstance(measure, CellLoss) and not measure.is_exact(case.table):
+            # Logarithms are rounded, and two sums that are equal may be rounded apart: only other ones have an order.
+            order = np.argsort(slow.values[:, column], kind="stable")
+            risen = np.diff(slow.values[order, column]) > 1e-9 * max(1.0, slow.values[:, column].max())
+            assert (np.diff(first[order])[risen] > 0).all()
+            continue
         assert np.array_equal(np.unique(first, return_inverse=True)[1], np.unique(second, return_inverse=True)[1])
 
 
