@@ -48,3 +48,8 @@ class Compilations:
 COMPILATIONS = Compilations()
 event.Listener.register(Compilations)  # counts as one of numba's listeners, without being derived from them
 event.register("numba:compile", COMPILATIONS)  # type: ignore[no-untyped-call]
+
+
+def working() -> float:
+    """Seconds of work, from any moment on; compiling, once for a machine, is none and shortens no search."""
+    return time.monotonic() - COMPILATIONS.seconds

@@ -9,6 +9,7 @@ from typing import Any
 
 from kpareto.errors import BadJob, Progress
 from kpareto.fronts.choose import answer_wishes
+from kpareto.fronts.compilations import working
 from kpareto.fronts.front import Front
 from kpareto.fronts.problem import Problem
 from kpareto.interrupts import TimeLimit
@@ -71,8 +72,10 @@ def run_plan(
     chosen.check()
     check_possible(problem)
     # Local recodings share their time out among the class sizes themselves.
-    limit = TimeLimit(None if chosen.method == "local" else chosen.settings["seconds"])
-    return complete_front(drive(make_driven(problem, chosen, limit), report, checkpoint, watch, limit), chosen)
+    limit = TimeLimit(None if chosen.method == "local" else chosen.settings["seconds"], working)
+    with limit.watching():  # what a search begins with takes of its time too
+        course = make_driven(problem, chosen, limit)
+    return complete_front(drive(course, report, checkpoint, watch, limit), chosen)
 
 
 def complete_front(front: Front, plan: Plan) -> Front:
@@ -103,7 +106,7 @@ def make_driven(problem: Problem, plan: Plan, limit: TimeLimit | None = None) ->
     space = make_space(plan.space, problem.table) if isinstance(plan.space, str) else plan.space
     check_population(settings.get("population") or 0, len(space.genes))
     if isinstance(space, Cuts) and can_compile(plan.method, problem, space):
-        return Compiled(plan.method, problem, space, plan.evaluations, plan.seed, settings)
+        return Compiled(plan.method, problem, space, plan.evaluations, plan.seed, settings, limit or TimeLimit())
     search = make_search(plan.method, problem, space, settings)
     return Proposals(problem, space, search, plan.evaluations, plan.seed)
 
