@@ -375,8 +375,11 @@ def _note(front: Front, stopped: bool) -> str:
         begin = f"the {details['settings']['seconds']:g} seconds were up after {begin}"
     begin += f" for k = {shorten([f'{k:,}' for k in ks], KS_SHOWN)}" if ks and not stopped else ""
     gaps = [gap for point in front if (gap := point.bound) is not None and not math.isinf(gap.gap)]
+    if not gaps and not stopped:
+        asked = any(point.bound is not None for point in front)
+        return f"{begin}, and {'no bound above 0 was proven' if asked else 'no bound was asked for'}"
     if not gaps:
-        return f"{begin}, and no bound was asked for" if not stopped else begin
+        return begin
     worst = max(gaps, key=lambda gap: gap.gap)
     shown = next((gap for gap in gaps if gap.at == {"k": 5.0}), worst)
     rest = "" if shown.percent == worst.percent else f", {worst.percent} at the most"
