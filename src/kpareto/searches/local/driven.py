@@ -383,5 +383,5 @@ def _note(front: Front, stopped: bool) -> str:
     worst = max(gaps, key=lambda gap: gap.gap)
     shown = next((gap for gap in gaps if gap.at == {"k": 5.0}), worst)
     rest = "" if shown.percent == worst.percent else f", {worst.percent} at the most"
-    quick = " (a quick bound; with search.prove = true it is closer)" if details.get("quick") else ""
+    quick = " (a quick bound; a longer proof, search.prove = true, may say more)" if details.get("quick") else ""
     return f"{begin}; {shown.sentence()}{rest}{quick}"
