@@ -32,7 +32,7 @@ SHARES = {
     "local": 1.0,
 }  # of the time that is left when a model's turn comes
 LEAST = 0.1  # seconds that every k has
-STAGES = 3  # of the local search of one k, each with its own time: a quick start, the search, the bound
+STAGES = 2  # of the local search of one k, each with its own time: the search, the bound
 FREE_WALKS = 1  # of the bound of cuts over intervals, which has more boxes
 STOPPED = "Stopped before the models were compared, so nothing was written."
 
@@ -55,16 +55,18 @@ class _Clock:
         return self.seconds is not None and working() - self.began > self.seconds
 
     def tell(self, _done: int, _total: int) -> None:
-        """What a search reports to: it may be stopped here, by the clock or by whoever listens."""
+        """What a search reports to: whoever listens may stop it here."""
         if self.report is not None:
             self.report(self.done, self.total)
-        if self.late:
-            raise Stopped
 
     def run(self, wanted: Problem, plan: Plan | None = None) -> Front:
-        """The front of a search that may be stopped by the clock; stopped by anybody else, there is none."""
-        front = run_plan(wanted, plan, self.tell)
-        if front.provenance.stopped and not self.late:
+        """The front of a search in the time of the clock; stopped by anybody, there is none."""
+        chosen = plan or Plan()
+        if self.seconds is not None:
+            left = max(LEAST, self.seconds - (working() - self.began))
+            chosen = replace(chosen, options={**chosen.options, "seconds": left})
+        front = run_plan(wanted, chosen, self.tell)
+        if front.provenance.stopped:
             raise Interrupted(STOPPED)
         return front
 

@@ -63,19 +63,21 @@ def run_plan(
     report: Progress | None = None,
     checkpoint: Path | None = None,
     watch: Watch | None = None,
+    since: float | None = None,
 ) -> Front:
     """The front that a search finds by name, the exact one over the lattice unless a plan says otherwise.
 
-    A limit that no recoding can meet is a sentence before anything is searched (``check_possible``).
+    Its time is counted from ``since`` on, by ``working``, or from now on. A limit that no recoding can meet is a sentence before anything is searched (``check_possible``).
     """
     chosen = plan or Plan()
     chosen.check()
     check_possible(problem)
-    # Local recodings share their time out among the class sizes themselves.
-    limit = TimeLimit(None if chosen.method == "local" else chosen.settings["seconds"], working)
+    limit = TimeLimit(chosen.settings["seconds"], working, since)
     with limit.watching():  # what a search begins with takes of its time too
         course = make_driven(problem, chosen, limit)
-    return complete_front(drive(course, report, checkpoint, watch, limit), chosen)
+    # Local recodings share their time out among the class sizes themselves.
+    until = None if chosen.method == "local" else limit
+    return complete_front(drive(course, report, checkpoint, watch, until), chosen)
 
 
 def complete_front(front: Front, plan: Plan) -> Front:
@@ -102,7 +104,7 @@ def make_driven(problem: Problem, plan: Plan, limit: TimeLimit | None = None) ->
     if plan.method == "local":
         from kpareto.searches.local.driven import LocalDriven
 
-        return LocalDriven(problem, LocalSettings(**settings), plan.seed)
+        return LocalDriven(problem, LocalSettings(**settings), plan.seed, limit)
     space = make_space(plan.space, problem.table) if isinstance(plan.space, str) else plan.space
     check_population(settings.get("population") or 0, len(space.genes))
     if isinstance(space, Cuts) and can_compile(plan.method, problem, space):

@@ -22,6 +22,7 @@ from kpareto.errors import BadJob, KparetoError, ReleaseWarning, shorten
 from kpareto.faces.cli.fronts import check_files, find_front, model_command, protect, read_problem
 from kpareto.faces.console import remark, reporting, show_table, visible, write_json
 from kpareto.fronts.choose import check_wish
+from kpareto.fronts.compilations import working
 from kpareto.fronts.front import Front
 from kpareto.jobs.arx.export import PROGRAM, export_arx
 from kpareto.jobs.arx.project import look_at, read_arx
@@ -187,7 +188,7 @@ def refuse_unasked(place: str | Path, overwrite: bool) -> None:
 
 def front_of_job(path: str, job: Job, quiet: bool) -> Front:
     """The front that was kept beside the job, where the job is unchanged, else a new one, which is kept."""
-    problem = read_problem(job, quiet)
+    since, problem = working(), read_problem(job, quiet)
     if job.choose is not None:
         check_choice(problem, job.choose)
     front = recall_front(path, job, problem)
@@ -195,7 +196,7 @@ def front_of_job(path: str, job: Job, quiet: bool) -> Front:
         refuse_new_columns(kept_columns(path), job, problem.table.columns)
         remark("The job is unchanged since its front was searched, which is used again.", quiet)
         return search_choice(path, job, front, quiet)
-    front = find_front(job, problem, quiet)
+    front = find_front(job, problem, quiet, since=since)
     keep_front(path, job, front)
     return search_choice(path, job, front, quiet)
 
