@@ -67,7 +67,8 @@ def run_plan(
 ) -> Front:
     """The front that a search finds by name, the exact one over the lattice unless a plan says otherwise.
 
-    Its time is counted from ``since`` on, by ``working``, or from now on. A limit that no recoding can meet is a sentence before anything is searched (``check_possible``).
+    Its time is counted from ``since`` on, by ``working``, or from now on. A limit that no recoding can meet is a
+    sentence before anything is searched (``check_possible``).
     """
     chosen = plan or Plan()
     chosen.check()
