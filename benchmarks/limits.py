@@ -58,9 +58,8 @@ def _measure(method: str, table: Table, seconds: float) -> Line:
     front = run_plan(asked, Plan(method, METHODS[method][0], options=options), listener)
     took = time.perf_counter() - listener.began - (COMPILATIONS.seconds - compiled)
     kept = "kept" if took <= 1.1 * seconds + 2 else "not kept"
-    note = (
-        f"{seconds:g} s were given: {kept}; {len(front)} points; "
-        f"the first word after {listener.first or took:.1f} s, never silent for more than {max(listener.silence, took - listener.last):.1f} s"
-    )
+    silence = max(listener.silence, took - listener.last)
+    words = f"the first word after {listener.first or took:.1f} s, never silent for more than {silence:.1f} s"
+    note = f"{seconds:g} s were given: {kept}; {len(front)} points; {words}"
     work = f"{method}, {table.distinct:,} distinct rows, {len(table.hierarchies)} columns"
     return Line(work, Time(took, time.process_time() - cpu, 1), note=note, peak=peak_bytes())

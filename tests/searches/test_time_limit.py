@@ -26,7 +26,7 @@ from kpareto.searches.cuts.score import Score
 from kpareto.searches.driver import drive
 from kpareto.searches.exact_front import make_floors
 from kpareto.searches.forecast import forecast_seconds, spell_seconds
-from kpareto.searches.local import LocalSettings, driven
+from kpareto.searches.local import LocalSettings, driven, sweep
 from kpareto.searches.local.driven import LocalDriven
 from kpareto.searches.names import METHODS
 from kpareto.searches.proposals import Proposals
@@ -233,7 +233,7 @@ def test_local_recoding_in_little_time_searches_what_is_asked_for_most(
     tiny: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without ks the usual ones come first, the rest is left out, and the front says that and what it has not proven."""
-    clock, honest, sought = Clock(), driven.search_k, []
+    clock, honest, sought = Clock(), sweep.search_k, []
 
     def search_k(ready: object, *more: object) -> object:
         clock.now += 9
@@ -253,7 +253,7 @@ def test_bounds_of_local_recoding_that_there_was_no_time_for_are_said_to_be_none
     tiny: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bound of 0 is one that proves nothing, not one that nobody asked for."""
-    clock, honest = Clock(), driven.search_k
+    clock, honest = Clock(), sweep.search_k
 
     def search_k(*arguments: object) -> object:
         clock.now += 30
@@ -284,5 +284,5 @@ def test_a_table_that_takes_longer_to_read_than_the_search_may_is_a_sentence(mon
     ):
         read_in_time(job)
     told: list[int] = []
-    assert read_in_time(load_job("adult"), lambda done, _: told.append(done)) == "the problem"
+    assert str(read_in_time(load_job("adult"), lambda done, _: told.append(done))) == "the problem"
     assert told == [1]

@@ -16,7 +16,7 @@ import numpy as np
 from kpareto.fronts.compilations import working
 from kpareto.fronts.count_lattice import CountedNodes, Wanted, make_axes, make_rule, reach_room, without_axes
 from kpareto.fronts.packed_values import PackedValues, pack_for_cuts
-from kpareto.interrupts import Portions, is_heard
+from kpareto.interrupts import FIRST_PIECE, Portions, is_heard
 from kpareto.kernels.cuts.count import Persons, evaluate_cuts
 from kpareto.kernels.cuts.runs import RunRows
 from kpareto.kernels.needed import Axes, ReachRoom
@@ -57,10 +57,10 @@ class CutCounter:
 
     def count(self, cuts: np.ndarray, threads: int | None = None) -> CountedNodes:
         """The statistics of many recodings, in their order; any number of threads gives the same."""
-        if not is_heard():
+        if not is_heard() or len(cuts) <= FIRST_PIECE:
             return self._count(cuts, threads)
         pieces: list[CountedNodes] = []
-        for portion in self._portions.of(max(len(cuts), 1)):  # so that somebody who waits can stop it
+        for portion in self._portions.of(len(cuts)):  # so that somebody who waits can stop it
             part = self._count(cuts[portion], threads)
             pieces.append(replace(part, nodes=part.nodes + portion.start))
         fields = ("nodes", "thresholds", "ints", "reals")

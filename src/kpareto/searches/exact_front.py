@@ -140,12 +140,16 @@ class Exact:
 
     def _look_on(self, state: State, tell: Tell) -> None:
         """Let heuristic searches have the rest of the time: better neighbours of what is known, then a genetic one."""
+        met = [part for part in (state.best, state.reached) if part is not None and len(part.which)]
+        if met:
+            tell(state.settled, lambda: state.best)  # which ends it where the time is up
         if self.total < MOST_NODES:
-            met = [part for part in (state.best, state.reached) if part is not None and len(part.which)]
             known, some = front_of_all(met, len(self.problem.objectives)), self.limit.part(NEIGHBOURS)
             with some.watching():
                 more = reach_good_nodes(self.problem, self.lattice, known, limit=some)
             self._reached = more.take(np.flatnonzero(more.feasible))
+            if len(self._reached.which):
+                tell(state.settled, lambda: more)
         search = PbgEa(grid_for(self.problem, None), population=POPULATION, iterations=LONG)
         course = Proposals(self.problem, self.lattice, search, None, self.seed)
         until, standing = self.limit.part(0.9), Kept[Any](None, "", lambda _: None)

@@ -24,6 +24,8 @@ from kpareto.searches.proposals import GENE_BYTES, MOST_POPULATION, Proposals
 from kpareto.tables.cuts import Cuts, make_space
 from kpareto.tables.lattice import Kind, Space
 
+BEGINNING = 0.3  # of the time, at the most, for what a search begins with, such as nodes of the lattice
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -74,7 +76,7 @@ def run_plan(
     chosen.check()
     check_possible(problem)
     limit = TimeLimit(chosen.settings["seconds"], working, since)
-    with limit.watching():  # what a search begins with takes of its time too
+    with limit.part(BEGINNING).watching():
         course = make_driven(problem, chosen, limit)
     # Local recodings share their time out among the class sizes themselves.
     until = None if chosen.method == "local" else limit

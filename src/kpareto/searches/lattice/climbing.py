@@ -53,7 +53,8 @@ def reach_good_nodes(
         fresh = np.setdiff1d(neighbours(lattice, lattice.levels(best.which)), seen)
     every, portions = [], Portions(clock=working)
     for _ in range(rounds):
-        heard, parts = limit is not None or is_heard(), []
+        parts: list[Numbers] = []
+        heard = limit is not None or is_heard()
         # Somebody who looks on sees points soonest among the coarse nodes, which have the largest numbers.
         with suppress(Stopped):
             for portion in portions.of(len(fresh)) if heard else [slice(0, len(fresh))]:

@@ -226,7 +226,7 @@ def _pieces(table: Table, codes: np.ndarray, columns: Sequence[Counts]) -> _Divi
     within = np.arange(len(row)) - np.repeat(np.cumsum(pieces_of) - pieces_of, pieces_of)
     copies, size = np.ones(len(row), dtype=np.int64), np.where(whole, table.weights, 1)[row]
     value = np.full(len(row), -1, dtype=np.int64)
-    divided = varies.any(axis=0)
+    divided = varies.sum(axis=0) > 0
     for place, counts in enumerate(columns):
         led = np.flatnonzero(leading[row] == place)
         at = counts.start[row[led]] + within[led]
