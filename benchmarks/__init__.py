@@ -57,6 +57,11 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "front-large-values": Benchmark(
         "the same lattice with l, t, CM and DCN as objectives", ("fronts.large_with_values",), always=False
     ),
+    "seconds": Benchmark(
+        "searches of large tables that are given a time",
+        ("limits.exact", "limits.genetic", "limits.local"),
+        always=False,
+    ),
     "cuts": Benchmark("recodings by cuts, as genetic searches count them", ("cuts.bits_105", "cuts.bits_157")),
     "genitor": Benchmark(
         "GENITOR over cuts, compiled: the papers' whole budgets",

@@ -1,7 +1,7 @@
 """Whoever waits for long work is heard between two steps: to stop it, and to be shown what is met; time limits too.
 
 A search reports when a step is done, and a step over a large table may take long. So the loops below a step ask here,
-whoever called them; nobody waits unless a block says so, and then nothing is asked.
+whoever called them; nobody waits and no time is up unless a block says so, and then nothing is asked.
 """
 
 from __future__ import annotations
@@ -34,7 +34,66 @@ class Hearing:
             halt[0] = 1
 
 
+class OutOfTime(Stopped):
+    """The time of a search is up: what is known is its answer."""
+
+
+@dataclass(frozen=True, eq=False)
+class TimeLimit:
+    """Seconds from now on, or None for as long as it takes."""
+
+    seconds: float | None = None
+    clock: Callable[[], float] = time.monotonic
+    began: float | None = None  # by the clock; None: now
+    halt: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))  # (1,) int64, 1 ends compiled loops
+    halts: list[np.ndarray] = field(default_factory=list)  # of loops that are under way while it watches
+
+    def __post_init__(self) -> None:
+        if self.began is None:
+            object.__setattr__(self, "began", self.clock())
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left, never below 0; infinite without a limit."""
+        if self.seconds is None or self.began is None:
+            return float("inf")
+        return max(0.0, self.began + self.seconds - self.clock())
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the time is over."""
+        return bool(self.halt[0]) or self.left <= 0
+
+    def part(self, share: float) -> TimeLimit:
+        """A limit for one stage of the work: a share of the time that is left."""
+        return TimeLimit(None if self.seconds is None else share * self.left, self.clock)
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Work inside the block pauses in vain when the time is up, and its compiled loops are halted."""
+        if self.seconds is None:
+            yield
+            return
+        token, over = _limits.set((*_limits.get(), self)), threading.Event()
+        threading.Thread(target=self._watch, args=(over,), daemon=True).start()
+        try:
+            yield
+        finally:
+            over.set()
+            _limits.reset(token)
+
+    def _watch(self, over: threading.Event) -> None:
+        """Halt the loops when the time is up; the clock may have stood still meanwhile, so it is looked at again."""
+        while not over.wait(self.left):
+            if self.left <= 0:
+                self.halt[0] = 1
+                for halt in self.halts:
+                    halt[0] = 1
+                return
+
+
 _waiting: ContextVar[Hearing | None] = ContextVar("waiting", default=None)
+_limits: ContextVar[tuple[TimeLimit, ...]] = ContextVar("limits", default=())
 
 
 @contextmanager
@@ -48,29 +107,40 @@ def hearing(somebody: Hearing | None) -> Iterator[None]:
 
 
 def is_heard() -> bool:
-    """Whether somebody waits, so that work is done in pieces short enough to be stopped."""
-    return _waiting.get() is not None
+    """Whether somebody waits or the time is limited, so that work is done in pieces short enough to be stopped."""
+    return _waiting.get() is not None or is_timed()
+
+
+def is_timed() -> bool:
+    """Whether the time is limited."""
+    return bool(_limits.get())
 
 
 def is_stopped() -> bool:
-    """Whether the one who waits has stopped it."""
+    """Whether the one who waits has stopped it, or its time is up."""
+    return _has_said_stop() or any(limit.is_up for limit in _limits.get())
+
+
+def _has_said_stop() -> bool:
     somebody = _waiting.get()
     return somebody is not None and somebody.stopped.is_set()
 
 
 def pause() -> None:
-    """Between two steps: raise Stopped where the one who waits has said so."""
-    if is_stopped():
+    """Between two steps: raise Stopped where the one who waits has said so, OutOfTime where the time is up."""
+    if _has_said_stop():
         raise Stopped
+    if is_stopped():
+        raise OutOfTime
 
 
 def halted_too(halt: np.ndarray) -> np.ndarray:
-    """What ends compiled loops, (1,) int64, so that it also does when the one who waits has stopped them."""
+    """What ends compiled loops, (1,) int64, so that it also does when they are stopped or their time is up."""
     somebody = _waiting.get()
-    if somebody is not None:
-        somebody.halts.append(halt)
-        if somebody.stopped.is_set():
-            halt[0] = 1
+    for halts in ([] if somebody is None else [somebody.halts]) + [limit.halts for limit in _limits.get()]:
+        halts.append(halt)
+    if is_stopped():
+        halt[0] = 1
     return halt
 
 
@@ -81,44 +151,30 @@ def show(numbers: Any) -> None:
         somebody.met(numbers)
 
 
-@dataclass(frozen=True, eq=False)
-class TimeLimit:
-    """Seconds from now on, or None for as long as it takes."""
+FIRST_PIECE = 4  # things that are done at first, before it is known how long they take
+PIECE = 0.3  # seconds after which whoever waits is heard
 
-    seconds: float | None = None
-    began: float = field(default_factory=time.monotonic)
-    halt: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))  # (1,) int64, 1 ends compiled loops
 
-    @property
-    def left(self) -> float:
-        """Seconds that are left, never below 0; infinite without a limit."""
-        return float("inf") if self.seconds is None else max(0.0, self.began + self.seconds - time.monotonic())
+@dataclass(eq=False)
+class Portions:
+    """How many things are done between two pauses: as many as take about ``PIECE`` seconds."""
 
-    @property
-    def is_up(self) -> bool:
-        """Whether the time is over."""
-        return bool(self.halt[0]) or self.left <= 0
+    size: int = FIRST_PIECE
+    clock: Callable[[], float] = time.monotonic
 
-    def part(self, share: float) -> TimeLimit:
-        """A limit for one stage of the work: a share of the time that is left."""
-        return TimeLimit(None if self.seconds is None else share * self.left)
+    def of(self, count: int) -> Iterator[slice]:
+        """One portion after the other of so many things; what is done with one decides how large the next is.
 
-    @contextmanager
-    def watching(self) -> Iterator[None]:
-        """Compiled loops inside the block are halted when the time is up."""
-        if self.seconds is None:
-            yield
-            return
-        timer = threading.Timer(self.left, self._end)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-
-    def _end(self) -> None:
-        self.halt[0] = 1
+        The first is done although the time is up, so that there is an answer.
+        """
+        start = 0
+        while start < count:
+            if start or _has_said_stop():
+                pause()
+            began, portion = self.clock(), slice(start, start + self.size)
+            yield portion
+            start, took = portion.stop, self.clock() - began
+            self.size = 2 * self.size if took < PIECE / 2 else max(1, self.size // 2) if took > PIECE else self.size
 
 
 _told: list[Callable[[int, bool], None]] = []

@@ -10,15 +10,32 @@ import pytest
 
 from kpareto.errors import BadJob, Stopped
 from kpareto.fronts.count_lattice import Walker, WalkTask
-from kpareto.fronts.problem import problem
+from kpareto.fronts.numbers import Numbers
+from kpareto.fronts.problem import Problem, problem
 from kpareto.interrupts import TimeLimit
+from kpareto.jobs.front import read_in_time
+from kpareto.jobs.job import Job
+from kpareto.jobs.parse import load_job
+from kpareto.kernels.compiling import COMPILATIONS, working
+from kpareto.searches import bounds
+from kpareto.searches.bounds import branch_and_bound, decomposition_bound
 from kpareto.searches.checkpoint import Cancelled
+from kpareto.searches.compiled import LowerBound, lower_bound
+from kpareto.searches.cuts.nsga2 import Nsga2
+from kpareto.searches.cuts.score import Score
+from kpareto.searches.driver import drive
+from kpareto.searches.exact_front import make_floors
 from kpareto.searches.forecast import forecast_seconds, spell_seconds
+from kpareto.searches.local import LocalSettings, driven, sweep
+from kpareto.searches.local.driven import LocalDriven
 from kpareto.searches.names import METHODS
+from kpareto.searches.proposals import Proposals
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.adult import adult_table
+from kpareto.tables.cuts import make_cuts
 from kpareto.tables.partition import Suppression
 from kpareto.tables.table import Table
+from tests.test_interrupts import Clock
 
 
 def test_a_limit_tells_what_is_left_and_halts_loops() -> None:
@@ -133,3 +150,139 @@ def test_a_forecast_is_a_rough_time(adult: Table) -> None:
     assert 0 < forecast_seconds(problem(adult, ["k", "glm"], 0.01)) < 60
     words = [spell_seconds(seconds) for seconds in (0.2, 7.4, 23, 200, 7_300, 10**9, float("inf"))]
     assert words == ["about 1 s", "about 7 s", "about 20 s", "about 3 minutes", "about 2 hours", *["days or more"] * 2]
+
+
+# -- by a clock that the test turns -------------------------------------------------------------------------------------
+
+
+def test_compiling_is_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock of searches stands still while loops are compiled, which happens once for a machine."""
+    monkeypatch.setattr(time, "monotonic", lambda: 50.0)
+    before = working()
+    monkeypatch.setattr(COMPILATIONS, "_seconds", COMPILATIONS.seconds + 20)
+    assert working() == before - 20
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A clock by which every call that counts recodings takes four seconds, however few they are."""
+    clock, honest = Clock(), Problem.evaluate
+
+    def evaluate(self: Problem, *arguments: object) -> Numbers:
+        clock.now += 4
+        return honest(self, *arguments)  # type: ignore[arg-type]  # handed on as they came
+
+    monkeypatch.setattr(Problem, "evaluate", evaluate)
+    return clock
+
+
+def test_the_time_is_looked_at_within_one_population(adult: Table, slow: Clock) -> None:
+    """A population that takes far longer than the time is told of, left, and what was counted of it is the answer."""
+    asked, told = problem(adult, ["k", "lm"], 0), []
+    course = Proposals(asked, make_cuts(adult.hierarchies), Nsga2(population=100), None)
+    front = drive(course, lambda done, _: told.append(done), limit=TimeLimit(10, slow))
+    assert front.provenance.note == "the 10 seconds were up"
+    assert slow.now <= 100 + 10 + 4
+    assert len(told) > 1
+    assert 0 < told[0] < front.provenance.evaluated < 100
+
+
+def test_floors_in_no_time_are_lower_and_still_floors(adult: Table) -> None:
+    """Columns of groups that there was no time for count one by one, which bounds every recoding too."""
+    asked, clock = problem(adult, ["k", "glm"], 0.01), Clock()
+    whole, limit = run_plan(asked), TimeLimit(1, clock)
+    clock.now += 2
+    with limit.watching():
+        quick = make_floors(asked, (0, 1))
+    full = make_floors(asked, (0, 1))
+    assert quick is not None
+    assert full is not None
+    assert [len(group.columns) for group in quick.groups] == [1] * len(adult.hierarchies)
+    low, high = quick.at(whole.numbers)[:, 1], full.at(whole.numbers)[:, 1]
+    assert (low <= high + 1e-12).all()
+    assert (low > 0).any()
+    assert (high <= whole.numbers.values[:, 1] + 1e-12).all()
+
+
+def test_bounds_in_little_time_are_lower_and_still_bounds(tiny: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What branch and bound has not opened bounds the least loss; where nothing could be counted, the bound is 0."""
+    score, clock = Score(tiny, make_cuts(tiny.hierarchies), {"lm": 1.0}, 2), Clock()
+    proof, judge = branch_and_bound(score), bounds._Judge.bound
+
+    def bound(self: bounds._Judge, *arguments: object) -> float:
+        clock.now += 1
+        return judge(self, *arguments)  # type: ignore[arg-type]  # handed on as they came
+
+    assert proof.complete
+    monkeypatch.setattr(bounds._Judge, "bound", bound)
+    for seconds in (0.5, 1.5):
+        with TimeLimit(seconds, clock).watching():
+            begun = branch_and_bound(score)
+        assert not begun.complete
+        assert begun.bound <= proof.value
+    late = TimeLimit(1, clock)
+    clock.now += 2
+    with late.watching():
+        assert decomposition_bound(score).parts == ()
+        assert lower_bound(score, proof.genome, proof.value) == LowerBound(
+            0.0, False, "there was no time to prove more"
+        )
+
+
+def test_local_recoding_in_little_time_searches_what_is_asked_for_most(
+    tiny: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without ks the usual ones come first, the rest is left out, and the front says that and what it has not proven."""
+    clock, honest, sought = Clock(), sweep.search_k, []
+
+    def search_k(ready: object, *more: object) -> object:
+        clock.now += 9
+        sought.append(ready.limits.k)  # type: ignore[attr-defined]  # a LocalProblem
+        return honest(ready, *more)  # type: ignore[arg-type]  # handed on as they came
+
+    monkeypatch.setattr(driven, "search_k", search_k)
+    settings = LocalSettings(ks=[1, 2, 3, 4, 5, 6], seconds=20)
+    front = drive(LocalDriven(problem(tiny, ["k", "lm"], 0), settings, limit=TimeLimit(20, clock)))
+    assert sought == [5, 3]
+    assert front.provenance.note.startswith("the 20 seconds were up after a heuristic search for k = 3, 5")
+    gaps = [point.bound for point in front]
+    assert all(gap is not None and gap.least <= gap.reached for gap in gaps)
+
+
+def test_bounds_of_local_recoding_that_there_was_no_time_for_are_said_to_be_none(
+    tiny: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bound of 0 is one that proves nothing, not one that nobody asked for."""
+    clock, honest = Clock(), sweep.search_k
+
+    def search_k(*arguments: object) -> object:
+        clock.now += 30
+        return honest(*arguments)  # type: ignore[arg-type]  # handed on as they came
+
+    monkeypatch.setattr(driven, "search_k", search_k)
+    settings = LocalSettings(ks=[3], seconds=20)
+    front = drive(LocalDriven(problem(tiny, ["k", "lm"], 0), settings, limit=TimeLimit(20, clock)))
+    assert len(front) == 1
+    assert front.provenance.note == "a heuristic search for k = 3, and no bound above 0 was proven"
+    without = drive(LocalDriven(problem(tiny, ["k", "lm"], 0), LocalSettings(ks=[3], walks=0)))
+    assert without.provenance.note.endswith("no bound was asked for")
+
+
+def test_a_table_that_takes_longer_to_read_than_the_search_may_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading takes of the time: far beyond it nothing is searched, and without a time nothing is looked at."""
+    clock, job = Clock(), load_job("adult", ["search.seconds=20"])
+    monkeypatch.setattr("kpareto.jobs.front.working", clock)
+
+    def read(_: Job, progress: object = None) -> str:
+        clock.now += 30
+        progress(1, 2)  # type: ignore[operator]  # what reading reports to
+        return "the problem"
+
+    monkeypatch.setattr(Job, "problem", read)
+    with pytest.raises(
+        BadJob, match=r"The 20 seconds were up before the table was read, so nothing was searched\. Give"
+    ):
+        read_in_time(job)
+    told: list[int] = []
+    assert str(read_in_time(load_job("adult"), lambda done, _: told.append(done))) == "the problem"
+    assert told == [1]

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import itertools
 import os
-import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,7 +24,8 @@ from kpareto.fronts.count_lattice import (
     without_axes,
 )
 from kpareto.fronts.packed_values import PackedValues, pack_for_cuts
-from kpareto.interrupts import is_heard, pause
+from kpareto.interrupts import FIRST_PIECE, Portions, is_heard
+from kpareto.kernels.compiling import working
 from kpareto.kernels.cuts.count import MaskRoom, Persons, WideCells, evaluate_cuts
 from kpareto.kernels.cuts.runs import RunRows
 from kpareto.kernels.needed import Axes, ReachRoom
@@ -36,8 +36,6 @@ from kpareto.tables.table import Table
 MOST_LEAVES = 2_000  # a column's losses are looked up per run of leaves, leaves squared; wider ones cut by cut
 RUN_COST = 8  # what beginning a run of rows costs, in look-ups
 MOST_ALLOWED = 50_000_000  # rows that may be suppressed: class sizes up to this are counted one by one
-PIECE = 0.3  # seconds of counting after which somebody who waits is heard
-FIRST_PIECE = 4  # recodings
 MOST_COMBINATIONS = 2_048  # of the columns in one part: what still fits into the first cache
 
 
@@ -67,21 +65,16 @@ class CutCounter:
 
     table: Table
     wanted: Wanted
+    _portions: Portions = field(default_factory=lambda: Portions(clock=working))
 
     def count(self, cuts: np.ndarray, threads: int | None = None) -> CountedNodes:
         """The statistics of many recodings, in their order; any number of threads gives the same."""
-        if not is_heard():
+        if not is_heard() or len(cuts) <= FIRST_PIECE:
             return self._count(cuts, threads)
         pieces: list[CountedNodes] = []
-        start, step = 0, FIRST_PIECE
-        while start < len(cuts) or not pieces:  # in pieces, so that somebody who waits can stop it
-            pause()
-            began = time.monotonic()
-            part = self._count(cuts[start : start + step], threads)
-            pieces.append(replace(part, nodes=part.nodes + start))
-            start += step
-            step = step * 2 if time.monotonic() - began < PIECE / 2 else max(1, step // 2)
-        pause()
+        for portion in self._portions.of(len(cuts)):  # so that somebody who waits can stop it
+            part = self._count(cuts[portion], threads)
+            pieces.append(replace(part, nodes=part.nodes + portion.start))
         fields = ("nodes", "thresholds", "ints", "reals")
         return CountedNodes(*(np.concatenate([getattr(part, name) for part in pieces]) for name in fields))
 

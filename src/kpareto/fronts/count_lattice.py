@@ -17,6 +17,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from kpareto.fronts.packed_values import WIDTHS, AskedValues, HistLimit, HistNumber, count_words, pack_for_walk
+from kpareto.interrupts import pause
 from kpareto.kernels.classes import raise_table, rotate
 from kpareto.kernels.lattice.bounding import Bounding, BoundRoom
 from kpareto.kernels.lattice.walk import ClassTables, LevelColumns, LevelLosses, NodeStatistics, WalkRoom, walk
@@ -106,9 +107,13 @@ def can_count_whole(table: Table, wanted: Wanted) -> bool:
     return lattice_of(table).size <= MOST_PARTS * MOST_NODES and fits(table, wanted)
 
 
-def count_lattice(table: Table, wanted: Wanted, threads: int | None = None) -> CountedNodes:
-    """The statistics of every node of the lattice, in the order of node numbers."""
-    parts = list(count_parts(table, wanted, threads))
+def count_lattice(
+    table: Table, wanted: Wanted, threads: int | None = None, halt: np.ndarray | None = None
+) -> CountedNodes:
+    """The statistics of every node of the lattice, in the order of node numbers; with a halt it may be stopped."""
+    parts = list(count_parts(table, wanted, threads, halt=halt))
+    if halt is not None:
+        pause()
     nodes = np.concatenate([part.nodes for part in parts])
     order = np.argsort(nodes, kind="stable")
     return CountedNodes(

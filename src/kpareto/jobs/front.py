@@ -11,13 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kpareto.errors import BadInput, Interrupted, Progress, Unsafe
+from kpareto.errors import BadInput, BadJob, Interrupted, Progress, Remedy, Unsafe
 from kpareto.fronts.choose import choose_point, read_wish
 from kpareto.fronts.front import Front, Point
 from kpareto.fronts.picture import RECOMMENDED
 from kpareto.fronts.problem import Problem
 from kpareto.fronts.problem import problem as make_problem
+from kpareto.interrupts import OutOfTime, TimeLimit, pause
 from kpareto.jobs.job import Job
+from kpareto.kernels.compiling import working
 from kpareto.measures.measure import Measure, Model, meets
 from kpareto.searches.driver import Watch
 from kpareto.searches.exact_front import exact_front
@@ -31,6 +33,7 @@ from kpareto.tables.recoding import bottom, top
 from kpareto.tables.table import Table
 
 COUNTED = 500_000_000  # nodes times distinct rows that are counted whole for one sentence: about half a second
+MORE, GRACE = 1.1, 2.0  # what reading may take of the time that a job gives: so many times, and seconds more
 RELAX = "Relax one of them, or allow more suppression."
 
 
@@ -118,8 +121,11 @@ def search_job(
     report: Progress | None = None,
     checkpoint: Path | None = None,
     watch: Watch | None = None,
+    since: float | None = None,
 ) -> Front:
     """The front of a job; its table is read unless the problem is at hand.
+
+    ``since`` is when its time began, by ``working``: reading takes of the time that a job gives its search.
 
     The search is the one that the method names, compiled where it can be, with the same budget and the same bounds
     whoever asks. Equal jobs give equal fronts, but for the seconds they took. ``report`` is told what is done and may
@@ -127,11 +133,31 @@ def search_job(
     Ctrl-C) goes on from its checkpoint the next time (raised as Cancelled, with the front so far); without a checkpoint
     nothing is handed out.
     """
-    plan = plan_of(job)
-    front = search_problem(problem or job.problem(), plan, report, checkpoint, watch)
+    plan, began = plan_of(job), working() if since is None else since
+    front = search_problem(problem or read_in_time(job), plan, report, checkpoint, watch, began)
     if front.provenance.stopped:
         raise Interrupted("Stopped before the search was done, so nothing was written.")
     return front
+
+
+def read_in_time(job: Job, report: Progress | None = None) -> Problem:
+    """The job with its table, unless reading alone takes more than the time that its search may take."""
+    seconds = job.options.get("seconds")
+    limit = TimeLimit(None if seconds is None else MORE * seconds + GRACE, working)
+
+    def tell(done: int, total: int) -> None:
+        if report is not None:
+            report(done, total)
+        pause()
+
+    try:
+        with limit.watching():
+            return job.problem(progress=tell)
+    except OutOfTime:
+        raise BadJob(
+            f"The {seconds:g} seconds were up before the table was read, so nothing was searched.",
+            remedy=Remedy("set-time", "Give it more time, or a sample of the rows."),
+        ) from None
 
 
 def search_problem(
@@ -140,6 +166,7 @@ def search_problem(
     report: Progress | None = None,
     checkpoint: Path | None = None,
     watch: Watch | None = None,
+    since: float | None = None,
 ) -> Front:
     """The front of a plan with at least one point, unless somebody stopped it.
 
@@ -147,7 +174,7 @@ def search_problem(
     are in the way are told after it.
     """
     try:
-        front = run_plan(problem, plan, report, checkpoint, watch)
+        front = run_plan(problem, plan, report, checkpoint, watch, since)
     except Unsafe as error:
         raise Unsafe(say_nearest(problem, complete=False)) from error
     if len(front) == 0 and not front.provenance.stopped:

@@ -11,12 +11,14 @@ import heapq
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from kpareto.errors import BadJob
+from kpareto.interrupts import OutOfTime, is_stopped, pause
 from kpareto.kernels.words import INFEASIBLE
 from kpareto.measures.cells import CellLoss
 from kpareto.measures.measure import make
@@ -115,6 +117,7 @@ def _enumerate(score: Score) -> tuple[float, np.ndarray]:
     best, best_genome = math.inf, np.zeros(len(space.genes), dtype=np.uint8)
     fine = _fine(score)
     for chosen in itertools.product(*(list(all_cuts(space, c)) for c in others)):
+        pause()
         bits = np.zeros(len(space.genes), dtype=np.uint8)
         for c, part in zip(others, chosen, strict=True):
             bits[space.gene_at[c] : space.gene_at[c + 1]] = part
@@ -140,7 +143,7 @@ def _fine(score: Score) -> float:
 def decomposition_bound(score: Score, most_cuts: int = 600, largest: int = 3) -> Bound:
     """The best decomposition bound from all sets of up to ``largest`` columns with at most ``most_cuts`` combinations.
 
-    For losses of cells (lm, glm, nwp, …) alone.
+    For losses of cells (lm, glm, nwp, …) alone. Out of time, the sets that were counted by then are a bound too.
     """
     losses = [make(spec) for spec in score.losses]
     if not all(isinstance(loss, CellLoss) for loss in losses):
@@ -150,15 +153,18 @@ def decomposition_bound(score: Score, most_cuts: int = 600, largest: int = 3) ->
     count = len(score.space.hierarchies)
     sets: list[tuple[int, ...]] = []
     worth: list[float] = []
-    for size in range(1, min(largest, count) + 1):
-        for columns in itertools.combinations(range(count), size):
+    some = (itertools.combinations(range(count), size) for size in range(1, min(largest, count) + 1))
+    with suppress(OutOfTime):
+        for columns in itertools.chain.from_iterable(some):
             cuts = sorted(column_cuts(score.space, c) for c in columns)
-            if size > 1 and math.prod(cuts[:-1]) > most_cuts:
+            if len(columns) > 1 and math.prod(cuts[:-1]) > most_cuts:
                 continue
+            pause()
             small = project_score(score, columns)
             value, best_genome = _enumerate(small)
+            least = _in_the_whole(score, small, columns, best_genome) if math.isfinite(value) else math.inf
             sets.append(columns)
-            worth.append(_in_the_whole(score, small, columns, best_genome) if math.isfinite(value) else math.inf)
+            worth.append(least)
     if math.inf in worth:
         return Bound(math.inf, ())
     cover = np.zeros((count, len(sets)))
@@ -242,7 +248,8 @@ def branch_and_bound(score: Score, most_nodes: int = 20_000, known: np.ndarray |
     """Fix the cuts of one column after the other, best bound first; the last column is cut exactly.
 
     A partial recoding costs at least: what its fixed columns cost with the rows they already suppress, the least the
-    other columns cost by themselves, and for cm the errors that remain even with the other columns as they are.
+    other columns cost by themselves, and for cm the errors that remain even with the other columns as they are. Out of
+    time, what is open bounds the least cost.
     """
     space, fine = score.space, _fine(score)
     cutter = Recutter(score)
@@ -255,8 +262,8 @@ def branch_and_bound(score: Score, most_nodes: int = 20_000, known: np.ndarray |
     parts = {c: list(all_cuts(space, c)) for c in order[:-1]}
     heap: list[tuple[float, int, tuple[int, ...]]] = [(judge.bound(()), 0, ())]
     nodes = 0
-    while heap and nodes < most_nodes:
-        low, _, chosen = heapq.heappop(heap)
+    while heap and nodes < most_nodes and not is_stopped():
+        low, _, chosen = opened = heapq.heappop(heap)
         if low >= best - 1e-9 * abs(best):
             heap = []
             break
@@ -272,6 +279,9 @@ def branch_and_bound(score: Score, most_nodes: int = 20_000, known: np.ndarray |
             continue
         column = order[len(chosen)]
         for place, part in enumerate(parts[column]):
+            if is_stopped():
+                heapq.heappush(heap, opened)
+                break
             bits[space.gene_at[column] : space.gene_at[column + 1]] = part
             low = judge.bound(bits, len(chosen) + 1)
             if low < best - 1e-9 * abs(best):
@@ -289,6 +299,7 @@ class _Judge:
         self.losses, self.k, self.cm_weight = score.scoring.losses, score.k, score.scoring.terms.cm_weight
         self.rest = [0.0] * (len(order) + 1)  # least the columns from a place on cost, each by itself
         for place in range(len(order) - 1, -1, -1):
+            pause()
             alone = _column_least(score, order[place]) if self.losses.runs.any() else 0.0
             self.rest[place] = self.rest[place + 1] + alone
 

@@ -19,11 +19,12 @@ from kpareto.errors import BadJob, Stopped, Unsafe
 from kpareto.fronts.front import Front, make_front
 from kpareto.fronts.numbers import Numbers, Provenance
 from kpareto.fronts.problem import Problem
+from kpareto.interrupts import OutOfTime, TimeLimit
 from kpareto.measures.cells import CellLoss
 from kpareto.measures.measure import make
 from kpareto.searches.bounds import branch_and_bound, decomposition_bound
 from kpareto.searches.checkpoint import Arrays, Kept, job_print
-from kpareto.searches.cuts.genitor import Result, Settings, genitor
+from kpareto.searches.cuts.genitor import Progress, Result, Settings, genitor
 from kpareto.searches.cuts.recut import recut_columns
 from kpareto.searches.cuts.score import Score, score_of
 from kpareto.searches.cuts.starts import lattice_starts
@@ -31,6 +32,7 @@ from kpareto.searches.driver import Ending, Tell
 from kpareto.tables.cuts import Cuts
 from kpareto.tables.lattice import Space
 
+SEARCHED = 0.75  # of the time; the bound has the rest
 SMALL = 2_000_000  # recodings: so few are searched to the end
 
 
@@ -62,6 +64,7 @@ class Compiled:
     budget: int | None = None  # evaluations of genitor, columns recut at the most; recut ends by itself too
     seed: int = 1
     options: Mapping[str, Any] = field(default_factory=dict)
+    limit: TimeLimit = field(default_factory=TimeLimit)
     began: float = field(default_factory=time.perf_counter)
 
     def __post_init__(self) -> None:
@@ -112,20 +115,23 @@ class Compiled:
             return not ends and (self.breeds or self.budget is None or evaluations < self.budget)
 
         state = None if known is None else dict(known)
-        if self.breeds:
-            budget = self.budget or 0
-            result = genitor(self.score, budget, self.seed, self.settings, None, state, go_on, kept.ask)
-        else:
-            starts = lattice_starts(self.problem, self.space) if state is None else None
-            result = recut_columns(self.score, self.seed, starts, progress=go_on, resume=state, keep=kept.ask)
+        until = self.limit.part(SEARCHED)
+        with until.watching():
+            result = self._search(state, go_on, kept)
         kept.now = result
         if ends:
             raise ends[0]
-        return self._front(result)
+        return self._front(result, late=until.is_up)
 
-    def pack(self, standing: Result) -> Arrays:
-        """The arrays that continue the search bit by bit."""
-        return standing.state
+    def _search(self, state: dict[str, np.ndarray] | None, go_on: Progress, kept: Kept[Result]) -> Result:
+        if self.breeds:
+            return genitor(self.score, self.budget or 0, self.seed, self.settings, None, state, go_on, kept.ask)
+        starts = lattice_starts(self.problem, self.space) if state is None else None
+        return recut_columns(self.score, self.seed, starts, progress=go_on, resume=state, keep=kept.ask)
+
+    def pack(self, standing: Result) -> Arrays | None:
+        """The arrays that continue the search bit by bit; None where there was no time to begin."""
+        return standing.state or None
 
     def front_so_far(self, standing: Result | None, ending: Ending) -> Front:
         """What a search that was ended knows: no point, or its best one without a bound."""
@@ -160,16 +166,18 @@ class Compiled:
     def _keeps_rows(self, genome: np.ndarray) -> bool:
         return bool(self.problem.evaluate(self.space, genome[None, :].astype(np.int64)).feasible.any())
 
-    def _front(self, result: Result) -> Front:
-        """The front of a search that is done."""
+    def _front(self, result: Result, *, late: bool) -> Front:
+        """The front of a search that is done, or that is late: the rest of its time was for the bound."""
+        up = f"the {self.limit.seconds:g} seconds were up" if late else ""
         result = self._with_rows(result)
         if not math.isfinite(result.value):
+            if late:
+                return self.front_so_far(result, Ending(up, stopped=False))
             raise Unsafe("No recoding that was met keeps the limits. Ask for a smaller k, or allow more suppression.")
         bound = lower_bound(self.score, result.genome, result.value)
         gap = 0.0 if bound.proven or result.value == 0 else (result.value - bound.value) / result.value
-        note = (
-            "" if bound.proven else f"the least loss is at least {bound.value:.6g} ({bound.how}); the gap is {gap:.1%}"
-        )
+        least = f"the least loss is at least {bound.value:.6g} ({bound.how}); the gap is {gap:.1%}"
+        note = "" if bound.proven else f"{up}; {least}" if late else least
         trace = result.trace[:: max(1, len(result.trace) // 100)].tolist()
         details = {
             "lower_bound": bound.value,
@@ -186,10 +194,17 @@ class Compiled:
 
 
 def lower_bound(score: Score, genome: np.ndarray, value: float) -> LowerBound:
-    """A proven lower bound on the loss of any recoding of the space."""
+    """A proven lower bound on the loss of any recoding of the space; a weaker one where the time is up."""
+    try:
+        return _lower_bound(score, genome, value)
+    except OutOfTime:
+        return LowerBound(0.0, False, "there was no time to prove more")
+
+
+def _lower_bound(score: Score, genome: np.ndarray, value: float) -> LowerBound:
     rows = score.table.rows
     if 0 < score.allowed < rows:  # without the cap more is allowed, so the least loss can only be smaller
-        free = lower_bound(replace(score, limit=None), genome, math.inf)
+        free = _lower_bound(replace(score, limit=None), genome, math.inf)
         return LowerBound(min(free.value, value), False, f"{free.how}, suppression without a cap")
     if score.space.size <= SMALL:
         proof = branch_and_bound(score, known=genome)

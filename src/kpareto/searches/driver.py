@@ -15,7 +15,7 @@ from typing import Protocol
 from kpareto.errors import Interrupted, Progress, Stopped, Unsafe, keep_interrupt
 from kpareto.fronts.front import Front
 from kpareto.fronts.numbers import Numbers
-from kpareto.interrupts import TimeLimit, hearing
+from kpareto.interrupts import OutOfTime, TimeLimit, hearing
 from kpareto.searches.checkpoint import Arrays, Cancelled, Kept, Standing, check_points, read_checkpoint
 
 Watch = Callable[[Numbers], None]  # told the numbers of recodings as they are met: of some, or of the best so far
@@ -48,10 +48,6 @@ class Driven(Protocol[Standing]):
 
     def front_so_far(self, standing: Standing | None, ending: Ending) -> Front:
         """What is known where it was ended."""
-
-
-class OutOfTime(Stopped):
-    """The time of a search is up: what is known is its answer."""
 
 
 def drive(

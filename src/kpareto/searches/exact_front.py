@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,13 +31,13 @@ from kpareto.fronts.front import Front, make_front
 from kpareto.fronts.numbers import Numbers, Provenance, join, spell_count
 from kpareto.fronts.problem import Problem
 from kpareto.fronts.subtree_bounds import allowed_rows
-from kpareto.interrupts import TimeLimit, pause
+from kpareto.interrupts import OutOfTime, TimeLimit, halted_too, pause
 from kpareto.kernels.words import K
 from kpareto.measures.cells import CellLoss
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.searches import MOST_THREADS, count, one_of, setting
 from kpareto.searches.checkpoint import Arrays, Kept, job_print
-from kpareto.searches.driver import Ending, OutOfTime, Tell
+from kpareto.searches.driver import Ending, Tell
 from kpareto.searches.lattice.boxes import grid_for
 from kpareto.searches.lattice.climbing import front_of_all, reach_good_nodes
 from kpareto.searches.lattice.exact import State, count_lattice, find_way, nothing_counted, settled_parts
@@ -49,7 +50,8 @@ from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table, distinct_rows
 
 EXACT_SHARE = 0.6  # of the time, before heuristic searches look on
-NEIGHBOURS = 0.6  # of the rest, to look among the neighbours of what is known
+PROVING = 0.4  # of the rest at the most, to count what floors are made of
+NEIGHBOURS = 0.6  # of what is left then, to look among the neighbours of what is known
 MOST_NODES = 2**62  # nodes are numbered by 64 bits
 LONG = 2_000  # populations, where it does not run out of time before
 POPULATION = 100  # the paper's 25 are for lattices of some thousand nodes
@@ -93,6 +95,7 @@ class Exact:
     began: float = field(default_factory=time.perf_counter)
     _reached: Numbers | None = None  # neighbours of what was known that are good
     _others: Front | None = None  # what the heuristic search has found
+    _floors: Floors | None = None  # what no recoding can beat, as far as there was time to prove it
 
     @property
     def lattice(self) -> Lattice:
@@ -114,7 +117,7 @@ class Exact:
         state = nothing_counted(self.problem) if known is None else _state_from(known)
         until = self.limit.part(EXACT_SHARE)
         if self.total < MOST_NODES:
-            with until.watching():
+            with until.watching(), suppress(OutOfTime):  # of its part; the time of all is looked at below
                 limited = None if until.seconds is None else until
                 for now in count_lattice(self.problem, self.ties, self.threads, state, limited):
                     state = now
@@ -124,6 +127,7 @@ class Exact:
         if self.limit.seconds is None or state.settled >= self.total:
             return front_of(self.problem, state, self.ties, time.perf_counter() - self.began, done=True)
         kept.now = state
+        self._floors = self._prove(self.limit.part(PROVING))
         self._look_on(state, tell)
         raise OutOfTime
 
@@ -136,25 +140,29 @@ class Exact:
 
     def _look_on(self, state: State, tell: Tell) -> None:
         """Let heuristic searches have the rest of the time: better neighbours of what is known, then a genetic one."""
+        met = [part for part in (state.best, state.reached) if part is not None and len(part.which)]
+        if met:
+            tell(state.settled, lambda: state.best)  # which ends it where the time is up
         if self.total < MOST_NODES:
-            met = [part for part in (state.best, state.reached) if part is not None and len(part.which)]
-            known = front_of_all(met, len(self.problem.objectives))
-            more = reach_good_nodes(self.problem, self.lattice, known, limit=self.limit.part(NEIGHBOURS))
+            known, some = front_of_all(met, len(self.problem.objectives)), self.limit.part(NEIGHBOURS)
+            with some.watching():
+                more = reach_good_nodes(self.problem, self.lattice, known, limit=some)
             self._reached = more.take(np.flatnonzero(more.feasible))
+            if len(self._reached.which):
+                tell(state.settled, lambda: more)
         search = PbgEa(grid_for(self.problem, None), population=POPULATION, iterations=LONG)
         course = Proposals(self.problem, self.lattice, search, None, self.seed)
         until, standing = self.limit.part(0.9), Kept[Any](None, "", lambda _: None)
-
-        def go_on(_: int, met: Any) -> None:
-            tell(state.settled, met)
-            if until.is_up:
-                raise OutOfTime
-
         try:
             with until.watching():
-                self._others = course.go(None, go_on, standing)
+                self._others = course.go(None, lambda _, met: tell(state.settled, met), standing)
         except OutOfTime:
             self._others = course.front_so_far(standing.now, Ending("its time was up", stopped=False))
+
+    def _prove(self, limit: TimeLimit) -> Floors | None:
+        """What no recoding can beat, as far as there is time to count it."""
+        with limit.watching():
+            return make_floors(self.problem, find_way(self.problem).fixed if self.total < MOST_NODES else ())
 
     def pack(self, standing: State) -> Arrays:
         """The front so far and how much of the lattice is settled."""
@@ -203,10 +211,11 @@ class Exact:
         """The front with what no recoding can beat at each point's k, where that is known."""
         numbered = self.total < MOST_NODES
         way = find_way(self.problem)
-        floors = make_floors(self.problem, way.fixed if numbered else ())
+        floors = self._floors or self._prove(self.limit)
         if floors is None or len(front) == 0:
             return front
-        settled = settled_parts(self.problem, way, state.done) if numbered and way.fixed else None
+        whole = numbered and way.fixed and floors.groups[0].columns == tuple(way.fixed)
+        settled = settled_parts(self.problem, way, state.done) if whole else None
         least = floors.at(front.numbers, settled)
         gaps = [
             (value - floor) / value
@@ -294,14 +303,21 @@ def _best_at(ks: np.ndarray, losses: np.ndarray) -> np.ndarray:
 def make_floors(problem: Problem, fixed: Sequence[int]) -> Floors | None:
     """The floors of a problem whose search fixes these columns first; None where its rule or losses have none.
 
-    Where persons are told apart, k of them in a class are at least k rows, so the floors by rows hold.
+    Columns of groups that there was no time for count one by one: what they lose together is more, not less. Where
+    persons are told apart, k of them in a class are at least k rows, so the floors by rows hold.
     """
     objectives = tuple(place for place, measure in enumerate(problem.objectives) if isinstance(measure, CellLoss))
     if not objectives or problem.suppression.rule == "below-k":
         return None
     groups = [tuple(fixed)] if fixed else []
     groups += _deal(problem.table, [c for c in range(len(problem.table.hierarchies)) if c not in fixed])
-    return Floors(problem, objectives, tuple(_count(problem, objectives, columns) for columns in groups))
+    counted: list[Group] = []
+    for columns in groups:
+        try:
+            counted.append(_count(problem, objectives, columns))
+        except OutOfTime:
+            counted += [_count(problem, objectives, (column,)) for column in columns]
+    return Floors(problem, objectives, tuple(counted))
 
 
 def _deal(table: Table, columns: Sequence[int]) -> list[tuple[int, ...]]:
@@ -319,10 +335,14 @@ def _deal(table: Table, columns: Sequence[int]) -> list[tuple[int, ...]]:
 
 
 def _count(problem: Problem, objectives: Sequence[int], columns: tuple[int, ...]) -> Group:
-    table = problem.table
+    """The combinations of levels of some columns, unless the time is up; a single one is counted at once."""
+    table, halt = problem.table, None
+    if len(columns) > 1:
+        pause()
+        halt = halted_too(np.zeros(1, dtype=np.int64))
     few = project(table, columns)
     rule = Suppression("cap-max-k", int(min(allowed_rows(problem), table.rows)))
-    counted = count_nodes(few, Wanted(rule))
+    counted = count_nodes(few, Wanted(rule), halt=halt)
     levels = lattice_of(few).levels(counted.nodes)
     losses = np.zeros((len(objectives), len(counted.nodes)), dtype=np.int64)
     for place, objective in enumerate(objectives):
@@ -338,9 +358,14 @@ def _count(problem: Problem, objectives: Sequence[int], columns: tuple[int, ...]
 
 
 def project(table: Table, columns: Sequence[int]) -> Table:
-    """The rows by some quasi-identifiers alone."""
+    """The rows by some quasi-identifiers alone; those of a single one are known without looking at the rows."""
+    names = tuple(table.schema.quasi[column] for column in columns)
+    hierarchies = tuple(table.hierarchies[c] for c in columns)
+    if len(columns) == 1:
+        rows = table.leaf_rows[columns[0]]
+        leaves = np.flatnonzero(rows).astype(table.codes.dtype)
+        return Table(Schema(names), hierarchies, leaves[:, None], rows[leaves])
     codes = table.codes[:, list(columns)]
     order, start = distinct_rows(codes)
     weights = np.add.reduceat(table.weights[order], start)
-    names = tuple(table.schema.quasi[column] for column in columns)
-    return Table(Schema(names), tuple(table.hierarchies[c] for c in columns), codes[order[start]], weights)
+    return Table(Schema(names), hierarchies, codes[order[start]], weights)

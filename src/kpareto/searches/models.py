@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -12,7 +11,7 @@ from kpareto.fronts.front import Front, make_front
 from kpareto.fronts.models import ModelCurve, ModelCurves, ModelPoint, read_models
 from kpareto.fronts.problem import Problem, problem
 from kpareto.interrupts import pause
-from kpareto.kernels.compiling import COMPILATIONS
+from kpareto.kernels.compiling import working
 from kpareto.measures.measure import Model
 from kpareto.searches.local.bound import LocalBound, lower_bound
 from kpareto.searches.local.problem import LocalWish, make_problem, with_k
@@ -33,14 +32,9 @@ SHARES = {
     "local": 1.0,
 }  # of the time that is left when a model's turn comes
 LEAST = 0.1  # seconds that every k has
-STAGES = 3  # of the local search of one k, each with its own time: a quick start, the search, the bound
+STAGES = 2  # of the local search of one k, each with its own time: the search, the bound
 FREE_WALKS = 1  # of the bound of cuts over intervals, which has more boxes
 STOPPED = "Stopped before the models were compared, so nothing was written."
-
-
-def _working() -> float:
-    """Seconds of work, from any moment on; compiling, once for a machine, is none and shortens no search."""
-    return time.monotonic() - COMPILATIONS.seconds
 
 
 @dataclass(eq=False)
@@ -53,24 +47,26 @@ class _Clock:
     total: int
 
     def __post_init__(self) -> None:
-        self.began, self.stopped = _working(), False
+        self.began, self.stopped = working(), False
 
     @property
     def late(self) -> bool:
         """Whether its time is over."""
-        return self.seconds is not None and _working() - self.began > self.seconds
+        return self.seconds is not None and working() - self.began > self.seconds
 
     def tell(self, _done: int, _total: int) -> None:
-        """What a search reports to: it may be stopped here, by the clock or by whoever listens."""
+        """What a search reports to: whoever listens may stop it here."""
         if self.report is not None:
             self.report(self.done, self.total)
-        if self.late:
-            raise Stopped
 
     def run(self, wanted: Problem, plan: Plan | None = None) -> Front:
-        """The front of a search that may be stopped by the clock; stopped by anybody else, there is none."""
-        front = run_plan(wanted, plan, self.tell)
-        if front.provenance.stopped and not self.late:
+        """The front of a search in the time of the clock; stopped by anybody, there is none."""
+        chosen = plan or Plan()
+        if self.seconds is not None:
+            left = max(LEAST, self.seconds - (working() - self.began))
+            chosen = replace(chosen, options={**chosen.options, "seconds": left})
+        front = run_plan(wanted, chosen, self.tell)
+        if front.provenance.stopped:
             raise Interrupted(STOPPED)
         return front
 
@@ -153,7 +149,7 @@ def compare_models(
     wanted = tuple(sorted({int(k) for k in ks})) if ks is not None else usual_ks(asked, own)
     if not wanted or wanted[0] < 1 or wanted[-1] > table.rows:
         raise BadJob(f"The k to compare are {list(wanted)!r}. Give whole numbers from 1 to {table.rows:,}.")
-    began, curves = _working(), []
+    began, curves = working(), []
     allowed = 0 if asked.suppression.rule == "none" else min(asked.suppression.allowed(table.rows), table.rows - 1)
     limits = {measure.name: limit for measure, limit in asked.limits if measure.name != "k"}
     for measure, _ in asked.limits:
@@ -163,7 +159,7 @@ def compare_models(
     freer: dict[str, ModelCurve] = {}  # model -> a curve whose bounds hold for it too
     for place, name in enumerate(names):
         pause()
-        left = None if seconds is None else max(0.0, seconds - (_working() - began)) * SHARES[name]
+        left = None if seconds is None else max(0.0, seconds - (working() - began)) * SHARES[name]
         clock = _Clock(left, report, place, len(names))
         if name == "local":
             local, of_cuts = _local(wish, clock, "cuts" in names)
@@ -235,9 +231,9 @@ class _Wish:
 
 def _lattice(wish: _Wish, clock: _Clock) -> ModelCurve:
     """The exact front of k and LM, read off at each k."""
-    began, table = _working(), wish.asked.table
+    began, table = working(), wish.asked.table
     front = clock.run(problem(table, ["k", "lm"], wish.allowed, wish.limits))
-    return ModelCurve("lattice", tuple(_read_off(front, wish.ks)), front.provenance.complete, _working() - began)
+    return ModelCurve("lattice", tuple(_read_off(front, wish.ks)), front.provenance.complete, working() - began)
 
 
 def _read_off(front: Front, ks: Sequence[int]) -> list[ModelPoint]:
@@ -259,12 +255,12 @@ def _read_off(front: Front, ks: Sequence[int]) -> list[ModelPoint]:
 
 def _cuts(wish: _Wish, clock: _Clock) -> ModelCurve:
     """Recutting for each k, with the bound that it proves; with further limits beside k, flipping too."""
-    began, points, proven = _working(), [], True
+    began, points, proven = working(), [], True
     for number, k in enumerate(wish.ks):
         pause()
         left = None
         if clock.seconds is not None:
-            left = max(LEAST, (clock.seconds - (_working() - began)) / (len(wish.ks) - number))
+            left = max(LEAST, (clock.seconds - (working() - began)) / (len(wish.ks) - number))
         limits = {"k": float(k), **wish.limits}
         tried = [limits] if not wish.limits else [{"k": float(k)}, limits]
         limited = problem(wish.asked.table, ["lm"], wish.allowed, limits)
@@ -289,7 +285,7 @@ def _cuts(wish: _Wish, clock: _Clock) -> ModelCurve:
             best = min(met, key=lambda point: point.loss)
             points.append(replace(best, least=min(max(bounds), best.loss) if bounds else None))
     kept = _with_larger(points, wish.ks)
-    return ModelCurve("cuts", kept, proven and bool(points) and not wish.limits, _working() - began)
+    return ModelCurve("cuts", kept, proven and bool(points) and not wish.limits, working() - began)
 
 
 def _with_larger(points: Sequence[ModelPoint], ks: Sequence[int]) -> tuple[ModelPoint, ...]:
@@ -323,22 +319,22 @@ def _with_nodes(cuts: ModelCurve, lattice: ModelCurve) -> ModelCurve:
 
 def _strict(wish: _Wish, clock: _Clock) -> ModelCurve:
     """A tree of questions for each k; nothing is suppressed."""
-    began, points = _working(), []
+    began, points = working(), []
     for number, k in enumerate(wish.ks):
         pause()
         left = None
         if clock.seconds is not None:
-            left = max(LEAST, (clock.seconds - (_working() - began)) / (len(wish.ks) - number))
+            left = max(LEAST, (clock.seconds - (working() - began)) / (len(wish.ks) - number))
         timer = _Clock(left, clock.report, clock.done, clock.total)
         grown = strict(wish.asked.table, replace(wish.local, k=k, suppression=0.0), wish.seed, progress=timer.ask)
         timer.check()
         points.append(ModelPoint(k, grown.recoding.k, grown.recoding.loss, None, 0))
-    return ModelCurve("strict", tuple(points), False, _working() - began)
+    return ModelCurve("strict", tuple(points), False, working() - began)
 
 
 def _local(wish: _Wish, clock: _Clock, with_cuts: bool) -> tuple[ModelCurve, ModelCurve | None]:
     """The sweep over all k, with the bound of each; and a curve with bounds that hold for cuts, where there is one."""
-    began, table = _working(), wish.asked.table
+    began, table = working(), wish.asked.table
     freed = with_cuts and bool(wish.apart()) and not wish.apart(intervals=True)
     stages = STAGES + 1 if freed else STAGES
     each = None if clock.seconds is None else max(LEAST, clock.seconds / len(wish.ks) / stages)
@@ -352,7 +348,7 @@ def _local(wish: _Wish, clock: _Clock, with_cuts: bool) -> tuple[ModelCurve, Mod
         bounds = [lower_bound(with_k(free, p.k), p.classes, FREE_WALKS, each, clock.go_on) for p in swept[::-1]]
         clock.check()
         of_cuts = _swept_curve(swept, bounds[::-1])
-    return replace(local, seconds=_working() - began), of_cuts
+    return replace(local, seconds=working() - began), of_cuts
 
 
 def _swept_curve(swept: Sequence[CurvePoint], bounds: Sequence[LocalBound | None]) -> ModelCurve:

@@ -11,6 +11,8 @@ from kpareto.errors import Stopped
 from kpareto.fronts.front import Front, list_front, make_front
 from kpareto.fronts.numbers import Numbers, Provenance
 from kpareto.fronts.problem import Problem
+from kpareto.interrupts import Portions
+from kpareto.kernels.compiling import working
 from kpareto.searches import OwnSet, ReportingMoves, Search
 from kpareto.searches.checkpoint import Arrays, Kept, job_print
 from kpareto.searches.driver import Ending, Tell
@@ -35,6 +37,7 @@ class Proposals:
     budget: int | None = None
     seed: int = 1
     began: float = field(default_factory=time.perf_counter)
+    _portions: Portions = field(default_factory=lambda: Portions(clock=working))
     _earlier: Recalled | None = None
     _own: OwnSet | None = None  # what the search reports where it was stopped
 
@@ -68,8 +71,11 @@ class Proposals:
                 if len(memo) and len(memo) + len(fresh) > self.room:
                     note = f"the memory for {self.room:,} recodings of this size is spent"
                     return self._front(memo, note, own=_settle(moves))
-                if len(fresh):
-                    memo.add(fresh, self._evaluate(fresh))
+                for portion in self._portions.of(len(fresh)):  # a whole population of a large table takes minutes
+                    if portion.start:
+                        kept.take(memo)
+                        tell(len(memo), memo.all)
+                    memo.add(fresh[portion], self._evaluate(fresh[portion]))
                 kept.take(memo)
                 numbers = memo.numbers(genomes, names)
                 tell(len(memo), lambda: numbers)  # noqa: B023 (used at once)
@@ -91,7 +97,8 @@ class Proposals:
     def front_so_far(self, standing: Memo | None, ending: Ending) -> Front:
         """The front of what was evaluated until then."""
         memo = Memo(self.problem, self.space) if standing is None else standing
-        return self._front(memo, ending.note, own=self._own, stopped=ending.stopped)
+        own = self._own if self._own is not None and len(self._own.genomes) else None  # within its first population
+        return self._front(memo, ending.note, own=own, stopped=ending.stopped)
 
     def _evaluate(self, genomes: np.ndarray) -> Numbers:
         if self._earlier is None:

@@ -12,6 +12,7 @@ from kpareto.fronts.choose import answer_wishes
 from kpareto.fronts.front import Front
 from kpareto.fronts.problem import Problem
 from kpareto.interrupts import TimeLimit
+from kpareto.kernels.compiling import working
 from kpareto.searches import Search
 from kpareto.searches.compiled import Compiled, can_compile
 from kpareto.searches.driver import Driven, Watch, drive
@@ -22,6 +23,8 @@ from kpareto.searches.possible import check_possible
 from kpareto.searches.proposals import GENE_BYTES, MOST_POPULATION, Proposals
 from kpareto.tables.cuts import Cuts, make_space
 from kpareto.tables.lattice import Kind, Space
+
+BEGINNING = 0.3  # of the time, at the most, for what a search begins with, such as nodes of the lattice
 
 
 @dataclass(frozen=True)
@@ -62,17 +65,22 @@ def run_plan(
     report: Progress | None = None,
     checkpoint: Path | None = None,
     watch: Watch | None = None,
+    since: float | None = None,
 ) -> Front:
     """The front that a search finds by name, the exact one over the lattice unless a plan says otherwise.
 
-    A limit that no recoding can meet is a sentence before anything is searched (``check_possible``).
+    Its time is counted from ``since`` on, by ``working``, or from now on. A limit that no recoding can meet is a
+    sentence before anything is searched (``check_possible``).
     """
     chosen = plan or Plan()
     chosen.check()
     check_possible(problem)
+    limit = TimeLimit(chosen.settings["seconds"], working, since)
+    with limit.part(BEGINNING).watching():
+        course = make_driven(problem, chosen, limit)
     # Local recodings share their time out among the class sizes themselves.
-    limit = TimeLimit(None if chosen.method == "local" else chosen.settings["seconds"])
-    return complete_front(drive(make_driven(problem, chosen, limit), report, checkpoint, watch, limit), chosen)
+    until = None if chosen.method == "local" else limit
+    return complete_front(drive(course, report, checkpoint, watch, until), chosen)
 
 
 def complete_front(front: Front, plan: Plan) -> Front:
@@ -99,11 +107,11 @@ def make_driven(problem: Problem, plan: Plan, limit: TimeLimit | None = None) ->
     if plan.method == "local":
         from kpareto.searches.local.driven import LocalDriven
 
-        return LocalDriven(problem, LocalSettings(**settings), plan.seed)
+        return LocalDriven(problem, LocalSettings(**settings), plan.seed, limit)
     space = make_space(plan.space, problem.table) if isinstance(plan.space, str) else plan.space
     check_population(settings.get("population") or 0, len(space.genes))
     if isinstance(space, Cuts) and can_compile(plan.method, problem, space):
-        return Compiled(plan.method, problem, space, plan.evaluations, plan.seed, settings)
+        return Compiled(plan.method, problem, space, plan.evaluations, plan.seed, settings, limit or TimeLimit())
     search = make_search(plan.method, problem, space, settings)
     return Proposals(problem, space, search, plan.evaluations, plan.seed)
 

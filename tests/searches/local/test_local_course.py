@@ -15,6 +15,7 @@ from kpareto.errors import BadInput, BadJob, Stopped
 from kpareto.fronts.front import Front, load_front
 from kpareto.fronts.problem import Problem, problem
 from kpareto.searches.checkpoint import Cancelled
+from kpareto.searches.local.driven import PARTS
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.boxes import Division, LabelBoxes
 from kpareto.tables.hierarchy import from_levels
@@ -120,8 +121,8 @@ def test_stopped_anywhere_it_goes_on_to_the_same_front(made: Problem, tmp_path: 
     whole = run_plan(made, plan)
     kept, stopped_at = tmp_path / "job.checkpoint.npz", []
 
-    def stop(done: int, total: int) -> None:
-        if done > total // 3:
+    def stop(done: int, _: int) -> None:
+        if done > PARTS:
             stopped_at.append(done)
             raise Stopped
 
@@ -140,6 +141,25 @@ def test_stopped_anywhere_it_goes_on_to_the_same_front(made: Problem, tmp_path: 
     halted = run_plan(made, plan, stop)
     assert halted.provenance.stopped
     assert len(halted) == 1
+
+
+def test_stopped_among_the_bounds_it_has_every_answer_and_goes_on_to_the_same_bounds(
+    made: Problem, tmp_path: Path
+) -> None:
+    """The answers come first: stopped at the first bound there are all of them, and the bounds are made up for."""
+    plan = Plan("local", "local", options=OPTIONS)
+    whole, kept = run_plan(made, plan), tmp_path / "job.checkpoint.npz"
+
+    def stop(done: int, _: int) -> None:
+        if done >= PARTS * len(OPTIONS["ks"]):
+            raise Stopped
+
+    with pytest.raises(Cancelled, match="Stopped after 3 recodings; 3 points so far"):
+        run_plan(made, plan, stop, kept)
+    again = run_plan(made, plan, checkpoint=kept)
+    assert numbers(again) == numbers(whole)
+    assert [point.bound for point in again] == [point.bound for point in whole]
+    assert all(point.bound is None for point in run_plan(made, plan, stop))
 
 
 def test_a_second_privacy_objective_is_swept(made: Problem) -> None:

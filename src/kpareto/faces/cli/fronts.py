@@ -23,10 +23,11 @@ from kpareto.fronts.front import Front, front_sentence, mark_points
 from kpareto.fronts.models import ModelCurves, read_models
 from kpareto.fronts.picture import Curve, check_picture
 from kpareto.fronts.problem import Problem
-from kpareto.jobs.front import checkpoint_of, plan_of, search_job
+from kpareto.jobs.front import checkpoint_of, plan_of, read_in_time, search_job
 from kpareto.jobs.job import Job
 from kpareto.jobs.kept import keep_front
 from kpareto.jobs.parse import load_job
+from kpareto.kernels.compiling import working
 from kpareto.measures.measure import make
 from kpareto.releases.documents import refuse_overwriting
 from kpareto.searches.checkpoint import Cancelled
@@ -44,7 +45,7 @@ def read_problem(job: Job, quiet: bool) -> Problem:
     """Read the job's table with a progress bar, and say how it came in."""
     began = time.perf_counter()
     with reporting("Reading", quiet) as report:
-        problem = job.problem(progress=report)
+        problem = read_in_time(job, report)
     seconds = time.perf_counter() - began
     remark(f"Read {problem.table.rows:,} rows ({problem.table.distinct:,} distinct) in {seconds:.1f} s.", quiet)
     for sentence in (*problem.table.remarks, *problem.remarks, *job.remarks):
@@ -61,13 +62,15 @@ def check_files(*files: str | PathLike[str] | None) -> None:
             )
 
 
-def find_front(job: Job, problem: Problem, quiet: bool, checkpoint: Path | None = None) -> Front:
-    """Run the job's search with a progress bar."""
+def find_front(
+    job: Job, problem: Problem, quiet: bool, checkpoint: Path | None = None, since: float | None = None
+) -> Front:
+    """Run the job's search with a progress bar; its time began when the table was read, where ``since`` says so."""
     if job.method == "exact":
         tell_forecast(job, problem, quiet)
     title = "Counting nodes" if job.method == "exact" else f"Searching ({job.method})"
     with reporting(title, quiet) as report:
-        return search_job(job, problem, report, checkpoint)
+        return search_job(job, problem, report, checkpoint, since=since)
 
 
 def tell_forecast(job: Job, problem: Problem, quiet: bool) -> None:
@@ -129,10 +132,10 @@ def show_front(
         remark(f"Going on from {checkpoint.name}.", quiet)
     else:
         remark("There is no checkpoint to go on from; starting anew.", quiet)
-    problem = read_problem(job, quiet)
+    since, problem = working(), read_problem(job, quiet)
     stopped: Cancelled | None = None
     try:
-        front = find_front(job, problem, quiet, checkpoint)
+        front = find_front(job, problem, quiet, checkpoint, since)
         keep_front(path, job, front)
     except Cancelled as error:
         front, stopped = error.front, error

@@ -57,9 +57,10 @@ def _note_seconds(context: click.Context, _: click.Parameter, value: float | Non
 
 
 def _add_seconds(context: click.Context, _: click.Parameter, changes: tuple[str, ...]) -> tuple[str, ...]:
-    """The changes of a job, the time that ``--seconds`` gives it among them."""
+    """The changes of a job, among them the time that ``--seconds`` gives it and the proof that ``--prove`` asks for."""
     seconds = context.meta.get("kpareto.seconds")
-    return changes if seconds is None else (*changes, f"search.seconds={seconds!r}")
+    more = () if seconds is None else (f"search.seconds={seconds!r}",)
+    return (*changes, *more, *(("search.prove=true",) if context.meta.get("kpareto.prove") else ()))
 
 
 def table_option(function: Function) -> Function:
@@ -87,13 +88,25 @@ def trust_option(function: Function) -> Function:
 
 
 def model_option(function: Callable[..., None]) -> Callable[..., None]:
-    """Take the search of another model of recoding."""
+    """``--model`` takes the search of another model of recoding, ``--prove`` lets its bound take longer."""
+    prove = click.option(
+        "--prove",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_note_proof,
+        help="Labels by class only: let the proof of the gap take longer, so that it says more.",
+    )
     option = click.option(
         "--model",
         type=click.Choice(["lattice", "cuts", "local"]),
         help="Instead of the job's search: whole levels, cuts of hierarchies, or labels by class.",
     )
-    return option(function)
+    return option(prove(function))
+
+
+def _note_proof(context: click.Context, _: click.Parameter, value: bool) -> None:
+    context.meta["kpareto.prove"] = value
 
 
 # The word kpareto itself: the group that every command belongs to.

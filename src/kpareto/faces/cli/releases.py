@@ -31,6 +31,7 @@ from kpareto.jobs.kept import keep_front, kept_columns, recall_front, refuse_new
 from kpareto.jobs.parse import load_job, read_form_words
 from kpareto.jobs.private import PrivateWish, Privatized, privatize
 from kpareto.jobs.release import file_name, files_of, place_of, release_job
+from kpareto.kernels.compiling import working
 from kpareto.measures.cells import lm
 from kpareto.measures.measure import make
 from kpareto.releases.apply import NewColumns, Unseen, apply
@@ -164,7 +165,7 @@ def refuse_unasked(place: str | Path, overwrite: bool) -> None:
 
 def front_of_job(path: str, job: Job, quiet: bool) -> Front:
     """The front that was kept beside the job, where the job is unchanged, else a new one, which is kept."""
-    problem = read_problem(job, quiet)
+    since, problem = working(), read_problem(job, quiet)
     if job.choose is not None:
         check_choice(problem, job.choose)
     front = recall_front(path, job, problem)
@@ -172,7 +173,7 @@ def front_of_job(path: str, job: Job, quiet: bool) -> Front:
         refuse_new_columns(kept_columns(path), job, problem.table.columns)
         remark("The job is unchanged since its front was searched, which is used again.", quiet)
         return search_choice(path, job, front, quiet)
-    front = find_front(job, problem, quiet)
+    front = find_front(job, problem, quiet, since=since)
     keep_front(path, job, front)
     return search_choice(path, job, front, quiet)
 

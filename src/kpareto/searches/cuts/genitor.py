@@ -7,13 +7,17 @@ seam, for any measure and any limit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kpareto.errors import BadJob
+from kpareto.interrupts import OutOfTime, Portions, is_stopped, is_timed
+from kpareto.kernels.compiling import working
 from kpareto.kernels.cuts.genitor import Breeding, GenomePopulation, MemoRoom, genitor_steps, memo_rebuild
+from kpareto.kernels.words import INFEASIBLE
 from kpareto.searches import MOST_GENOMES, Moves, count, one_of, setting, share
 from kpareto.searches.cuts.variation import (
     OPERATORS,
@@ -107,12 +111,16 @@ def genitor(  # noqa: PLR0913 (keywords, each a choice of its own)
 
     ``seeds`` are genomes (n, genes) to begin with, such as the embedded lattice front. ``resume`` is the state of an
     interrupted run with the same score, seed, settings and budget; the result is then that of a run never interrupted.
-    ``keep`` is called before each chunk of children.
+    ``keep`` is called before each chunk of children. Out of time within the first population, what was scored of it is
+    the result, and there is no state to go on from.
     """
     chosen = settings or Settings()
     if budget < 1:
         raise BadJob(f"The budget is {budget} evaluations. Give at least 1.")
     state = _begin(score, chosen, seed, seeds) if resume is None else {k: v.copy() for k, v in resume.items()}
+    portions = Portions(clock=working)
+    if resume is None and is_stopped():
+        return replace(_result(score, state, budget), state={})
     space = score.space
     breeding = Breeding(
         OPERATORS[chosen.crossover], chosen.points, float(chosen.bias), float(chosen.immigrants),
@@ -132,13 +140,16 @@ def genitor(  # noqa: PLR0913 (keywords, each a choice of its own)
         _grow(state)
         population = GenomePopulation(state["population"], state["scores"], state["ranks"], state["places"])
         memo = MemoRoom(state["packed"], state["known"], state["inside"], state["table"], state["tallies"])
-        genitor_steps(
-            CHUNK, budget, population, memo, state["stream"], breeding, space.gene_places, space.trees, score.scoring
-        )
+        with suppress(OutOfTime):  # where the time is limited, fewer at a time
+            for portion in portions.of(CHUNK) if is_timed() else [slice(0, CHUNK)]:
+                genitor_steps(
+                    min(portion.stop, CHUNK) - portion.start, budget, population, memo, state["stream"], breeding,
+                    space.gene_places, space.trees, score.scoring,
+                )  # fmt: skip
         best = float(score.value(state["scores"][state["ranks"][:1]])[0])
         done = int(state["tallies"][1])
         trace.append(np.array([[done, best, int(state["tallies"][0])]], dtype=np.float64))
-        if progress is not None and not progress(done, best):
+        if (progress is not None and not progress(done, best)) or is_stopped():
             break
     state["trace"] = np.concatenate(trace) if trace else np.zeros((0, 3))
     return _result(score, state, patience)
@@ -167,7 +178,11 @@ def _begin(score: Score, settings: Settings, seed: int, seeds: np.ndarray | None
     genomes = first_genomes(space, settings.population, rng, settings.start, () if seeds is None else seeds)
     population = np.ascontiguousarray(genomes, dtype=np.uint8)
     size, genes = population.shape
-    scores = score.raw(population)
+    scores, scored = np.full(size, INFEASIBLE, dtype=np.float64), 0
+    with suppress(OutOfTime):
+        for portion in Portions(clock=working).of(size) if is_timed() else [slice(0, size)]:
+            scores[portion] = score.raw(population[portion])
+            scored = min(portion.stop, size)
     words = -(-max(genes, 1) // 64)
     padded = np.zeros((size, 64 * words), dtype=np.uint8)
     padded[:, :genes] = population
@@ -183,7 +198,7 @@ def _begin(score: Score, settings: Settings, seed: int, seeds: np.ndarray | None
         "known": scores.copy(),
         "inside": np.ones(size, dtype=np.int32),
         "table": table,
-        "tallies": np.array([size, size, 0, 0], dtype=np.int64),
+        "tallies": np.array([size, scored, 0, 0], dtype=np.int64),
         "stream": stream(rng),
         "trace": np.zeros((0, 3)),
     }

@@ -8,13 +8,14 @@ that until no column gains, kicks a few columns and goes on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kpareto.errors import BadJob
+from kpareto.interrupts import is_heard, is_stopped
 from kpareto.kernels.cuts.recut import ColumnLeaves, recut
 from kpareto.kernels.cuts.score import part_room
 from kpareto.kernels.records import PartRoom
@@ -71,7 +72,8 @@ class Recutter:
     ) -> tuple[float, int]:
         """Recut columns in random order until none gains; returns the cost and how many columns were recut.
 
-        The columns in ``last`` wait until all others had a turn: a column just kicked would only go back.
+        The columns in ``last`` wait until all others had a turn: a column just kicked would only go back. Stopped, it
+        ends where it is: every column that was recut is a gain.
         """
         columns = len(self.score.space.hierarchies)
         cost, idle, steps = float("inf"), 0, 0
@@ -84,8 +86,8 @@ class Recutter:
                 steps += 1
                 idle = 0 if new_cost < cost - 1e-9 * abs(new_cost) else idle + 1
                 cost = min(cost, new_cost)
-                if idle >= columns:
-                    break
+                if idle >= columns or is_stopped():
+                    return cost, steps
         return cost, steps
 
 
@@ -104,7 +106,8 @@ def recut_columns(  # noqa: PLR0913 (keywords, each a choice of its own)
     ``starts`` are genomes (n, genes), such as ``lattice_starts(problem, space)``; ``restarts`` random ones are added.
     Every step depends on the seed alone, so a run can be repeated bit by bit. ``resume`` is the state of a run that
     ``progress`` stopped, with the same score and settings; the result is then that of a run never stopped. ``keep`` is
-    called before each start and each kick.
+    called before each start and each kick. Stopped or out of time within one of these, it ends with the best so far and
+    the state before it.
     """
     rng = np.random.default_rng(seed)
     if resume is None:
@@ -117,11 +120,15 @@ def recut_columns(  # noqa: PLR0913 (keywords, each a choice of its own)
     while len(walk.waiting) or walk.idle < patience:
         if keep is not None:
             keep(lambda: walk.result(patience))
+        before = walk.state() if is_heard() else None
         if len(walk.waiting):
             walk.begin(max(restarts, 1))
         else:
             walk.go_on()
-        if progress is not None and not progress(walk.steps, walk.value):
+        going = progress is None or progress(walk.steps, walk.value)
+        if before is not None and is_stopped():
+            return replace(walk.result(patience), state=before)
+        if not going:
             break
     return walk.result(patience)
 
@@ -219,7 +226,7 @@ class _Walk:
         raw = float(self.score.raw(allowed[None, :])[0])
         self.fine *= 1.1 if raw >= INFEASIBLE else 0.93
         fine = self.fine
-        while raw >= INFEASIBLE and 0 < fine < 1e6 * self.fine:
+        while raw >= INFEASIBLE and 0 < fine < 1e6 * self.fine and not is_stopped():
             fine *= 4
             self.steps += self.cutter.descend(allowed, self.rng, fine)[1]
             raw = float(self.score.raw(allowed[None, :])[0])

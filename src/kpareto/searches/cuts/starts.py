@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kpareto.errors import Stopped
 from kpareto.fronts.dominance import non_dominated
 from kpareto.searches.lattice.climbing import reach_good_nodes
 from kpareto.tables.cuts import Cuts
@@ -35,7 +36,7 @@ def lattice_starts(problem: Problem, space: Cuts, most: int = 60, threads: int |
     else:
         parts = problem.whole_lattice(threads)
     nodes, keys = [np.zeros(0, dtype=np.int64)], [np.zeros((0, len(problem.objectives)), dtype=np.int64)]
-    for numbers in parts:
+    for numbers in _until_stopped(parts):
         places = np.flatnonzero(numbers.feasible)
         chosen = places[non_dominated(numbers.keys[places], "one")]
         nodes.append(numbers.which[chosen])
@@ -47,3 +48,11 @@ def lattice_starts(problem: Problem, space: Cuts, most: int = 60, threads: int |
     if len(front) > most:
         front = np.sort(front)[np.linspace(0, len(front) - 1, most).astype(np.int64)]
     return space.embed(lattice.levels(front))
+
+
+def _until_stopped(parts: Iterable[Numbers]) -> Iterator[Numbers]:
+    """What was counted before the time was up or somebody stopped it: a search begins with what there is."""
+    try:
+        yield from parts
+    except Stopped:
+        return

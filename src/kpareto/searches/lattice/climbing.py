@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,8 @@ import numpy as np
 from kpareto.errors import Stopped
 from kpareto.fronts.dominance import non_dominated
 from kpareto.fronts.numbers import Numbers, join
-from kpareto.interrupts import TimeLimit, is_heard, is_stopped, show
+from kpareto.interrupts import Portions, TimeLimit, is_heard, is_stopped, show
+from kpareto.kernels.compiling import working
 from kpareto.tables.lattice import Lattice
 
 if TYPE_CHECKING:
@@ -49,24 +51,20 @@ def reach_good_nodes(
     seen = best.which
     if len(seen):
         fresh = np.setdiff1d(neighbours(lattice, lattice.levels(best.which)), seen)
-    every = []
+    every, portions = [], Portions(clock=working)
     for _ in range(rounds):
-        few = limit is not None or is_heard()
-        step = max(1, 2**22 // max(problem.table.distinct, 1)) if few else len(fresh)
-        parts = []
-        starts = range(0, len(fresh), step)
+        parts: list[Numbers] = []
+        heard = limit is not None or is_heard()
         # Somebody who looks on sees points soonest among the coarse nodes, which have the largest numbers.
-        for start in reversed(starts) if is_heard() else starts:
-            some_nodes = fresh[start : start + step]
-            try:
+        with suppress(Stopped):
+            for portion in portions.of(len(fresh)) if heard else [slice(0, len(fresh))]:
+                some_nodes = np.sort(fresh[::-1][portion]) if heard else fresh
                 numbers = problem.evaluate(lattice, lattice.levels(some_nodes))
-            except Stopped:
-                break
-            show(numbers)
-            parts.append(replace(numbers, which=some_nodes[numbers.which]))
-            if limit is not None and limit.is_up:
-                break
-        every += parts[::-1] if is_heard() else parts
+                show(numbers)
+                parts.insert(0, replace(numbers, which=some_nodes[numbers.which]))
+                if limit is not None and limit.is_up:
+                    break
+        every += parts
         seen = np.union1d(seen, fresh)
         met = [numbers.take(np.flatnonzero(numbers.feasible)) for numbers in parts]
         best = front_of_all([best, *met], len(problem.objectives))

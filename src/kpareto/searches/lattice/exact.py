@@ -20,6 +20,7 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -28,7 +29,7 @@ from kpareto.fronts.count_lattice import count_fixed
 from kpareto.fronts.dominance import Ties, non_dominated
 from kpareto.fronts.numbers import Numbers, join
 from kpareto.fronts.subtree_bounds import BoundedWalk, can_bound
-from kpareto.interrupts import TimeLimit, halted_too, is_heard, is_stopped
+from kpareto.interrupts import TimeLimit, halted_too, is_heard, is_stopped, pause
 from kpareto.kernels.lattice.branching import LeafColumns, Objectives, surviving_nodes
 from kpareto.measures.cells import CellLoss
 from kpareto.measures.sizes import is_smallest_class
@@ -250,14 +251,18 @@ class BranchTree:
     """The records surviving_nodes takes, columns in the order of the search."""
 
     def __init__(self, problem: Problem, fixed: Sequence[int]) -> None:
-        self.order = walk_order(problem.table)
-        self.columns = _leaf_columns(problem.table, self.order)
+        self.table, self.order = problem.table, walk_order(problem.table)
         self.objectives = _objectives(problem, self.order)
-        ranges = [range(int(height) + 1) for height in self.columns.heights[: len(fixed)]]
+        ranges = [range(self.table.hierarchies[column].height + 1) for column in self.order[: len(fixed)]]
         prefixes = [np.array(levels, dtype=np.int64) for levels in itertools.product(*ranges)]
         # What loses little first: the floor of what is left then rises as the search goes on.
         lost = self.objectives.parts[self.objectives.adds].sum(axis=0)
         self.prefixes = sorted(prefixes, key=lambda levels: sum(int(lost[a, n]) for a, n in enumerate(levels.tolist())))
+
+    @cached_property
+    def columns(self) -> LeafColumns:
+        """The rows and the cuts; made when something is counted, because sorting the rows of a large table is slow."""
+        return _leaf_columns(self.table, self.order)
 
     def survivors(self, prefix: np.ndarray, front: np.ndarray, halt: np.ndarray) -> tuple[np.ndarray, int]:
         """Levels of the nodes below a prefix that the front does not beat, in column order, and nodes counted.
@@ -275,6 +280,10 @@ def _leaf_columns(table: Table, order: list[int]) -> LeafColumns:
     ordered = [table.hierarchies[c] for c in order]
     heights = np.array([h.height for h in ordered], dtype=np.int64)
     codes = np.ascontiguousarray(table.codes[:, order].T)
+    sorted_rows = np.empty(codes.shape, dtype=np.int32)
+    for a, column in enumerate(codes):
+        pause()
+        sorted_rows[a] = np.argsort(column, kind="stable")
     cut_at = np.zeros((len(ordered), int(heights.max()) + 1), dtype=np.int64)
     pieces, length = [], 0
     for a, hierarchy in enumerate(ordered):
@@ -284,7 +293,7 @@ def _leaf_columns(table: Table, order: list[int]) -> LeafColumns:
             length += len(hierarchy.leaves)
     return LeafColumns(
         codes,
-        np.argsort(codes, axis=1, kind="stable").astype(np.int32),
+        sorted_rows,
         table.weights,
         heights,
         np.concatenate(pieces),

@@ -47,6 +47,9 @@ class LocalSettings:
     seconds: float | None = setting(
         None, above_zero(), "how long it may take, all k together", "until the turns are done"
     )
-    threads: int = setting(1, count(1, MOST_THREADS), "how many threads improve at once; the answer is the same")
+    threads: int | None = setting(
+        None, count(1, MOST_THREADS), "how many threads work at once; the answer is the same", "one per core"
+    )
     intervals: bool = setting(False, truth, "whether an ordered column may show any interval of its values")
+    prove: bool = setting(False, truth, "whether the bounds may take long: ten walks, of large tables too")
     strict: bool = setting(False, truth, "whether no two labels may overlap, so that it can be applied again")

@@ -38,12 +38,12 @@ that back, in proportion, and the next walk tells whose prices can bear it. The 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from kpareto.kernels.compiling import working
 from kpareto.kernels.local.classes import boxes_of
 from kpareto.kernels.local.neighbours import near_losses
 from kpareto.kernels.local.orders import log_table, tree_order
@@ -80,19 +80,20 @@ def lower_bound(
     walks: int = WALKS,
     seconds: float | None = None,
     progress: Progress | None = None,
+    threads: int = 1,
 ) -> LocalBound:
     """A bound for every recoding that keeps the problem's wish; ``classes`` of a search give the prices a start.
 
-    Stopped early or out of time it is lower, but still a bound.
+    Stopped early or out of time it is lower, but still a bound. Any number of threads gives the same.
     """
-    workers = Workers(1, seconds, progress, walks)
+    workers = Workers(threads, seconds, progress, walks)
     names = problem.table.schema.quasi
     waiting: list[tuple[int, ...]] = [tuple(range(len(names)))]
     total, groups, done = np.zeros(problem.table.distinct), [], 0
     near = 0.0
     while waiting and not workers.stopped:
         columns = waiting.pop(0)
-        share = None if seconds is None else (seconds - (time.monotonic() - workers.began)) / (len(waiting) + 1)
+        share = None if seconds is None else (seconds - (working() - workers.began)) / (len(waiting) + 1)
         prices, walked = _price(problem, classes, columns, walks, share, workers)
         if prices is None and len(columns) == len(names):
             near = _value(problem, _near_prices(problem, share, workers))
@@ -126,7 +127,7 @@ def _price(
     workers: Workers,
 ) -> tuple[np.ndarray | None, int]:
     """The best fair prices of some columns, (distinct,) float64, and the walks; None where one walk is too long."""
-    began, weights = time.monotonic(), problem.table.weights
+    began, weights = working(), problem.table.weights
     covers, k = make_covers(problem, columns), least_rows(problem)
     if len(weights) * math.prod(np.diff(covers.begin).tolist()) > HOPELESS:
         return None, 0
@@ -139,13 +140,11 @@ def _price(
     best, walked = None, 0
     for walk in range(walks):
         workers.listen()
-        late = seconds is not None and time.monotonic() - began > seconds
+        late = seconds is not None and working() - began > seconds
         if best is not None and (late or workers.stopped):
             break
-        # In a thread of its own, so that this one hears who wants it to end.
-        task = (price, weights, covers, k, ROOM, LIMIT, workers.halt)
-        fair, ended, _ = workers.run(fair_prices, [task])[0]
-        if not ended:
+        fair = _walk(price, weights, covers, k, workers)
+        if fair is None:
             break
         walked += 1
         workers.done = walked
@@ -158,6 +157,35 @@ def _price(
         back = again ** (0.5 / (1 + 0.3 * walk))
         price = np.bincount(row, weights=fair[row] * rows * back[owner], minlength=len(weights)) / weights
     return best, walked
+
+
+def _walk(price: np.ndarray, weights: np.ndarray, covers: Covers, k: int, workers: Workers) -> np.ndarray | None:
+    """Fair prices by one walk over all boxes, (distinct,) float64; None where it is too long or was ended.
+
+    On several threads it is divided into walks by one cover of the first column and one of the second each; what every
+    box grants is the least that any of these grants. All in threads of their own, so that this one hears who wants it
+    to end.
+    """
+    first, second = int(covers.begin[1]), int(covers.begin[min(2, len(covers.begin) - 1)])
+    pairs: list[tuple[int, ...]] = [(a, b) for a in range(first) for b in range(first, second)]
+    begin = np.concatenate((np.arange(min(len(covers.begin), 3)), covers.begin[3:] - second + 2))
+
+    def walk(chosen: tuple[int, ...]) -> tuple[np.ndarray, bool, int]:
+        part = covers
+        if chosen:
+            places = [*chosen, *range(second, int(covers.begin[-1]))]
+            part = Covers(covers.group[places], covers.groups[places], covers.charge[places], begin.astype(np.int64))
+        granted, ended, work = fair_prices(price, weights, part, k, ROOM, LIMIT, workers.halt)
+        return granted, bool(ended), int(work)
+
+    if workers.threads == 1 or not pairs:
+        pairs = [()]
+    parts = workers.run(walk, [(pair,) for pair in pairs])
+    work = sum(work for _, _, work in parts) - len(price) * max(0, len(pairs) - first)  # divided more than once
+    if work > LIMIT or not all(ended for _, ended, _ in parts):
+        return None
+    fair: np.ndarray = np.minimum.reduce([granted for granted, _, _ in parts])
+    return fair
 
 
 def _near_prices(problem: LocalProblem, seconds: float | None, workers: Workers) -> np.ndarray:
@@ -174,16 +202,15 @@ def _near_prices(problem: LocalProblem, seconds: float | None, workers: Workers)
         left = 0.5 * seconds  # the other half is for the groups of columns
         near_losses(places[:1], *fixed, k, workers.halt)  # loads compiled code
         while k > 2:
-            began = time.monotonic()
+            began = working()
             near_losses(places[:TRIED], *fixed, k, workers.halt)
-            if (time.monotonic() - began) * table.distinct / TRIED < left:
+            if (working() - began) * table.distinct / TRIED < left:
                 break
             k = (k + 1) // 2
-    for part in np.array_split(places, max(1, table.distinct // (4 * TRIED))):
-        workers.listen()
-        if workers.stopped:
-            break
-        prices[order[part]] = near_losses(part, *fixed, k, workers.halt)
+    parts = np.array_split(places, max(1, table.distinct // (4 * TRIED)))
+    tasks = [(part, *fixed, k, workers.halt) for part in parts]
+    for part, least in zip(parts, workers.run(near_losses, tasks), strict=True):
+        prices[order[part]] = least
     return prices
 
 

@@ -3,15 +3,20 @@
 Beside k one more privacy objective may be swept (l, t, …): each of its levels is a limit that every class keeps, and is
 searched for every k. Classes for a larger k or a stricter level keep smaller ones too, so each search starts from the
 best that is known, and the loss never rises as less is asked for. A checkpoint keeps the searches that are done.
+
+The answers come first and their bounds last. Where the time is limited, what is asked for most is searched first, and
+what there was no time for is left out.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +24,8 @@ from kpareto.errors import BadJob, Stopped, Unsafe, shorten
 from kpareto.fronts.front import Front, make_front
 from kpareto.fronts.numbers import Numbers, Provenance, ProvenGap
 from kpareto.fronts.problem import Problem
+from kpareto.interrupts import TimeLimit
+from kpareto.kernels.compiling import working
 from kpareto.measures.cells import CellLoss
 from kpareto.measures.measure import Measure, Model, is_privacy
 from kpareto.measures.reading import CLASS_SIZE
@@ -27,7 +34,7 @@ from kpareto.searches.driver import Ending, Tell
 from kpareto.searches.local import LocalSettings
 from kpareto.searches.local.bound import lower_bound
 from kpareto.searches.local.problem import LocalProblem, LocalWish, make_problem, with_k
-from kpareto.searches.local.recoding import LocalClasses, read_classes, to_boxes
+from kpareto.searches.local.recoding import LocalClasses, LocalRecoding, read_classes, to_boxes
 from kpareto.searches.local.search import Effort
 from kpareto.searches.local.strict import strict_recoding
 from kpareto.searches.local.sweep import preset_ks, search_k
@@ -36,7 +43,11 @@ from kpareto.tables.boxes import Question, questions_data, questions_from
 from kpareto.tables.local_space import LocalSpace, make_local_space
 
 PARTS = 100  # of a step, for who watches
-SEARCHED = 0.75  # of the time of a step; the bound has the rest
+SEARCHED = 0.75  # of the time; the bounds have the rest
+FINISH = 5  # times what reading the classes of a step takes: counting its recoding, at the end
+ASKED_MOST = (5, 10, 3, 2, 20, 50, 100)
+LARGE = 200_000  # distinct rows from which on one walk is the bound, unless more is asked for
+PROOF = 10  # walks where a proof is asked for
 KS_SHOWN = 20  # k that are told one by one
 HIGHER, LOWER = (2.0, 3.0, 4.0, 5.0), (0.5, 0.4, 0.3, 0.2, 0.1)  # levels of a second privacy objective
 
@@ -55,7 +66,8 @@ class Searched:
 
     step: Step
     classes: LocalClasses
-    least: float  # what any recoding loses at least, NaN where nobody asked
+    recoding: LocalRecoding
+    least: float = math.nan  # what any recoding loses at least, NaN where nobody asked or has worked it out yet
     root: Question | int | None = None
 
 
@@ -66,7 +78,10 @@ class LocalDriven:
     problem: Problem
     settings: LocalSettings
     seed: int = 1
+    limit: TimeLimit | None = None  # None: as the settings say, from now on
     began: float = field(default_factory=time.perf_counter)
+    _reading: float = 0.0  # seconds that reading the classes of a step took, at the most
+    _late: bool = False  # something was left out, because the time was up
     _problems: dict[tuple[tuple[str, float], ...], LocalProblem] = field(default_factory=dict, repr=False)
     _seen: tuple[int, Numbers] | None = field(default=None, repr=False)
 
@@ -84,27 +99,49 @@ class LocalDriven:
                 "Add one to the objectives, such as l or t, or take levels out."
             )
         self.steps = [Step(k, level) for level in levels for k in self.ks]
+        self.until = self.limit or TimeLimit(self.settings.seconds, working)
+        self.threads = self.settings.threads or os.cpu_count() or 1
 
     @property
     def total(self) -> int:
-        """Parts of all steps."""
-        return PARTS * len(self.steps)
+        """Parts of all steps, and of the bounds of all."""
+        return PARTS * len(self.steps) * (2 if self.walks else 1)
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the bound is a quick one."""
+        return self.problem.table.distinct > LARGE and not self.settings.prove and self.settings.walks > 1
+
+    @property
+    def walks(self) -> int:
+        """Walks for each bound, at the most."""
+        walks = self.settings.walks
+        return max(walks, PROOF) if self.settings.prove else 1 if self.is_quick else walks
 
     def fingerprint(self) -> str:
         """The job, the settings that decide what is found, and the seed; threads change nothing."""
-        decisive = {name: value for name, value in vars(self.settings).items() if name != "threads"}
+        decisive = {name: value for name, value in self._settings.items() if name != "threads"}
         return job_print(self.problem, LocalSpace(self.problem.table.hierarchies), "local", decisive, self.seed)
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        """The settings by name; a proof that nobody asked for is not named, as it never was."""
+        return {name: value for name, value in vars(self.settings).items() if name != "prove" or value}
 
     # -- searching ---------------------------------------------------------------------------------------------------
 
     def go(self, known: Arrays | None, tell: Tell, kept: Kept[tuple[Searched, ...]]) -> Front:
-        """Search every step that is not done yet; a k that no table of this size has is told first."""
+        """Search every step that is not done yet, then prove; a k that no table of this size has is told first."""
         check_possible(self.problem, {"k": self.ks[0]})
         done = list(() if known is None else self._unpack(known))
         missed: dict[float, str] = {}  # levels that even the whole table as one class misses
-        for place, step in enumerate(self.steps):
+        for place, step in enumerate(self._in_order()):
             if step.level in missed or any(each.step == step for each in done):
                 continue
+            left = self._time_left(done, SEARCHED)
+            if done and left <= 0:
+                self._late = True
+                break
             try:
                 ready = self._ready(step)
             except Unsafe as error:
@@ -112,10 +149,27 @@ class LocalDriven:
                     raise
                 missed[step.level] = str(error)
                 continue
-            done.append(self._search(ready, step, done, _Listener(tell, place, lambda: self._count_done(done))))
+            listener = _Listener(tell, place, lambda: self._count_done(done))
+            done.append(self._search(ready, step, done, listener, left / (len(self.steps) - place)))
             kept.take(tuple(done))
             tell(PARTS * (place + 1), lambda: self._count_done(done))
+        if self.walks:
+            self._prove(done, tell, kept)
         return self._front(done)
+
+    def _in_order(self) -> list[Step]:
+        """The steps from the largest k down; where the time is limited, what is asked for most first."""
+        if self.until.seconds is None:
+            return self.steps
+        rare = len(ASKED_MOST)
+        return sorted(self.steps, key=lambda step: ASKED_MOST.index(step.k) if step.k in ASKED_MOST else rare)
+
+    def _time_left(self, done: Sequence[Searched], share: float = 1.0) -> float:
+        """Seconds that are left of a share of the time, when what is done has been counted at the end."""
+        if self.until.seconds is None:
+            return math.inf
+        spare = (1 - share) * self.until.seconds if self.walks else 0.0
+        return self.until.left - spare - self._reading * FINISH * len(done)
 
     def _ready(self, step: Step) -> LocalProblem:
         """The table made ready for one step; for the largest k first, because pieces depend on it."""
@@ -131,32 +185,40 @@ class LocalDriven:
             self._problems[key] = make_problem(table, wish)
         return with_k(self._problems[key], step.k)
 
-    def _search(self, ready: LocalProblem, step: Step, done: list[Searched], listener: _Listener) -> Searched:
-        left = None
-        if self.settings.seconds is not None:
-            remaining = self.settings.seconds - (time.perf_counter() - self.began)
-            left = max(remaining, 0.0) / (len(self.steps) - len(done))
-        walks = self.settings.walks
-        effort = Effort(
-            self.seed,
-            self.settings.turns,
-            left if left is None or not walks else SEARCHED * left,
-            self.settings.threads,
-        )
+    def _search(
+        self, ready: LocalProblem, step: Step, done: list[Searched], listener: _Listener, left: float
+    ) -> Searched:
+        seconds = None if math.isinf(left) else max(left, 0.0)
         root: Question | int | None = None
         if self.settings.strict:
-            grown = strict_recoding(ready, self.seed, progress=listener)
+            grown = strict_recoding(ready, self.seed, progress=listener, seconds=seconds)
             classes, root = grown.classes, grown.root
         else:
+            effort = Effort(self.seed, self.settings.turns, seconds, self.threads)
             starts = [earlier.classes for earlier in done if _keeps(earlier.step, step, self.second)]
             classes = search_k(ready, effort, starts, listener)
         listener.end()
-        least = math.nan
-        if walks:
-            share = None if left is None else (1 - SEARCHED) * left
-            least = lower_bound(ready, classes, walks, share, listener).value
+        began = working()
+        recoding = read_classes(ready, classes)
+        self._reading = max(self._reading, working() - began)
+        return Searched(step, classes, recoding, root=root)
+
+    def _prove(self, done: list[Searched], tell: Tell, kept: Kept[tuple[Searched, ...]]) -> None:
+        """Work out the bound of every step that has none; where no time is left for it, it is 0."""
+        for place, each in enumerate(done):
+            if not math.isnan(each.least):
+                continue
+            listener = _Listener(tell, len(self.steps) + place, lambda: self._count_done(done))
+            left = self._time_left(done) / (len(done) - place)
+            least = 0.0
+            if left > 0:
+                share = None if math.isinf(left) else left
+                ready = self._ready(each.step)
+                least = lower_bound(ready, each.classes, self.walks, share, listener, self.threads).value
             listener.end()
-        return Searched(step, classes, least, root)
+            done[place] = replace(each, least=least)
+            kept.take(tuple(done))
+            tell(PARTS * (len(self.steps) + place + 1), lambda: self._count_done(done))
 
     # -- what is known -----------------------------------------------------------------------------------------------
 
@@ -184,14 +246,16 @@ class LocalDriven:
             if f"root{place}" in arrays:
                 words = json.loads(arrays[f"root{place}"].tobytes().decode())
                 root = questions_from(words, len(self.problem.table.hierarchies), len(classes.cuts) - 1)
-            done.append(Searched(self.steps[number], classes, float(arrays["least"][place]), root))
+            step = self.steps[number]
+            recoding = read_classes(self._ready(step), classes)
+            done.append(Searched(step, classes, recoding, float(arrays["least"][place]), root))
         return done
 
     def _space(self, done: list[Searched]) -> LocalSpace:
         if not done:
             return LocalSpace(self.problem.table.hierarchies)
-        recodings = [read_classes(self._ready(each.step), each.classes) for each in done]
-        return make_local_space(self.problem.table, *to_boxes(recodings, [each.root for each in done]))
+        boxes = to_boxes([each.recoding for each in done], [each.root for each in done])
+        return make_local_space(self.problem.table, *boxes)
 
     def _count_done(self, done: list[Searched]) -> Numbers:
         """The numbers of the steps that are done, for who watches; counted once per step."""
@@ -208,7 +272,9 @@ class LocalDriven:
         details = {
             "bounds": [None if gap is None else gap.to_dict() for gap in gaps],
             "searched": [self._asked(each.step) for each in done],
-            "settings": dict(vars(self.settings)),
+            "settings": self._settings,
+            **({"quick": True} if self.is_quick else {}),
+            **({"late": True} if self._late else {}),
         }
         seconds = time.perf_counter() - self.began
         provenance = Provenance("local", len(done), False, self.seed, seconds, "", details, stopped=stopped)
@@ -304,11 +370,18 @@ def _note(front: Front, stopped: bool) -> str:
     """What was searched for and what is proven of a local front."""
     ks = sorted({round(each["k"]) for each in front.provenance.details["searched"]})
     begin = "stopped by the user" if stopped else "a heuristic search"
+    details = front.provenance.details
+    if details.get("late"):
+        begin = f"the {details['settings']['seconds']:g} seconds were up after {begin}"
     begin += f" for k = {shorten([f'{k:,}' for k in ks], KS_SHOWN)}" if ks and not stopped else ""
     gaps = [gap for point in front if (gap := point.bound) is not None and not math.isinf(gap.gap)]
+    if not gaps and not stopped:
+        asked = any(point.bound is not None for point in front)
+        return f"{begin}, and {'no bound above 0 was proven' if asked else 'no bound was asked for'}"
     if not gaps:
-        return f"{begin}, and no bound was asked for" if not stopped else begin
+        return begin
     worst = max(gaps, key=lambda gap: gap.gap)
     shown = next((gap for gap in gaps if gap.at == {"k": 5.0}), worst)
     rest = "" if shown.percent == worst.percent else f", {worst.percent} at the most"
-    return f"{begin}; {shown.sentence()}{rest}"
+    quick = " (a quick bound; a longer proof, search.prove = true, may say more)" if details.get("quick") else ""
+    return f"{begin}; {shown.sentence()}{rest}{quick}"

@@ -220,28 +220,49 @@ def _pieces(table: Table, codes: np.ndarray, columns: Sequence[Counts]) -> _Divi
     whole = varies.sum(axis=0) > 1  # which values occur together is not known
     # The column by whose entries a row is divided; where none varies, any column has the one entry it needs.
     leading = np.where(whole, -1, np.argmax(varies, axis=0))
-    offset = np.concatenate(([0], np.cumsum([len(c.values) for c in columns]))).tolist()
-    begins, code, counts = ([list(getattr(c, name).tolist()) for c in columns] for name in ("start", "code", "count"))
-    pieces: list[tuple[int, int, int, int]] = []  # row, copies, rows of a copy, value
-    listed: list[tuple[int, int, int]] = []  # piece, value, rows of a copy that have it
-    known = (leading, table.weights, varies.sum(axis=0))
-    for r, (lead, weight, vary) in enumerate(zip(*(array.tolist() for array in known), strict=True)):
-        if lead < 0:
-            for i in range(len(columns)):
-                listed += [
-                    (len(pieces), offset[i] + code[i][e], counts[i][e]) for e in range(begins[i][r], begins[i][r + 1])
-                ]
-            pieces.append((r, 1, weight, -1))
-            continue
-        others = [(i, begins[i][r]) for i in range(len(columns)) if i != lead]
-        for e in range(begins[lead][r], begins[lead][r + 1]):
-            listed += [(len(pieces), offset[i] + code[i][at], 1) for i, at in ((lead, e), *others)]
-            pieces.append((r, counts[lead][e], 1, code[lead][e] if vary else -1))
-    row, copies, size, value = np.array(pieces, dtype=np.int64).T
-    owner, values, rows = np.array(listed, dtype=np.int64).T
-    begin = np.searchsorted(owner, np.arange(len(pieces) + 1)).astype(np.int64)
-    record = Pieces(np.ascontiguousarray(codes[row]), size.copy(), begin, values.astype(np.int32), rows.copy())
-    return _Divided(record, copies.copy(), row.copy(), value.copy())
+    entries = np.stack([np.diff(counts.start) for counts in columns])  # (columns, distinct)
+    pieces_of = np.where(whole, 1, entries[leading, np.arange(table.distinct)])
+    row = np.repeat(np.arange(table.distinct), pieces_of)
+    within = np.arange(len(row)) - np.repeat(np.cumsum(pieces_of) - pieces_of, pieces_of)
+    copies, size = np.ones(len(row), dtype=np.int64), np.where(whole, table.weights, 1)[row]
+    value = np.full(len(row), -1, dtype=np.int64)
+    divided = varies.sum(axis=0) > 0
+    for place, counts in enumerate(columns):
+        led = np.flatnonzero(leading[row] == place)
+        at = counts.start[row[led]] + within[led]
+        copies[led] = counts.count[at]
+        value[led] = np.where(divided[row[led]], counts.code[at], -1)
+    begin, values, rows = _listed_values(columns, entries, leading, row, within)
+    record = Pieces(np.ascontiguousarray(codes[row]), size.astype(np.int64), begin, values, rows)
+    return _Divided(record, copies, row, value)
+
+
+def _listed_values(
+    columns: Sequence[Counts], entries: np.ndarray, leading: np.ndarray, row: np.ndarray, within: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What each piece has of each known column, its leading one first: where its list begins, values, rows of a copy.
+
+    entries: (columns, distinct); leading: (distinct,), -1 where a row is one piece with all its values; row, within:
+    (pieces,), the row of a piece and its place among the pieces of that row.
+    """
+    lead = leading[row]
+    counts = np.where(lead < 0, entries.sum(axis=0)[row], len(columns))
+    begin = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    values, rows = np.zeros(int(begin[-1]), dtype=np.int32), np.ones(int(begin[-1]), dtype=np.int64)
+    offset, ahead = 0, np.zeros(entries.shape[1], dtype=np.int64)
+    for place, column in enumerate(columns):
+        single = np.flatnonzero(lead >= 0)
+        first = column.start[row[single]] + np.where(lead[single] == place, within[single], 0)
+        shift = np.where(lead[single] == place, 0, np.where(place < lead[single], place + 1, place))
+        values[begin[single] + shift] = offset + column.code[first]
+        several = np.flatnonzero(lead < 0)
+        each = entries[place, row[several]]
+        inside = np.arange(int(each.sum())) - np.repeat(np.cumsum(each) - each, each)
+        at = np.repeat(begin[several] + ahead[row[several]], each) + inside
+        source = np.repeat(column.start[row[several]], each) + inside
+        values[at], rows[at] = offset + column.code[source], column.count[source]
+        offset, ahead = offset + len(column.values), ahead + entries[place]
+    return begin, values, rows
 
 
 def _bundle(divided: _Divided, rows: int, k: int) -> _Divided:

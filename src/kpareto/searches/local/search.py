@@ -7,7 +7,6 @@ of threads, so neither does the answer.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from kpareto.kernels.compiling import working
 from kpareto.kernels.local.build import mend, peel
 from kpareto.kernels.local.classes import Pieces
 from kpareto.kernels.local.improve import arrange, improve
@@ -209,7 +209,7 @@ class Workers:
     steps: int = 0  # in all
     done: int = 0
     halt: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.uint8))
-    began: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=working)
 
     @property
     def stopped(self) -> bool:
@@ -218,7 +218,7 @@ class Workers:
 
     def listen(self) -> None:
         """Look at the clock and ask."""
-        late = self.seconds is not None and time.monotonic() - self.began >= self.seconds
+        late = self.seconds is not None and working() - self.began >= self.seconds
         if late or (self.progress is not None and not self.progress(self.done, self.steps)):
             self.halt[0] = 1
 

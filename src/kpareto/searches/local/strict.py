@@ -53,18 +53,22 @@ def strict(
 
 
 def strict_recoding(
-    problem: LocalProblem, seed: int = 1, trees: int = TREES, progress: Progress | None = None
+    problem: LocalProblem,
+    seed: int = 1,
+    trees: int = TREES,
+    progress: Progress | None = None,
+    seconds: float | None = None,
 ) -> StrictRecoding:
-    """The same on a problem made ready."""
-    workers = Workers(1, None, progress, trees)
+    """The same on a problem made ready; stopped or out of time, parts that were not looked at yet stay undivided."""
+    workers = Workers(1, seconds, progress, trees)
     columns, rng = problem.pieces.codes.shape[1], np.random.default_rng(seed)
-    best = _Grown(problem, np.ones(columns), 0.5)
+    best = _Grown(problem, np.ones(columns), 0.5, workers)
     for number in range(1, trees):
         workers.done = number
         workers.listen()
         if workers.stopped:
             break
-        other = _Grown(problem, np.exp(VARY * rng.standard_normal(columns)), float(rng.random()))
+        other = _Grown(problem, np.exp(VARY * rng.standard_normal(columns)), float(rng.random()), workers)
         best = other if other.loss < best.loss else best
     return _number_classes(problem, best)
 
@@ -72,8 +76,8 @@ def strict_recoding(
 class _Grown:
     """One tree of questions, grown from the root down."""
 
-    def __init__(self, problem: LocalProblem, scale: np.ndarray, power: float) -> None:
-        self.problem, self.scale, self.power = problem, scale, power
+    def __init__(self, problem: LocalProblem, scale: np.ndarray, power: float, workers: Workers) -> None:
+        self.problem, self.scale, self.power, self.workers = problem, scale, power, workers
         self.rows = problem.copies * problem.pieces.size
         self.room = np.zeros(len(problem.limits.totals), dtype=np.int64)
         self.classes: list[np.ndarray] = []  # pieces of each class
@@ -82,7 +86,8 @@ class _Grown:
 
     def _grow(self, pieces: np.ndarray) -> Question | int:
         """The questions for some pieces; those that are not divided become a class."""
-        division = self._best_division(pieces)
+        self.workers.listen()
+        division = None if self.workers.stopped else self._best_division(pieces)
         if division is None:
             self.loss += self._box_loss(pieces) * int(self.rows[pieces].sum())
             self.classes.append(pieces)

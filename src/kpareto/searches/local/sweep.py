@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kpareto.errors import BadJob
+from kpareto.kernels.compiling import working
 from kpareto.searches.local.bound import LocalBound, lower_bound
 from kpareto.searches.local.problem import LocalProblem, LocalWish, make_problem, with_k
 from kpareto.searches.local.recoding import LocalClasses, LocalRecoding, read_classes
@@ -76,6 +77,9 @@ def sweep(
 
 def search_k(problem: LocalProblem, effort: Effort, starts: Sequence[LocalClasses], progress: Progress) -> LocalClasses:
     """The classes for one k: the search from the best of its own quick start and what others give it."""
-    quick = first_classes(problem, effort, Workers(effort.threads, effort.seconds, progress))
+    workers = Workers(effort.threads, effort.seconds, progress)
+    quick = first_classes(problem, effort, workers)
     start = min((quick, *starts), key=lambda classes: classes.loss(problem))
+    if effort.seconds is not None:
+        effort = replace(effort, seconds=max(0.0, effort.seconds - (working() - workers.began)))
     return min((search_classes(problem, effort, start, progress), start), key=lambda classes: classes.loss(problem))
