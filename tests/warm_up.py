@@ -47,7 +47,7 @@ def compile_others() -> None:
 def write_for_wheel(*works: Callable[[], object]) -> None:
     """Compile in a process that has nothing yet, and write it beside the loops, as the wheel takes it."""
     with TemporaryDirectory() as folder:
-        numba.config.CACHE_DIR = folder
+        vars(numba.config)["CACHE_DIR"] = folder
         for work in works:
             work()
         sys.stdout.write(f"{write_ready(ENTRIES, SOURCES)} loops\n")
@@ -59,7 +59,7 @@ def compile_first() -> None:
 
 
 if __name__ == "__main__":
-    works = {
+    works: dict[str, Callable[[], None]] = {
         "lattice": compile_lattice,
         "others": compile_others,
         "wheel": partial(write_for_wheel, compile_lattice, compile_others),

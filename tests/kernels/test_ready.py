@@ -97,7 +97,7 @@ def test_a_processor_without_the_features_takes_nothing(tmp_path: Path, monkeypa
     features = dict.fromkeys(ready.FEATURES, True)
     for lacking, files in ((None, {"x": "y"}), ("avx2", {})):
         ready.ready_files.cache_clear()
-        monkeypatch.setattr(ready.llvm, "get_host_cpu_features", lambda lack=lacking: {**features, lack: False})
+        monkeypatch.setattr("llvmlite.binding.get_host_cpu_features", lambda lack=lacking: {**features, lack: False})
         assert ready.ready_files(SOURCES) == files
     ready.ready_files.cache_clear()
 

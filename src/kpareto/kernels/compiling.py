@@ -62,7 +62,8 @@ def compiled(function: Any = None, *, memory: bool = True, entry: bool = True) -
     """
     if function is None:
         return partial(compiled, memory=memory, entry=entry)
-    dispatcher = njit(**OPTIONS, _nrt=memory, no_cpython_wrapper=not entry)(function)
+    options = {**OPTIONS, "_nrt": memory, "no_cpython_wrapper": not entry}
+    dispatcher: Any = njit(**options)(function)
     if not hasattr(dispatcher, "enable_caching"):  # NUMBA_DISABLE_JIT: the plain function
         return dispatcher
     dispatcher.enable_caching()
@@ -181,7 +182,7 @@ class Compilations:
 
 COMPILATIONS = Compilations()
 event.Listener.register(Compilations)  # counts as one of numba's listeners, without being derived from them
-event.register("numba:compile", COMPILATIONS)  # type: ignore[no-untyped-call]
+event.register("numba:compile", COMPILATIONS)
 
 
 def working() -> float:

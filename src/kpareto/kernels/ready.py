@@ -65,7 +65,7 @@ def load_ready(function: Any, signature: object, sources: str) -> Any:
 
 def write_ready(dispatchers: Iterable[Any], sources: str, folder: Path = FOLDER) -> int:
     """Write every loop that this process has compiled; returns how many. Its processor must be that of the wheel."""
-    if numba.config.CPU_NAME != CPU:
+    if vars(numba.config)["CPU_NAME"] != CPU:
         raise ValueError(f"Set NUMBA_CPU_NAME={CPU} and NUMBA_CPU_FEATURES= before anything is compiled.")
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():

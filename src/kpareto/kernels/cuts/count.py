@@ -623,7 +623,7 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, wide, lanes, questions, needed
                 if lost > 0:
                     own = lost
                     if persons is not None:
-                        own = count_away(runs.members, mask.away, persons, -1 - used, people.stamps)
+                        own = count_away(runs.members, mask.away, persons, -1 - used, people.stamps)  # type: ignore[union-attr]
                     visible = Classes(sizes, counts, sets, hists, left, lanes.bits)
                     add_masked(visible, nothing, own, rule, lanes, questions, None, mask, room.values, row, reals[used])
             used += 1
