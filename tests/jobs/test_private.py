@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kpareto.errors import BadInput, BadTable, KparetoError, ReleaseWarning, Unsafe
+from kpareto.errors import BadInput, KparetoError, ReleaseWarning, Unsafe
 from kpareto.faces.cli import main
 from kpareto.jobs import private
 from kpareto.jobs.inspect import PROPOSED
@@ -105,7 +105,7 @@ def test_a_run_beyond_the_total_is_refused_before_the_rows_are_read(
     def read_nothing(*_: object) -> None:
         raise AssertionError("the rows were read")
 
-    monkeypatch.setattr(private, "read_wish", read_nothing)
+    monkeypatch.setattr(private, "read_placed", read_nothing)
     with pytest.raises(Unsafe, match="epsilon 0 and delta"):
         privatize(job, WISH)
     assert job_file.with_name("out.csv").read_bytes() == before
@@ -114,17 +114,56 @@ def test_a_run_beyond_the_total_is_refused_before_the_rows_are_read(
     assert len(ledger.runs) == 2
 
 
-def test_a_run_is_entered_before_the_rows_are_read(job_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_is_entered_before_the_rows_are_read(job_file: Path) -> None:
     """When the run fails afterwards its budget is gone, and the sentence says no more than that."""
     people = job_file.parent / "data" / "people.csv"
-    people.write_text(people.read_text() + "33,Elsewhere,x\n")
-    with pytest.raises(BadTable, match="Why depends on the rows") as caught:
+    people.write_text(people.read_text() + "33,Elsewhere,x,one cell too many\n")
+    with pytest.raises(Unsafe, match="Why depends on the rows") as caught:
         privatize(load_job(job_file), WISH)
     assert "Elsewhere" not in str(caught.value)
     assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
     ledger = read_ledger(ledger_of(load_job(job_file)))
     assert ledger is not None
     assert float(ledger.left[0]) == 1.0
+
+
+@pytest.mark.parametrize("row", ["33,Elsewhere,x\n", "333,A,x\n", "33,,x\n", "many,?,x\n", "age,town,remark\n"])
+def test_a_row_without_a_place_is_left_out_and_that_is_stated(job_file: Path, row: str) -> None:
+    """A value outside the domain stops no run, for a release would then tell that there is none."""
+    people = job_file.parent / "data" / "people.csv"
+    people.write_text(people.read_text() + row)
+    done = privatize(load_job(job_file), WISH)
+    assert "Elsewhere" not in done.place.read_text()
+    assert done.statement["left_out"] == (
+        "Rows with a value that has no place in its hierarchy, or without a value, were left out before anything was "
+        "counted or drawn; how many is not told."
+    )
+
+
+@pytest.mark.parametrize("missing", [0, 400])
+def test_missing_values_have_a_place_whether_or_not_there_are_any(job_file: Path, missing: int) -> None:
+    """With missing = "category" the domain is the same for a table without a missing value and for one with many."""
+    job = load_job(job_file, ["data.missing=category"])
+    people = job_file.parent / "data" / "people.csv"
+    people.write_text(people.read_text() + "33,,x\n" * missing)
+    hierarchies = private.declared_hierarchies(job, job.schema())
+    table = private._read(job, job.schema(), hierarchies)
+    assert table.hierarchies[1].leaves == ("A", "B", "C", "D", "(missing)")
+    assert table.rows == 4_000 + missing
+    done = privatize(job, WISH)
+    assert "or without a value" not in done.statement["left_out"]
+    assert verify(done.place, done.files["certificate"]).numbers["k"] >= done.plan.k
+
+
+def test_a_certificate_counts_levels_in_one_way(job_file: Path) -> None:
+    """The level of a column is that of its declared hierarchy wherever the certificate names it."""
+    done = privatize(load_job(job_file), WISH)
+    public = json.loads(done.files["public"].read_text())["public"]
+    levels = public["differential_privacy"]["levels"]
+    assert {name: {"level": c["level"], "of": c["of"]} for name, c in public["recoding"].items()} == levels
+    assert {name: level["of"] for name, level in levels.items()} == {"age": 3, "town": 1}
+    assert public["missing"] == "drop"
 
 
 @pytest.mark.parametrize(
