@@ -231,6 +231,8 @@ def test_the_command_shows_nothing_of_the_rows(
     assert "Left of the budget" in said
     assert said.count("W3 (caution): ") == 1
     assert "W15" not in said
+    assert "person =" not in said  # advice that a private run refuses or has no use for
+    assert "[population]" not in said
     assert not [each for each in recwarn if issubclass(each.category, ReleaseWarning)]
     assert "4,000" not in said
     assert "4000" not in said
