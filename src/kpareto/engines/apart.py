@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import TypeVar
 
 from kpareto.errors import BadTable, KparetoError
@@ -42,7 +43,7 @@ def run_apart(
     """
     if memory_apart() is not None or not sys.executable:
         return work(*arguments)
-    paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
     child = subprocess.Popen(
         [sys.executable, "-P", "-c", "from kpareto.engines.apart import answer; answer()"],
         stdin=subprocess.PIPE,
@@ -50,19 +51,18 @@ def run_apart(
         stderr=subprocess.DEVNULL,
         env={**os.environ, **QUIET, "PYTHONPATH": paths, LIMIT: str(memory)},
     )
-    try:
-        told = _wait(child, pickle.dumps((work, arguments)), shown, seconds)
-    finally:
-        if child.poll() is None:
-            child.kill()
-        child.wait()
+    with child:
+        try:
+            told = _wait(child, pickle.dumps((work, arguments)), shown, seconds)
+        finally:
+            child.kill()  # where it is still there
     if child.returncode or not told:
         raise BadTable(
-            f"File {shown!r} cannot be read: its reader ended before it was done, and may use {memory / 1e9:,.1f} GB. A "
-            "workbook with one cell far away from its table needs more than any machine has, and so may a damaged "
+            f"File {shown!r} cannot be read: its reader ended before it was done, and may use {memory / 1e9:,.1f} GB. "
+            "A workbook with one cell far away from its table needs more than any machine has, and so may a damaged "
             "file. Delete what lies outside the table, save it as CSV, or allow more memory."
         )
-    right, result = pickle.loads(told)  # noqa: S301 (from our own process)
+    right, result = pickle.loads(told)
     if not right:
         raise result
     return result  # type: ignore[no-any-return]
@@ -90,7 +90,7 @@ def answer() -> None:
     channel = os.dup(1)
     os.dup2(2, 1)  # what libraries print is no answer
     _limit(int(os.environ[LIMIT]) + PROGRAM)
-    work, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 (from the process that started this one)
+    work, arguments = pickle.load(sys.stdin.buffer)
     try:
         told = pickle.dumps((True, work(*arguments)))
     except KparetoError as error:
