@@ -199,6 +199,88 @@ def test_the_first_run_declares_the_total(job_file: Path) -> None:
     assert float(privatize(job, PrivateWish("0.5", "1e-6")).ledger.left[0]) == 0.5
 
 
+def elsewhere(job_file: Path, way: str) -> Path:
+    """A job in another folder whose table is the same one, or says it is."""
+    people, folder = job_file.parent / "data" / "people.csv", job_file.parent / "elsewhere"
+    if way == "a linked folder":
+        folder.symlink_to(job_file.parent)
+        return folder / job_file.name
+    (folder / "data").mkdir(parents=True)
+    there = folder / "data" / "people.csv"
+    if way == "a link":
+        there.symlink_to(people)
+    elif way == "a hard link":
+        there.hardlink_to(people)
+        people.write_text(people.read_text() + "33,A,another row\n")  # so that its bytes are others
+    elif way == "a copy" or way == "a changed copy":
+        there.write_text(people.read_text() + "33,A,another row\n" * (way == "a changed copy"))
+    source = "../data/../data/people.csv" if way == "a way round" else "data/people.csv"
+    (folder / "town.csv").write_text("A;*\nB;*\nC;*\nD;*\n")
+    (folder / "job.toml").write_text(JOB.replace("data/people.csv", source))
+    return folder / "job.toml"
+
+
+@pytest.mark.parametrize("way", ["a link", "a linked folder", "a hard link", "a copy", "a way round", "a changed copy"])
+def test_the_budget_is_that_of_the_table_wherever_it_is_met(job_file: Path, way: str) -> None:
+    """Links, copies and other ways to a table spend from its ledger; a copy that was changed is another table."""
+    total = ("1", "1e-6")
+    privatize(load_job(job_file), PrivateWish("1", "1e-6", total))
+    other = load_job(elsewhere(job_file, way))
+    if way == "a changed copy":
+        assert privatize(other, PrivateWish("1", "1e-6", total)).ledger_file == other.folder / "data" / "budget.json"
+        return
+    with pytest.raises(Unsafe, match="epsilon 0 and delta 0 are left"):
+        privatize(other, PrivateWish("1", "1e-6", total))
+    assert not (job_file.parent / "elsewhere" / "out.csv").exists() or way == "a linked folder"
+
+
+def test_two_tables_of_one_folder_have_a_budget_each(job_file: Path) -> None:
+    """What one table has spent is not spent of the other, and both stand in one file."""
+    folder = job_file.parent / "data"
+    (folder / "others.csv").write_text((folder / "people.csv").read_text() + "33,A,another row\n")
+    first = privatize(load_job(job_file), WISH)
+    other = load_job(job_file, ["data.source=data/others.csv"])
+    second = privatize(other, PrivateWish("1", "1e-6", ("1", "1e-6")), job_file.with_name("others.csv"))
+    assert first.ledger_file == second.ledger_file
+    assert (first.ledger.left[0], second.ledger.left[0]) == (1, 0)
+    assert privatize(load_job(job_file), WISH).ledger.left[0] == 0
+    with pytest.raises(Unsafe):
+        privatize(other, PrivateWish("1", "1e-6"), job_file.with_name("others.csv"))
+
+
+def test_an_ordinary_release_of_a_table_with_a_budget_is_told(job_file: Path) -> None:
+    """W15 says then that epsilon covers private releases alone; of a table without a budget it does not."""
+    import kpareto as kp
+
+    people = job_file.parent / "data" / "people.csv"
+
+    def warned() -> tuple[str, str]:
+        done = kp.anonymize(people, ["town"], k=5, identifiers=["age", "remark"])
+        return next((each.severity, each.text) for each in done.warnings if each.id == "W15")
+
+    with pytest.warns(ReleaseWarning):
+        severity, text = warned()
+    assert (severity, "budget" in text) == ("note", False)
+    privatize(load_job(job_file), WISH)
+    with pytest.warns(ReleaseWarning):
+        severity, text = warned()
+    assert severity == "caution"
+    assert "Its epsilon covers the private releases of the table alone" in text
+    (people.parent / "budget.json").write_text('{"format": "of somebody else"}')
+    with pytest.warns(ReleaseWarning):
+        assert "budget" not in warned()[1]
+
+
+def test_a_delta_above_one_over_the_rows_shown_is_refused(job_file: Path) -> None:
+    """How many rows the table has is not told; that it has as many as the release shows is known from that."""
+    people = job_file.parent / "data" / "people.csv"
+    head, *rows = people.read_text().splitlines(keepends=True)
+    people.write_text(head + "".join(rows * 5))
+    with pytest.raises(Unsafe, match=r"so the table has at least as many, and delta 0.0001 is above 1/1\d,\d{3}"):
+        privatize(load_job(job_file), PrivateWish("1", "1e-4", ("1", "1e-4")))
+    assert not job_file.with_name("out.csv").exists()
+
+
 def test_draws_for_tests_are_marked(job_file: Path) -> None:
     """With draws that can be repeated the certificate says that nothing is private."""
     done = privatize(load_job(job_file), WISH, draws=draws_for_tests(1))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ from kpareto.jobs.job import Job
 from kpareto.jobs.release import beside, place_of
 from kpareto.releases.choice import Choice
 from kpareto.releases.documents import document_files, documents_of, refuse_others_documents, refuse_overwriting
-from kpareto.releases.private.budget import Ledger, spend
-from kpareto.releases.private.delta import Real
+from kpareto.releases.private.budget import LEDGER, Ledger, find_ledger, note_ledger, spend
+from kpareto.releases.private.delta import Real, read_positive
 from kpareto.releases.private.private_release import (
     SECRET,
     Draws,
@@ -47,8 +48,6 @@ from kpareto.tables.partition import Suppression
 from kpareto.tables.recoding import bottom
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table, UniqueRows
-
-LEDGER = "budget.json"
 
 
 @dataclass(frozen=True)
@@ -145,14 +144,17 @@ def privatize(job: Job, wish: PrivateWish, place: str | Path | None = None, draw
     hierarchies = declared_hierarchies(job, schema)
     target = _target(job, place)
     files = {word: file for word, file in document_files(target).items() if word != "recoding"}
-    ledger_file = ledger_of(job)
+    ledger_file, tables = _find_ledger(job)
     refuse_others_documents(beside(job, target))
     refuse_overwriting([*job.inputs, ledger_file], target, *files.values())
     _check_cells(job)
     with open_source(_rows(job), job.encoding) as rows:
         schema.check(rows.columns)
-    ledger = spend(ledger_file, wish.epsilon, wish.delta, f"a release to {target.name}", wish.total)
+    if not job.embedded:  # which is public, and everywhere
+        note_ledger(ledger_file)
+    ledger = spend(ledger_file, wish.epsilon, wish.delta, f"a release to {target.name}", wish.total, tables)
     drawn = _draw(job, schema, hierarchies, plan, wish.score, draws)
+    _refuse_delta(read_positive("Delta", wish.delta), int(drawn.counts.sum()))
     done, statement = _write(drawn, target, files)
     return Privatized(plan, done, statement, target, files, ledger, ledger_file)
 
@@ -166,7 +168,27 @@ def _schema(job: Job) -> Schema:
 
 def ledger_of(job: Job) -> Path:
     """The ledger of the job's table: beside it, or beside the job where the table is no file of ours."""
-    return (job.folder if job.embedded or job.in_database else job.path(job.source).parent) / LEDGER
+    return _find_ledger(job)[0]
+
+
+def _find_ledger(job: Job) -> tuple[Path, tuple[str, ...]]:
+    """The ledger and what the table is known by there."""
+    if job.embedded:
+        return job.folder / LEDGER, (job.source,)
+    foreign = job.in_database or job.frame is not None
+    home = job.folder if foreign else job.path(job.source).resolve().parent
+    file, tables = find_ledger(home, job.rows_source())
+    return file or home / LEDGER, tables
+
+
+def _refuse_delta(delta: Fraction, rows: int) -> None:
+    """Raise where delta is above 1/n, going by the rows that are shown alone: the table has at least as many."""
+    if delta * rows > 1:
+        raise Unsafe(
+            f"The release would have {rows:,} rows, so the table has at least as many, and delta {float(delta):g} is "
+            f"above 1/{rows:,}: that would allow to show somebody's row as it is. Nothing was written, and the budget "
+            "is spent. Give a delta far below that."
+        )
 
 
 def declared_hierarchies(job: Job, schema: Schema) -> dict[str, Hierarchy]:
