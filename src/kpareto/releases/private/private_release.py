@@ -29,7 +29,7 @@ import numpy as np
 
 from kpareto.errors import BadInput, BadTable, shorten
 from kpareto.releases.certificate import Certificate
-from kpareto.releases.private.delta import WORD, Real, delta, largest_beta, read_positive, smallest_k
+from kpareto.releases.private.delta import WORD, Real, choose_beta, delta, read_positive
 from kpareto.releases.private.scores import choose_node, make_score, score_nodes
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.recoding import Recoding
@@ -157,8 +157,7 @@ def make_plan(epsilon: Real, delta_wanted: Real, search_share: Real = SEARCH_SHA
         raise BadInput(f"The share of epsilon for the choice is {search_share!r}. Give one below 1, such as 0.1.")
     search = whole * share
     shown = whole - search
-    beta = largest_beta(shown)
-    k = smallest_k(beta, shown, wanted)
+    beta, k = choose_beta(shown, wanted)
     return PrivatePlan(whole, wanted, search, shown, beta, k, delta(k, beta, shown))
 
 
