@@ -65,7 +65,7 @@ def run_apart(
     right, result = pickle.loads(told)
     if not right:
         raise result
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def _wait(child: subprocess.Popen[bytes], question: bytes, shown: str, seconds: float | None) -> bytes:

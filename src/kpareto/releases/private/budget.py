@@ -144,10 +144,10 @@ def spend(
             )
         known = ledger.tables if ledgers and not ledger.tables else tuple(dict.fromkeys((*ledger.tables, *tables)))
         after = replace(ledger, runs=(*ledger.runs, run), tables=known)
-        first, *others = [*ledgers[:place], after, *ledgers[place + 1 :]]
-        data = {"format": FORMAT, **_ledger_data(first)} | (
-            {"others": list(map(_ledger_data, others))} if others else {}
-        )
+        ledgers[place : place + 1] = [after]
+        data = {"format": FORMAT, **_ledger_data(ledgers[0])}
+        if len(ledgers) > 1:
+            data["others"] = [_ledger_data(other) for other in ledgers[1:]]
         write_whole(path, json.dumps(data, indent=2) + "\n")
         return after
 
@@ -223,7 +223,7 @@ def _same(one: str, other: str) -> bool:
 def find_ledger(home: Path | None, source: object) -> tuple[Path | None, tuple[str, ...]]:
     """The file of the ledger of a table, and what the table is known by; ``home`` is where a new one would lie."""
     own, tables = None if home is None else home / LEDGER, names_of(source)
-    for file in dict.fromkeys((*([] if own is None else [own]), *_noted())):
+    for file in dict.fromkeys((*([] if own is None else [own]), *_list_ledgers())):
         with suppress(BadInput) if file != own else nullcontext():  # another table's, perhaps of somebody else
             if any(ledger.binds(tables) and (ledger.tables or file == own) for ledger in _read_ledgers(file)):
                 return file, tables
@@ -237,7 +237,7 @@ def has_ledger(source: object) -> bool:
         return False
     home = None if file is None else file.resolve().parent
     with suppress(BadInput):  # a file of that name that is another program's is none
-        if any(ledger.is_file() for ledger in (*_noted(), *([] if home is None else [home / LEDGER]))):
+        if any(ledger.is_file() for ledger in (*_list_ledgers(), *([] if home is None else [home / LEDGER]))):
             ledger, tables = find_ledger(home, source)
             return ledger is not None and read_ledger(ledger, tables) is not None
     return False
@@ -248,7 +248,7 @@ def _notes() -> Path:
     return data / "kpareto" / "budgets.json"
 
 
-def _noted() -> list[Path]:
+def _list_ledgers() -> list[Path]:
     """Where the ledgers of this person lie."""
     try:
         return [Path(name) for name in json.loads(_notes().read_text(encoding="utf-8"))["ledgers"]]
@@ -264,7 +264,7 @@ def note_ledger(path: Path) -> None:
     try:
         notes.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with _alone(notes):
-            noted = list(map(str, _noted()))
+            noted = list(map(str, _list_ledgers()))
             if ledger not in noted:
                 write_whole(notes, json.dumps({"ledgers": [*noted, ledger]}, indent=2) + "\n", private=True)
     except OSError as error:
