@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 
 import kpareto as kp
-from kpareto.engines import apart
 from kpareto.engines.apart import memory_apart, run_apart
-from kpareto.engines.duckdb import copies, csv
+from kpareto.engines.duckdb import csv
 from kpareto.errors import BadTable, Remedy, Stopped
 from kpareto.interrupts import Hearing, hearing
 from tests.twins.workbooks import far_workbook
@@ -84,7 +83,7 @@ def test_a_reader_that_takes_too_long_is_given_up() -> None:
 def test_a_workbook_with_one_cell_far_away(cell: str, tmp_path: Path) -> None:
     """In the last corner it is a sentence; in the next column it is a cell."""
     place = far_workbook(tmp_path / "far.xlsx", cell)
-    schema = kp.Schema(quasi=["q"])
+    schema = kp.Schema(("q",))
     if cell == "B3":
         assert kp.read(place, schema, missing="category").rows == 2
         return
@@ -103,9 +102,9 @@ def test_a_packed_file_fills_no_disk(ending: str, tmp_path: Path, monkeypatch: p
     place = tmp_path / f"people.parquet{ending}"  # gzip of text is not unpacked to a file
     place.write_bytes(pack[ending](text))
     free = shutil.disk_usage(tmp_path)._replace(free=1 << 20)
-    monkeypatch.setattr(copies.shutil, "disk_usage", lambda _: free)
+    monkeypatch.setattr("kpareto.engines.duckdb.copies.shutil.disk_usage", lambda _: free)
     with pytest.raises(BadTable, match="more bytes than are free on the disk"):
-        kp.read(place, kp.Schema(quasi=["q"]))
+        kp.read(place, kp.Schema(("q",)))
 
 
 def zstd(pa: Any) -> Any:
@@ -126,7 +125,7 @@ def test_a_line_without_an_end_is_not_read_whole(tmp_path: Path, monkeypatch: py
     place = tmp_path / "line.csv.gz"
     place.write_bytes(gzip.compress(b"q,x\n1,2\n" + b"a" * (1 << 23)))
     with pytest.raises(BadTable, match=r"Line 3 of .* has more than 4,194,304 characters"):
-        kp.read(place, kp.Schema(quasi=["q"]))
+        kp.read(place, kp.Schema(("q",)))
 
 
 def test_a_file_of_statistics_that_lies_about_its_rows(tmp_path: Path) -> None:
@@ -139,12 +138,12 @@ def test_a_file_of_statistics_that_lies_about_its_rows(tmp_path: Path) -> None:
     data[start : start + 8] = (2**40).to_bytes(8, "little")
     (tmp_path / "lie.dta").write_bytes(data)
     with pytest.raises(BadTable, match=r"lie\.dta' cannot be read"):
-        kp.read(tmp_path / "lie.dta", kp.Schema(quasi=["q"]))
+        kp.read(tmp_path / "lie.dta", kp.Schema(("q",)))
     pyreadstat.write_sav(frame, tmp_path / "lie.sav")
     data = bytearray((tmp_path / "lie.sav").read_bytes())
     data[80:84] = (2**31 - 1).to_bytes(4, "little")
     (tmp_path / "lie.sav").write_bytes(data)
-    assert kp.read(tmp_path / "lie.sav", kp.Schema(quasi=["q"])).rows == 3
+    assert kp.read(tmp_path / "lie.sav", kp.Schema(("q",))).rows == 3
 
 
 def test_an_archive_that_lies_about_its_file(tmp_path: Path) -> None:
@@ -154,10 +153,10 @@ def test_an_archive_that_lies_about_its_file(tmp_path: Path) -> None:
         archive.writestr("people.csv", "q\n1\n2\n")
         archive.infolist()[0].file_size = 1 << 50
     with pytest.raises(BadTable, match="no room for it"):
-        kp.read(place, kp.Schema(quasi=["q"]))
+        kp.read(place, kp.Schema(("q",)))
 
 
 def test_without_an_interpreter_to_start_work_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that has Python inside may have none to start."""
-    monkeypatch.setattr(apart.sys, "executable", "")
+    monkeypatch.setattr("kpareto.engines.apart.sys.executable", "")
     assert run_apart(whoami, "x", shown="a file", memory=MEMORY)[1] == os.getpid()

@@ -20,7 +20,13 @@ from kpareto.errors import BadJob, Unsafe
 from kpareto.jobs import private
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.private import PrivateWish, privatize
-from kpareto.releases.private.private_release import Draws, PrivatePlan, PrivateRelease, draws_for_tests
+from kpareto.releases.private.private_release import (
+    Draws,
+    PrivatePlan,
+    PrivateRelease,
+    draws_for_tests,
+    release_private,
+)
 from kpareto.releases.private.scores import SCORES, make_score, score_nodes
 from kpareto.tables.hierarchy import MISSING
 from kpareto.tables.table import Table
@@ -113,9 +119,8 @@ def run(job: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Table | None, str]:
 
     def record(table: Table, plan: PrivatePlan, score: str, draws: Draws) -> PrivateRelease:
         seen.append(table)
-        return real(table, plan, score, draws)
+        return release_private(table, plan, score, draws)
 
-    real = private.release_private
     with monkeypatch.context() as patch:
         patch.setattr(private, "release_private", record)
         patch.setattr(private, "make_plan", lambda *_: PLAN)
