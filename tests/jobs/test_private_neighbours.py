@@ -72,6 +72,7 @@ NEIGHBOURS: dict[str, Row] = {
     "signs of the file": ('1;"2"', "A,\nB"),
     "a long text": ("1", "A" * 5_000),
 }
+WISH = PrivateWish("1", "1e-6", ("20", "1e-4"))  # the same table in several settings has one budget
 PLAN = small_plan(2, search=Fraction(1, 2), shown=Fraction(1))
 
 
@@ -125,7 +126,7 @@ def run(job: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Table | None, str]:
         patch.setattr(private, "release_private", record)
         patch.setattr(private, "make_plan", lambda *_: PLAN)
         try:
-            privatize(load_job(job), PrivateWish("1", "1e-6", ("1", "1e-6")), draws=draws_for_tests(1))
+            privatize(load_job(job), WISH, draws=draws_for_tests(1))
             said = "released"
         except Unsafe as error:
             said = str(error)

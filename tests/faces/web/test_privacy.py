@@ -20,8 +20,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kpareto.faces.web import session as room
 from kpareto.faces.web.files import LOCK, sweep, temporary_folder, unpacked_size
 from kpareto.faces.web.guard import FREE, Attempts, Keys, Tickets, group_of
+from kpareto.faces.web.turns import Work
+from kpareto.interrupts import is_stopped
 from tests.twins.page import TOKEN, Page, running
 from tests.twins.workbooks import far_workbook
 
@@ -388,3 +391,13 @@ def test_an_upload_that_kills_its_reader_does_not_kill_the_server(page: Page, se
     assert list(page.temporary.rglob("far*")) == []
     fine = (page.folder / "people.csv").read_bytes()
     assert page.client.put(f"{session}/upload/data", content=fine, headers={"x-name": "people.csv"}).status_code == 200
+
+
+def test_who_stops_an_upload_is_heard_by_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process in which a file is looked at knows the person who waits."""
+    monkeypatch.setattr(room, "run_apart", lambda *_, **__: is_stopped())
+    work = Work()
+    assert not room.look_apart("people.csv", "utf-8", work)
+    work.stopped.set()
+    assert room.look_apart("people.csv", "utf-8", work)
+    assert not is_stopped()

@@ -35,8 +35,9 @@ from kpareto.faces.web.files import files_in, inside, plain_name
 from kpareto.faces.web.hierarchies import Shelf, edit, hierarchy_view
 from kpareto.faces.web.runs import KeptRuns, RunRecord, keep_job, owner_of, take_edits
 from kpareto.faces.web.search import ModelRun, Searching
-from kpareto.faces.web.turns import Turns
+from kpareto.faces.web.turns import Turns, Work
 from kpareto.fronts.front import Front
+from kpareto.interrupts import Hearing, hearing
 from kpareto.jobs.inspect import Profile, inspect
 from kpareto.jobs.job import Job, draw_table
 from kpareto.jobs.parse import PARTS
@@ -112,7 +113,7 @@ class Session:
     def open_upload(self, name: str, encoding: str = "utf-8", report: Progress | None = None) -> None:
         """Look at a file that was dropped on the page; the one that was dropped before goes."""
         place = inside(self.uploads, name)
-        profile = look_apart(place, encoding)
+        profile = look_apart(place, encoding, report)
         with place.open("rb") as file:
             digest = file_digest(file, "sha256").hexdigest()
         tell(report)
@@ -134,7 +135,7 @@ class Session:
             )
         job_data: object = draft_job(draft, place, self.edits, self.folder).rows_source()
         encoding = str(draft["data"].get("encoding", "utf-8"))
-        profile = look_apart(job_data, encoding) if uploaded else inspect(job_data, encoding=encoding)
+        profile = look_apart(job_data, encoding, report) if uploaded else inspect(job_data, encoding=encoding)
         check_columns(draft, [column.facts.name for column in profile.columns])
         tell(report)
         self.start_with(place, draft, profile, self.data if uploaded else "")
@@ -539,11 +540,12 @@ def _look_at(job: Job, draft: Draft) -> Profile:
     return inspect(rows, encoding=draft["data"].get("encoding", "utf-8"))
 
 
-def look_apart(source: Any, encoding: str) -> Profile:
+def look_apart(source: Any, encoding: str, report: Progress | None = None) -> Profile:
     """Look at a file that was uploaded, in a process of its own: whatever it holds, the server lives on."""
     shown = Path(getattr(source, "path", source)).name
     look, memory = partial(inspect, encoding=encoding), allowed_bytes(None)
-    return run_apart(look, source, shown=shown, memory=memory, seconds=LOOKING)
+    with hearing(Hearing(stopped=report.stopped) if isinstance(report, Work) else None):
+        return run_apart(look, source, shown=shown, memory=memory, seconds=LOOKING)
 
 
 class Sessions:
