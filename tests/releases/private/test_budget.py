@@ -85,7 +85,7 @@ def test_a_total_is_declared_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("total", [(1000, 5), (1000, "1e-6"), (1, 5), (1, "0.01"), ("20.5", "1e-6")])
 def test_a_total_beyond_reason_is_refused(total: tuple[float, float], tmp_path: Path) -> None:
     """A delta of 5, or an epsilon of a thousand, is no budget: nothing begins."""
-    with pytest.raises(BadInput, match="nothing is private any more"):
+    with pytest.raises(BadInput, match="promises next to nothing and is refused"):
         spend(tmp_path / "budget.json", "0.1", "1e-7", "first", total=total)
     assert not (tmp_path / "budget.json").exists()
     spend(tmp_path / "budget.json", 20, "1e-4", "first", total=(20, "1e-4"))

@@ -161,9 +161,9 @@ def _open(path: str | os.PathLike[str], ledger: Ledger | None, declared: tuple[F
             )
         if declared[0] > MOST_EPSILON or declared[1] > MOST_DELTA:
             raise BadInput(
-                f"The total is epsilon {float(declared[0]):g} and delta {float(declared[1]):g}. Above epsilon "
-                f"{float(MOST_EPSILON):g} or delta {float(MOST_DELTA):g} nothing is private any more: give an epsilon "
-                "of a few units, and a delta far below 1 over the number of people."
+                f"The total is epsilon {float(declared[0]):g} and delta {float(declared[1]):g}. One above epsilon "
+                f"{float(MOST_EPSILON):g} or delta {float(MOST_DELTA):g} promises next to nothing and is refused: give "
+                "an epsilon of a few units, and a delta far below 1 over the number of people."
             )
         return Ledger(*declared)
     if declared is not None and declared != (ledger.epsilon, ledger.delta):
