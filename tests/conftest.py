@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Iterator
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,10 +33,20 @@ for name in {"SIGHUP", "SIGQUIT"} & set(dir(signal)):
     signal.signal(getattr(signal, name), signal.SIG_DFL)
 
 
+_numbers = count()
+
+
 @pytest.fixture(autouse=True)
 def ctrl_c() -> None:
     """Ctrl-C is Python's in every test: Spark puts its own in the place when a session begins, for the whole process."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def own_data_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test has a data folder of its own, in which nobody has noted a budget yet."""
+    own = tmp_path_factory.getbasetemp() / f"data-{os.getpid()}-{next(_numbers)}"
+    monkeypatch.setenv("XDG_DATA_HOME", str(own))
 
 
 @pytest.fixture

@@ -59,6 +59,7 @@ PLACES = {
     "tests/fronts/test_golden_adult.py::test_a_node_has_the_numbers_of_brute_force": REST,
     "tests/jobs/test_population.py::test_adult_is_released_against_a_made_population_of_300_000": REST,
     "tests/jobs/test_private.py::test_the_embedded_table_can_be_released_privately": REST,
+    "tests/jobs/test_private_neighbours.py": REST,
     "tests/jobs/test_proposed_jobs.py::test_whatever_inspect_accepts_runs": REST,
     "tests/releases/private/test_release.py::test_a_million_runs_stay_within_epsilon_and_delta_and_find_a_planted_mistake": REST,
     "tests/releases/risk/test_anonymity.py::test_a_population_gives_the_other_risks": REST,

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kpareto.errors import BadInput, BadTable, KparetoError, ReleaseWarning, Unsafe
+from kpareto.errors import BadInput, KparetoError, ReleaseWarning, Unsafe
 from kpareto.faces.cli import main
 from kpareto.jobs import private
 from kpareto.jobs.inspect import PROPOSED
@@ -105,7 +105,7 @@ def test_a_run_beyond_the_total_is_refused_before_the_rows_are_read(
     def read_nothing(*_: object) -> None:
         raise AssertionError("the rows were read")
 
-    monkeypatch.setattr(private, "read_wish", read_nothing)
+    monkeypatch.setattr(private, "read_placed", read_nothing)
     with pytest.raises(Unsafe, match="epsilon 0 and delta"):
         privatize(job, WISH)
     assert job_file.with_name("out.csv").read_bytes() == before
@@ -114,17 +114,56 @@ def test_a_run_beyond_the_total_is_refused_before_the_rows_are_read(
     assert len(ledger.runs) == 2
 
 
-def test_a_run_is_entered_before_the_rows_are_read(job_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_is_entered_before_the_rows_are_read(job_file: Path) -> None:
     """When the run fails afterwards its budget is gone, and the sentence says no more than that."""
     people = job_file.parent / "data" / "people.csv"
-    people.write_text(people.read_text() + "33,Elsewhere,x\n")
-    with pytest.raises(BadTable, match="Why depends on the rows") as caught:
+    people.write_text(people.read_text() + "33,Elsewhere,x,one cell too many\n")
+    with pytest.raises(Unsafe, match="Why depends on the rows") as caught:
         privatize(load_job(job_file), WISH)
     assert "Elsewhere" not in str(caught.value)
     assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
     ledger = read_ledger(ledger_of(load_job(job_file)))
     assert ledger is not None
     assert float(ledger.left[0]) == 1.0
+
+
+@pytest.mark.parametrize("row", ["33,Elsewhere,x\n", "333,A,x\n", "33,,x\n", "many,?,x\n", "age,town,remark\n"])
+def test_a_row_without_a_place_is_left_out_and_that_is_stated(job_file: Path, row: str) -> None:
+    """A value outside the domain stops no run, for a release would then tell that there is none."""
+    people = job_file.parent / "data" / "people.csv"
+    people.write_text(people.read_text() + row)
+    done = privatize(load_job(job_file), WISH)
+    assert "Elsewhere" not in done.place.read_text()
+    assert done.statement["left_out"] == (
+        "Rows with a value that has no place in its hierarchy, or without a value, were left out before anything was "
+        "counted or drawn; how many is not told."
+    )
+
+
+@pytest.mark.parametrize("missing", [0, 400])
+def test_missing_values_have_a_place_whether_or_not_there_are_any(job_file: Path, missing: int) -> None:
+    """With missing = "category" the domain is the same for a table without a missing value and for one with many."""
+    job = load_job(job_file, ["data.missing=category"])
+    people = job_file.parent / "data" / "people.csv"
+    people.write_text(people.read_text() + "33,,x\n" * missing)
+    hierarchies = private.declared_hierarchies(job, job.schema())
+    table = private._read(job, job.schema(), hierarchies)
+    assert table.hierarchies[1].leaves == ("A", "B", "C", "D", "(missing)")
+    assert table.rows == 4_000 + missing
+    done = privatize(job, WISH)
+    assert "or without a value" not in done.statement["left_out"]
+    assert verify(done.place, done.files["certificate"]).numbers["k"] >= done.plan.k
+
+
+def test_a_certificate_counts_levels_in_one_way(job_file: Path) -> None:
+    """The level of a column is that of its declared hierarchy wherever the certificate names it."""
+    done = privatize(load_job(job_file), WISH)
+    public = json.loads(done.files["public"].read_text())["public"]
+    levels = public["differential_privacy"]["levels"]
+    assert {name: {"level": c["level"], "of": c["of"]} for name, c in public["recoding"].items()} == levels
+    assert {name: level["of"] for name, level in levels.items()} == {"age": 3, "town": 1}
+    assert public["missing"] == "drop"
 
 
 @pytest.mark.parametrize(
@@ -160,6 +199,88 @@ def test_the_first_run_declares_the_total(job_file: Path) -> None:
     assert float(privatize(job, PrivateWish("0.5", "1e-6")).ledger.left[0]) == 0.5
 
 
+def elsewhere(job_file: Path, way: str) -> Path:
+    """A job in another folder whose table is the same one, or says it is."""
+    people, folder = job_file.parent / "data" / "people.csv", job_file.parent / "elsewhere"
+    if way == "a linked folder":
+        folder.symlink_to(job_file.parent)
+        return folder / job_file.name
+    (folder / "data").mkdir(parents=True)
+    there = folder / "data" / "people.csv"
+    if way == "a link":
+        there.symlink_to(people)
+    elif way == "a hard link":
+        there.hardlink_to(people)
+        people.write_text(people.read_text() + "33,A,another row\n")  # so that its bytes are others
+    elif way == "a copy" or way == "a changed copy":
+        there.write_text(people.read_text() + "33,A,another row\n" * (way == "a changed copy"))
+    source = "../data/../data/people.csv" if way == "a way round" else "data/people.csv"
+    (folder / "town.csv").write_text("A;*\nB;*\nC;*\nD;*\n")
+    (folder / "job.toml").write_text(JOB.replace("data/people.csv", source))
+    return folder / "job.toml"
+
+
+@pytest.mark.parametrize("way", ["a link", "a linked folder", "a hard link", "a copy", "a way round", "a changed copy"])
+def test_the_budget_is_that_of_the_table_wherever_it_is_met(job_file: Path, way: str) -> None:
+    """Links, copies and other ways to a table spend from its ledger; a copy that was changed is another table."""
+    total = ("1", "1e-6")
+    privatize(load_job(job_file), PrivateWish("1", "1e-6", total))
+    other = load_job(elsewhere(job_file, way))
+    if way == "a changed copy":
+        assert privatize(other, PrivateWish("1", "1e-6", total)).ledger_file == other.folder / "data" / "budget.json"
+        return
+    with pytest.raises(Unsafe, match="epsilon 0 and delta 0 are left"):
+        privatize(other, PrivateWish("1", "1e-6", total))
+    assert not (job_file.parent / "elsewhere" / "out.csv").exists() or way == "a linked folder"
+
+
+def test_two_tables_of_one_folder_have_a_budget_each(job_file: Path) -> None:
+    """What one table has spent is not spent of the other, and both stand in one file."""
+    folder = job_file.parent / "data"
+    (folder / "others.csv").write_text((folder / "people.csv").read_text() + "33,A,another row\n")
+    first = privatize(load_job(job_file), WISH)
+    other = load_job(job_file, ["data.source=data/others.csv"])
+    second = privatize(other, PrivateWish("1", "1e-6", ("1", "1e-6")), job_file.with_name("others.csv"))
+    assert first.ledger_file == second.ledger_file
+    assert [float(done.ledger.left[0]) for done in (first, second)] == [1, 0]
+    assert privatize(load_job(job_file), WISH).ledger.left[0] == 0
+    with pytest.raises(Unsafe):
+        privatize(other, PrivateWish("1", "1e-6"), job_file.with_name("others.csv"))
+
+
+def test_an_ordinary_release_of_a_table_with_a_budget_is_told(job_file: Path) -> None:
+    """W15 says then that epsilon covers private releases alone; of a table without a budget it does not."""
+    import kpareto as kp
+
+    people = job_file.parent / "data" / "people.csv"
+
+    def warned() -> tuple[str, str]:
+        done = kp.anonymize(people, ["town"], k=5, identifiers=["age", "remark"])
+        return next((each.severity, each.text) for each in done.warnings if each.id == "W15")
+
+    with pytest.warns(ReleaseWarning):
+        severity, text = warned()
+    assert (severity, "budget" in text) == ("note", False)
+    privatize(load_job(job_file), WISH)
+    with pytest.warns(ReleaseWarning):
+        severity, text = warned()
+    assert severity == "caution"
+    assert "Its epsilon covers the private releases of the table alone" in text
+    (people.parent / "budget.json").write_text('{"format": "of somebody else"}')
+    with pytest.warns(ReleaseWarning):
+        assert "budget" not in warned()[1]
+
+
+def test_a_delta_above_one_over_the_rows_shown_is_refused(job_file: Path) -> None:
+    """How many rows the table has is not told; that it has as many as the release shows is known from that."""
+    people = job_file.parent / "data" / "people.csv"
+    head, *rows = people.read_text().splitlines(keepends=True)
+    people.write_text(head + "".join(rows * 5))
+    with pytest.raises(Unsafe, match=r"so the table has at least as many, and delta 0.0001 is above 1/1\d,\d{3}"):
+        privatize(load_job(job_file), PrivateWish("1", "1e-4", ("1", "1e-4")))
+    assert not job_file.with_name("out.csv").exists()
+
+
 def test_draws_for_tests_are_marked(job_file: Path) -> None:
     """With draws that can be repeated the certificate says that nothing is private."""
     done = privatize(load_job(job_file), WISH, draws=draws_for_tests(1))
@@ -192,6 +313,8 @@ def test_the_command_shows_nothing_of_the_rows(
     assert "Left of the budget" in said
     assert said.count("W3 (caution): ") == 1
     assert "W15" not in said
+    assert "person =" not in said  # advice that a private run refuses or has no use for
+    assert "[population]" not in said
     assert not [each for each in recwarn if issubclass(each.category, ReleaseWarning)]
     assert "4,000" not in said
     assert "4000" not in said

@@ -35,6 +35,7 @@ from kpareto.engines.wishes import Missing, Wish, flat_of, load_hierarchies
 from kpareto.errors import BadTable, Progress, shorten
 from kpareto.tables.coarse import check_first, coarsen_table
 from kpareto.tables.hierarchies import load
+from kpareto.tables.hierarchies.loading import place_missing
 from kpareto.tables.hierarchy import MISSING, Hierarchy
 from kpareto.tables.schema import Schema
 from kpareto.tables.spelling import NO_VALUE
@@ -191,6 +192,33 @@ def _read(
             raise need.too_many_values()
         numbers = number_values(rows.engine(), distinct, wish.blank, progress)
         return _narrow(numbers, wish, admission, need), rows.columns
+
+
+def read_placed(source: object, wish: Wish, admission: Admission, encoding: str = "utf-8") -> Table:
+    """The rows that have a place in hierarchies which were made without them; all others are left out, uncounted.
+
+    What becomes of a row depends on that row alone, and so does nothing else: a differentially private release rests
+    on that. With ``category`` every hierarchy has a place for missing values, whether or not there are any.
+    """
+    by_name = hierarchies_by_name(wish.hierarchies or {}, wish.schema)
+    keep_missing = wish.missing == "category"
+    with _count_distinct(source, wish, encoding, admission, None) as (distinct, _):
+        need = need_of(distinct, wish.schema, admission)
+        if not need.fits:
+            raise need.refusal()
+        rolled = distinct.fetch()
+    codes = np.empty((len(rolled.weights), len(wish.schema.quasi)), dtype=np.int32)
+    hierarchies = []
+    for index, (column, name) in enumerate(zip(rolled.columns, wish.schema.quasi, strict=True)):
+        hierarchy = by_name[name].renamed(name)
+        hierarchies.append(place_missing(hierarchy, [MISSING]) if keep_missing else hierarchy)
+        words = [*wish.blank(column.texts).to_pylist(), None]  # the last entry is for code -1, no value
+        places = hierarchy.locate(["" if word is None else word for word in words])
+        places[[word is None for word in words]] = hierarchies[index].index[MISSING] if keep_missing else -1
+        codes[:, index] = places[column.codes]
+    keep = (codes >= 0).all(axis=1)
+    table = make_table(wish.schema, tuple(hierarchies), codes[keep], rolled.weights[keep], {})
+    return replace(table, domain=wish.domain, missing=wish.missing or "drop")
 
 
 @contextmanager

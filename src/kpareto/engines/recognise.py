@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from kpareto.engines import file_of, open_source
+from kpareto.engines.admission import allowed_bytes
+from kpareto.engines.apart import run_apart
 from kpareto.engines.duckdb.connect import engine
-from kpareto.engines.duckdb.copies import cell_text, is_statistics, is_workbook, labelled_columns, sheet_rows
+from kpareto.engines.duckdb.copies import is_statistics, is_workbook, labelled_columns, sheet_head
 from kpareto.engines.duckdb.csv import (
     HEAD,
     SAMPLE,
@@ -123,7 +125,8 @@ def _say_labels(file: Path, form: Form) -> list[str]:
     if form.codes or file_kind(file.name) != "statistics":
         return []
     with engine() as scratch:
-        columns = labelled_columns(unpack_all(file, scratch.folder), str(file))
+        path, memory = unpack_all(file, scratch.folder), allowed_bytes(None)
+        columns = run_apart(labelled_columns, path, str(file), shown=str(file), memory=memory)
     if not columns:
         return []
     return [f"Labels stand for the codes of {shorten(columns)}; codes = true under [data] keeps the codes."]
@@ -137,9 +140,9 @@ def _lay_out(file: Path, encoding: str, sheet: str | None) -> tuple[Form, bool]:
     with engine() as scratch:
         path = unpack_all(file, scratch.folder)
         if is_workbook(path):
-            name, rows = sheet_rows(path, sheet, str(file))
-            records = [(index + 1, list(map(cell_text, row))) for index, row in enumerate(rows[:SAMPLE])]
-            return Form(sheet=name, skip=count_titles(records)), True
+            shown, memory = str(file), allowed_bytes(None)
+            name, rows = run_apart(sheet_head, path, sheet, shown, SAMPLE, shown=shown, memory=memory)
+            return Form(sheet=name, skip=count_titles(list(enumerate(rows, 1)))), True
         with path.open("rb") as raw:
             start = raw.read(4)
         if start == b"PAR1" or is_statistics(path, path.name) or is_json(path):

@@ -9,20 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from kpareto.engines import open_source
-from kpareto.engines.read import read, read_wish
+from kpareto.engines import file_of, open_source
+from kpareto.engines.duckdb.copies import is_workbook
+from kpareto.engines.duckdb.files import is_json
+from kpareto.engines.form import file_kind
+from kpareto.engines.read import read, read_placed
 from kpareto.engines.values import arrow_texts
 from kpareto.engines.wishes import Wish
-from kpareto.errors import BadHierarchy, BadJob, BadTable, KparetoError, MissingExtra, Unsafe, shorten
+from kpareto.errors import BadHierarchy, BadJob, KparetoError, MissingExtra, Unsafe, shorten
 from kpareto.jobs.job import Job
 from kpareto.jobs.release import beside, place_of
 from kpareto.releases.choice import Choice
 from kpareto.releases.documents import document_files, documents_of, refuse_others_documents, refuse_overwriting
-from kpareto.releases.private.budget import Ledger, spend
-from kpareto.releases.private.delta import Real
+from kpareto.releases.private.budget import LEDGER, Ledger, find_ledger, note_ledger, spend
+from kpareto.releases.private.delta import Real, read_positive
 from kpareto.releases.private.private_release import (
     SECRET,
     Draws,
@@ -44,8 +48,6 @@ from kpareto.tables.partition import Suppression
 from kpareto.tables.recoding import bottom
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table, UniqueRows
-
-LEDGER = "budget.json"
 
 
 @dataclass(frozen=True)
@@ -142,13 +144,17 @@ def privatize(job: Job, wish: PrivateWish, place: str | Path | None = None, draw
     hierarchies = declared_hierarchies(job, schema)
     target = _target(job, place)
     files = {word: file for word, file in document_files(target).items() if word != "recoding"}
-    ledger_file = ledger_of(job)
+    ledger_file, tables = _find_ledger(job)
     refuse_others_documents(beside(job, target))
     refuse_overwriting([*job.inputs, ledger_file], target, *files.values())
-    with open_source(job.rows_source(), job.encoding) as rows:
+    _check_cells(job)
+    with open_source(_rows(job), job.encoding) as rows:
         schema.check(rows.columns)
-    ledger = spend(ledger_file, wish.epsilon, wish.delta, f"a release to {target.name}", wish.total)
+    if not job.embedded:  # which is public, and everywhere
+        note_ledger(ledger_file)
+    ledger = spend(ledger_file, wish.epsilon, wish.delta, f"a release to {target.name}", wish.total, tables)
     drawn = _draw(job, schema, hierarchies, plan, wish.score, draws)
+    _refuse_delta(read_positive("Delta", wish.delta), int(drawn.counts.sum()))
     done, statement = _write(drawn, target, files)
     return Privatized(plan, done, statement, target, files, ledger, ledger_file)
 
@@ -162,7 +168,27 @@ def _schema(job: Job) -> Schema:
 
 def ledger_of(job: Job) -> Path:
     """The ledger of the job's table: beside it, or beside the job where the table is no file of ours."""
-    return (job.folder if job.embedded or job.in_database else job.path(job.source).parent) / LEDGER
+    return _find_ledger(job)[0]
+
+
+def _find_ledger(job: Job) -> tuple[Path, tuple[str, ...]]:
+    """The ledger and what the table is known by there."""
+    if job.embedded:
+        return job.folder / LEDGER, (job.source,)
+    foreign = job.in_database or job.frame is not None
+    home = job.folder if foreign else job.path(job.source).resolve().parent
+    file, tables = find_ledger(home, job.rows_source())
+    return file or home / LEDGER, tables
+
+
+def _refuse_delta(delta: Fraction, rows: int) -> None:
+    """Raise where delta is above 1/n, going by the rows that are shown alone: the table has at least as many."""
+    if delta * rows > 1:
+        raise Unsafe(
+            f"The release would have {rows:,} rows, so the table has at least as many, and delta {float(delta):g} is "
+            f"above 1/{rows:,}: that would allow to show somebody's row as it is. Nothing was written, and the budget "
+            "is spent. Give a delta far below that."
+        )
 
 
 def declared_hierarchies(job: Job, schema: Schema) -> dict[str, Hierarchy]:
@@ -189,9 +215,23 @@ def declared_hierarchies(job: Job, schema: Schema) -> dict[str, Hierarchy]:
     if job.missing == "error" or job.admission.too_many != "error" or job.admission.coarsen != "needed":
         raise BadJob(
             'A private run tells nothing of the rows, so it cannot stop at missing values (missing = "error") or read '
-            'fewer or coarser rows where there are many. Take these keys out of [data]; missing = "drop" is fine.'
+            'fewer or coarser rows where there are many. Take these keys out of [data]; missing = "drop" and '
+            '"category" are fine.'
         )
     return hierarchies
+
+
+def _check_cells(job: Job) -> None:
+    """Raise where what a cell is depends on other cells of its column, so that one row may change all others."""
+    file = file_of(job.rows_source())
+    if file is None or not file.is_file():
+        return
+    if file_kind(file.name) in ("json", "sheet") or is_json(file) or is_workbook(file):
+        raise BadJob(
+            f"In a file such as {str(file)!r} all rows decide whether the cells of a column are numbers, dates or "
+            "texts, so one row may change what the others are, and no epsilon covers that. Give a text file, Parquet "
+            "or a table of a database."
+        )
 
 
 def _target(job: Job, place: str | Path | None) -> Path:
@@ -207,20 +247,18 @@ def _draw(
     job: Job, schema: Schema, hierarchies: Mapping[str, Hierarchy], plan: PrivatePlan, score: str, draws: Draws
 ) -> PrivateRelease:
     """The only step that sees the rows."""
+    drawn = None
     try:
-        table = _read(job, schema, hierarchies)
-        drawn = release_private(table, plan, score, draws)
+        drawn = release_private(_read(job, schema, hierarchies), plan, score, draws)
     except MissingExtra:
         raise
     except KparetoError:
-        raise BadTable(
-            "The rows could not be released with these roles and hierarchies. Why depends on the rows, so it is not "
-            "told here; a value without a place in its hierarchy is the usual reason. The budget is spent."
-        ) from None
-    if not len(drawn.counts):
+        pass  # the same sentence as for a release without rows: which of the two it is depends on the rows
+    if drawn is None or not len(drawn.counts):
         raise Unsafe(
-            f"No class had {plan.k:,} drawn rows under the recoding that was chosen, so the release is empty and "
-            "nothing was written. The budget is spent."
+            f"No class had {plan.k:,} drawn rows under the recoding that was chosen, or the rows could not be read "
+            "with these roles (kpareto inspect tells), so the release is empty and nothing was written. Why depends on "
+            "the rows, so it is not told here. The budget is spent."
         )
     return drawn
 
@@ -230,8 +268,14 @@ def _read(job: Job, schema: Schema, hierarchies: Mapping[str, Hierarchy]) -> Tab
     if job.embedded:
         table = replace(job, everybody=None).table()
         return replace(table, schema=schema, sensitive=(), targets=()).bind(hierarchies, "declared")
-    wish = Wish(schema, job.missing or "drop", job.missing_values, hierarchies, "declared")
-    return read_wish(job.rows_source(), wish, job.admission, job.encoding)
+    wish = Wish(Schema(schema.quasi), job.missing or "drop", job.missing_values, hierarchies, "declared")
+    return read_placed(_rows(job), wish, job.admission, job.encoding)
+
+
+def _rows(job: Job) -> Any:
+    """The source, read as the job says: that the first line has names is not doubted because of a row like them."""
+    form = replace(job.form, header=job.form.has_header)
+    return replace(job, form=form).rows_source()
 
 
 def _write(drawn: PrivateRelease, target: Path, files: Mapping[str, Path]) -> tuple[Release, dict[str, Any]]:

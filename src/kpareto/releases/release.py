@@ -30,6 +30,7 @@ from kpareto.measures.cells import lm
 from kpareto.measures.measure import Measure, Model, meets
 from kpareto.releases.certificate import Certificate, Facts, Warned, certify, population_cells
 from kpareto.releases.choice import Choice, Origin, as_choice, on_all_rows
+from kpareto.releases.private.budget import has_ledger
 from kpareto.releases.recoded_rows import QUASI, Handling, Recoded, recode
 from kpareto.releases.risk.disclosing_columns import DisclosingColumn, find_disclosing_columns
 from kpareto.releases.warnings import Remark, complete_warnings, count_remarks, rank_remarks, tell_once, warnings_for
@@ -256,7 +257,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
             if callable(warn):
                 alone = written.unique([out.name for out in recoded.outs if out.role != "identifier"])
                 warn = warn(alone)
-            warned = complete_warnings(warn, how, partition, disclosing)
+            warned = _say_budget(complete_warnings(warn, how, partition, disclosing), source)
             facts = Facts(
                 recoded.roles,
                 recoded.labels,
@@ -299,6 +300,19 @@ def _as_read(source: object, choice: Choice, encoding: str) -> object:
     if form is None:
         return source
     return in_form(source, form if encoding == "utf-8" else replace(form, encoding=encoding))
+
+
+def _say_budget(warned: Sequence[Remark], source: object) -> tuple[Remark, ...]:
+    """The warnings; W15 has a word more where the table has a budget, which this release is not part of."""
+    spent = any(each.id == "W15" for each in warned) and has_ledger(source)
+    more = (
+        " The table has a budget of differential privacy. Its epsilon covers the private releases of the table alone: "
+        "together with this one they are not differentially private."
+    )
+    return tuple(
+        replace(each, severity="caution", text=each.text + more) if spent and each.id == "W15" else each
+        for each in warned
+    )
 
 
 def _count_again(written: Written, choice: Choice, partition: Partition, recoded: Recoded) -> Counted:

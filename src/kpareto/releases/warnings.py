@@ -214,6 +214,9 @@ def _w3(context: Context) -> Remark | None:
             f"No person id is declared, so k = {_smallest(partition)} counts rows. A person with several rows may fill "
             "a class alone. If somebody can have more than one row,"
         )
+        if context.differentially_private:  # which takes no person
+            text += " keep one row of each in the table before it is released."
+            return Remark("W3", "caution", text, {"k_rows": _smallest(partition)})
         remedy = Remedy(
             "name-person",
             'say which column tells persons apart: person = "…" under [data] in the job, or Schema(person="…") in '
@@ -276,7 +279,9 @@ def _w5(context: Context) -> Remark | None:
 
 
 def _w6(context: Context) -> Remark | None:
-    if context.partition.empty or (context.population is not None and context.population.known):
+    if context.partition.empty or context.differentially_private:  # what is known of a population plays no part there
+        return None
+    if context.population is not None and context.population.known:
         return None
     once = " and nobody has two rows" if context.partition.table.persons is None else ""
     text = (

@@ -54,6 +54,7 @@ def test_long_work_has_words_and_a_stop(visit: Visit, page: Page, monkeypatch: p
 
     with monkeypatch.context() as patched:
         patched.setattr("kpareto.faces.web.session.inspect", hang)
+        patched.setattr("kpareto.faces.web.session.look_apart", hang)  # of an upload, in a process of its own
         tab = visit.tab
         tab.get_by_role("button", name="people.csv").click()
         expect(tab.locator("#work")).to_contain_text("Looking at the table")

@@ -20,9 +20,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kpareto.faces.web import session as room
 from kpareto.faces.web.files import LOCK, sweep, temporary_folder, unpacked_size
 from kpareto.faces.web.guard import FREE, Attempts, Keys, Tickets, group_of
+from kpareto.faces.web.turns import Work
+from kpareto.interrupts import is_stopped
 from tests.twins.page import TOKEN, Page, running
+from tests.twins.workbooks import far_workbook
 
 # -- the key -------------------------------------------------------------------------------------------------------
 
@@ -375,3 +379,26 @@ def test_attempts_by_address(monkeypatch: pytest.MonkeyPatch) -> None:
     assert attempts.wait_for("10.9.9.9") == 0
     assert group_of("2001:db8::1") == group_of("2001:db8::ffff")
     assert group_of("2001:db8::1") != group_of("2001:db8:1::1")
+
+
+def test_an_upload_that_kills_its_reader_does_not_kill_the_server(page: Page, session: str, tmp_path: Path) -> None:
+    """A workbook with a cell in the last corner is told by a sentence, does not stay, and the next upload is read."""
+    bomb = far_workbook(tmp_path / "far.xlsx", "XFD1048576").read_bytes()
+    assert len(bomb) < 2_000
+    answer = page.client.put(f"{session}/upload/data", content=bomb, headers={"x-name": "far.xlsx"})
+    assert answer.status_code == 400
+    assert "one cell far away from its table" in answer.json()["error"]
+    assert list(page.temporary.rglob("far*")) == []
+    fine = (page.folder / "people.csv").read_bytes()
+    assert page.client.put(f"{session}/upload/data", content=fine, headers={"x-name": "people.csv"}).status_code == 200
+
+
+def test_who_stops_an_upload_is_heard_by_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process in which a file is looked at knows the person who waits."""
+    heard = []
+    monkeypatch.setattr(room, "run_apart", lambda *_, **__: heard.append(is_stopped()))
+    work = Work()
+    room.look_apart("people.csv", "utf-8", work)
+    work.stopped.set()
+    room.look_apart("people.csv", "utf-8", work)
+    assert [*heard, is_stopped()] == [False, True, False]

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kpareto.engines.postgres.connect import Postgres
 from kpareto.errors import BadInput, KparetoError, Unsafe
 from kpareto.releases.private import budget
 from kpareto.releases.private.budget import read_ledger, spend
@@ -79,6 +80,61 @@ def test_a_total_is_declared_once(tmp_path: Path) -> None:
     spend(place, 1, 1e-6, "first", total=(1, 1e-6))
     with pytest.raises(BadInput, match="declared as epsilon 1 and delta 1e-06, and a total of 5 and 1e-06 is given"):
         spend(place, 1, 1e-6, "second", total=(5, 1e-6))
+
+
+@pytest.mark.parametrize("total", [(1000, 5), (1000, "1e-6"), (1, 5), (1, "0.01"), ("20.5", "1e-6")])
+def test_a_total_beyond_reason_is_refused(total: tuple[float, float], tmp_path: Path) -> None:
+    """A delta of 5, or an epsilon of a thousand, is no budget: nothing begins."""
+    with pytest.raises(BadInput, match="promises next to nothing and is refused"):
+        spend(tmp_path / "budget.json", "0.1", "1e-7", "first", total=total)
+    assert not (tmp_path / "budget.json").exists()
+    spend(tmp_path / "budget.json", 20, "1e-4", "first", total=(20, "1e-4"))
+
+
+def test_a_table_in_a_database_is_known_by_its_address() -> None:
+    """Whoever asks, with whichever password and settings; another host, port, database or table is another one."""
+    same = [
+        "postgresql://reader:secret@localhost/clinic",
+        "postgres://LOCALHOST:5432/clinic?sslmode=require",
+        "postgresql://127.0.0.1/clinic",
+        "postgresql:///clinic?host=/var/run/postgresql",
+        "postgresql://?host=localhost&dbname=clinic",
+    ]
+    names = {budget.names_of(Postgres(url, table)) for url in same for table in ("people", "public.people")}
+    assert names == {("postgresql://localhost:5432/clinic public.people",)}
+    others = {
+        budget.names_of(Postgres("postgresql://localhost:5433/clinic", "people")),
+        budget.names_of(Postgres("postgresql://else.where/clinic", "people")),
+        budget.names_of(Postgres("postgresql://localhost/other", "people")),
+        budget.names_of(Postgres("postgresql://localhost/clinic", "care.people")),
+    }
+    assert len(others | names) == 5
+
+
+def test_a_ledger_of_an_earlier_version_binds_every_table_of_its_folder(tmp_path: Path) -> None:
+    """It named no table, so none of the folder has a budget beside it."""
+    place = tmp_path / "budget.json"
+    spend(place, 1, "1e-6", "before tables were named", total=(1, "1e-6"))
+    assert "tables" not in json.loads(place.read_text(encoding="utf-8"))
+    with pytest.raises(Unsafe):
+        spend(place, 1, "1e-6", "now", total=(1, "1e-6"), tables=("/data/people.csv",))
+
+
+def test_where_ledgers_lie_is_noted_for_their_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once each, in a file that nobody else reads; where that is damaged or cannot be written nothing begins."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "own"))
+    for _ in range(2):
+        budget.note_ledger(tmp_path / "budget.json")
+    notes = tmp_path / "own" / "kpareto" / "budgets.json"
+    assert json.loads(notes.read_text(encoding="utf-8"))["ledgers"] == [str(tmp_path / "budget.json")]
+    assert notes.stat().st_mode & 0o077 == 0
+    notes.write_text("no list", encoding="utf-8")
+    with pytest.raises(BadInput, match=r"The list of budgets .* cannot be read"):
+        budget.note_ledger(tmp_path / "budget.json")
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
+    with pytest.raises(BadInput, match="Set XDG_DATA_HOME"):
+        budget.note_ledger(tmp_path / "budget.json")
 
 
 @pytest.mark.parametrize(

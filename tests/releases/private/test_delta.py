@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpareto.errors import BadInput
-from kpareto.releases.private.delta import at_least, delta, largest_beta, smallest_k
+from kpareto.releases.private.delta import at_least, choose_beta, delta, largest_beta, smallest_k
 
 
 def exponential(number: Fraction) -> Fraction:
@@ -121,6 +121,27 @@ def test_tails_agree_with_scipy(n: int, share: float, j: int) -> None:
     beta = Fraction(math.floor(share * 1000), 1000)
     if n * beta < j <= n:
         assert float(at_least(j, n, beta)) == pytest.approx(float(stats.binom.sf(j - 1, n, float(beta))), rel=1e-9)
+
+
+@pytest.mark.parametrize(("epsilon", "k"), [("0.45", 64), ("0.9", 73), ("1.8", 95), ("3.6", 69), ("7.2", 62)])
+def test_beta_and_k_are_chosen_together(epsilon: str, k: int) -> None:
+    """A beta near 1 needs a k without end (117, 499, 18,499 at the last three), so a smaller one is taken there."""
+    beta, least = choose_beta(epsilon, "1e-6")
+    assert least == k == smallest_k(beta, epsilon, "1e-6")
+    most = largest_beta(epsilon)
+    assert beta <= most
+    assert k / beta <= smallest_k(most, epsilon, "1e-6") / most
+    assert delta(k, beta, epsilon) <= Fraction(1, 10**6)
+
+
+def test_an_epsilon_whose_largest_beta_serves_nobody_has_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At epsilon 18 the largest beta would need classes of more rows than there are; where none serves it is told."""
+    with pytest.raises(BadInput, match="would be needed"):
+        smallest_k(largest_beta(18), 18, "1e-6")
+    assert choose_beta(18, "1e-6")[1] < 100
+    monkeypatch.setattr("kpareto.releases.private.delta.MOST", 5)
+    with pytest.raises(BadInput, match="would be needed"):
+        choose_beta(1, "1e-6")
 
 
 def test_largest_beta_is_just_below_its_formula() -> None:

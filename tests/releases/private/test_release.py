@@ -59,18 +59,20 @@ def small_plan(k: int, search: Fraction = Fraction(1), shown: Fraction = Fractio
 # -- the hunt, by exact chances --------------------------------------------------------------------------------------
 
 
-def outcomes(table: Table, plan: PrivatePlan, trust: Fraction = Fraction(1)) -> dict[Outcome, float]:
+def outcomes(
+    table: Table, plan: PrivatePlan, trust: Fraction = Fraction(1), score: str = "granularity"
+) -> dict[Outcome, float]:
     """The chance of everything a release can show: a node, and the rows of each class shown.
 
     ``trust`` divides the noise: 1 is honest, 4 a mechanism that believes in a quarter of the sensitivity.
     """
     from scipy import stats
 
-    score = make_score("granularity", table.hierarchies, plan.beta, plan.k)
-    scale = float(score.sensitivity / plan.epsilon_search / trust)
+    judged = make_score(score, table.hierarchies, plan.beta, plan.k)
+    scale = float((1 if judged.monotone else 2) * judged.sensitivity / plan.epsilon_search / trust)
     lattice = Lattice(table.hierarchies)
     result: dict[Outcome, float] = {}
-    for number, chance in enumerate(chances(score_nodes(table, score).tolist(), scale)):
+    for number, chance in enumerate(chances(score_nodes(table, judged).tolist(), scale)):
         cuts = lattice.decode(lattice.levels(np.array([number]))[0]).cuts
         sizes: dict[tuple[int, ...], int] = {}
         for row, weight in zip(table.codes.tolist(), table.weights.tolist(), strict=True):

@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kpareto.engines.apart import memory_apart
 from kpareto.engines.values import encode, refuse, take_texts
 from kpareto.errors import EAR, BadTable, Progress
 
@@ -44,6 +45,7 @@ class Engine:
     connection: duckdb.DuckDBPyConnection
     folder: Path
     report: Progress | None = None  # told how far a long step is
+    memory: int | None = None  # bytes that it may use; None: its own choice
 
 
 def sweep() -> None:
@@ -74,6 +76,7 @@ def engine(memory: int | None = None, report: Progress | None = None) -> Iterato
     """
     import duckdb
 
+    memory = memory_apart() if memory is None else memory
     sweep()
     with keep_ctrl_c(), tempfile.TemporaryDirectory(prefix=f"{FOLDER}{os.getpid()}-") as name:
         settings: dict[str, str | bool | int | float | list[str]] = {
@@ -91,7 +94,7 @@ def engine(memory: int | None = None, report: Progress | None = None) -> Iterato
             with suppress(duckdb.InvalidInputException):
                 connection.execute("SET enable_progress_bar_print = false; SET enable_progress_bar = true")
             with hear_ctrl_c(connection):
-                yield Engine(connection, Path(name), report)
+                yield Engine(connection, Path(name), report, memory)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import gzip
 import lzma
 import shutil
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CHUNK = 100_000  # rows of a file of statistics that are in memory at once
+MOST_CELLS = 10_000_000  # and cells; each eight bytes of text count as one
 LEFT_FREE = 0.9  # of the free disk that a packed file may fill when it is unpacked
 INSTALL = "Install it: pip install 'kpareto[files]'."
 _WORKBOOK_PARTS = ("xl/workbook.xml", "xl/workbook.bin", "content.xml")
@@ -53,14 +55,29 @@ def unpack(path: Path, folder: Path) -> Path:
         if start.startswith(b"PK\x03\x04"):
             return _unzip(path, folder)
         inner = folder / f"unpacked-{path.stem}"
-        with _reader(path, start) as packed, inner.open("wb") as copy:
-            shutil.copyfileobj(packed, copy, 1 << 20)
-    except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile) as error:
+        left = LEFT_FREE * shutil.disk_usage(folder).free
+        with open_packed(path) as packed, inner.open("wb") as copy:
+            while piece := packed.read(1 << 20):
+                left -= len(piece)
+                if left < 0:
+                    raise _too_large(path, "more bytes than are free on the disk")
+                copy.write(piece)
+    except (OSError, EOFError, MemoryError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         raise BadTable(f"File {str(path)!r} cannot be unpacked ({error}). Copy or compress it again.") from error
     return inner
 
 
-def _reader(path: Path, start: bytes) -> IO[bytes]:
+def _too_large(path: Path, size: str) -> BadTable:
+    return BadTable(
+        f"The file in {str(path)!r} has {size}, and the folder for temporary files has no room for it. Unpack it "
+        "elsewhere, and give the file inside."
+    )
+
+
+def open_packed(path: Path) -> IO[bytes]:
+    """The bytes inside of a file that is packed by gzip, bzip2, xz or zstd."""
+    with path.open("rb") as stream:
+        start = stream.read(6)
     if start.startswith(b"\x1f\x8b"):
         return cast(IO[bytes], gzip.open(path))
     if start.startswith(b"BZh"):
@@ -83,10 +100,7 @@ def _unzip(path: Path, folder: Path) -> Path:
         if inside[0].flag_bits & 1:
             raise BadTable(f"The archive {str(path)!r} is locked by a password. Unpack it, and give the file inside.")
         if inside[0].file_size > LEFT_FREE * shutil.disk_usage(folder).free:
-            raise BadTable(
-                f"The file in {str(path)!r} has {inside[0].file_size:,} bytes, and the folder for temporary files has "
-                "no room for it. Unpack it elsewhere, and give the file inside."
-            )
+            raise _too_large(path, f"{inside[0].file_size:,} bytes")
         target = folder / f"unpacked-{Path(inside[0].filename).name}"
         with archive.open(inside[0]) as packed, target.open("wb") as copy:
             shutil.copyfileobj(packed, copy, 1 << 20)
@@ -115,6 +129,12 @@ def is_workbook(path: Path) -> bool:
         return file_kind(path.name) == "sheet"  # the reader of workbooks says what is wrong
 
 
+def sheet_head(path: Path, sheet: str | None, shown: str, count: int) -> tuple[str, list[list[str]]]:
+    """The name of a sheet and its first rows as texts."""
+    name, rows = sheet_rows(path, sheet, shown)
+    return name, [list(map(cell_text, row)) for row in rows[:count]]
+
+
 def sheet_rows(path: Path, sheet: str | None, shown: str) -> tuple[str, list[list[Any]]]:
     """The name of a sheet and its cells, row by row: the sheet that is named, or the first that has cells."""
     try:
@@ -130,12 +150,26 @@ def sheet_rows(path: Path, sheet: str | None, shown: str) -> tuple[str, list[lis
                     f"{shorten(names)}."
                 )
             for name in names if sheet is None else [sheet]:
-                rows = book.get_sheet_by_name(name).to_python(skip_empty_area=False)
-                if any(not _is_blank(cell) for row in rows for cell in row):
+                rows = _filled_area(book.get_sheet_by_name(name))
+                if rows:
                     return name, rows
     except (CalamineError, OSError, ValueError) as error:
         raise BadTable(f"File {shown!r} is not a workbook that can be read ({error}). Save it again.") from error
     raise BadTable(f"The workbook {shown!r} has no cells{'' if sheet is None else f' on sheet {sheet!r}'}.")
+
+
+def _filled_area(sheet: Any) -> list[list[Any]]:
+    """The rows of a sheet up to its last cells that are filled, all of the same length; none where no cell is."""
+    rows: list[list[Any]] = []
+    last = width = 0
+    left = [""] * (sheet.start[1] if sheet.start else 0)  # empty columns before the table, which its rows leave out
+    for row in sheet.iter_rows():
+        while row and _is_blank(row[-1]):
+            row.pop()
+        rows.append([*left, *row] if row else row)
+        if row:
+            last, width = len(rows), max(width, len(rows[-1]))
+    return [row + [""] * (width - len(row)) for row in rows[:last]]
 
 
 def _is_blank(cell: object) -> bool:
@@ -287,9 +321,13 @@ def _statistics_chunks(path: Path, shown: str) -> Iterator[tuple[Mapping[str, li
         if read is pyreadstat.read_por or not meta.number_rows:  # these cannot be asked for a part of their rows
             yield read(str(path), output_format="dict")
             return
-        for offset in range(0, int(meta.number_rows), CHUNK):
-            data, _ = read(str(path), output_format="dict", row_offset=offset, row_limit=CHUNK)
+        widths = meta.variable_storage_width or {}
+        count = max(min(CHUNK, MOST_CELLS // max(sum(1 + width // 8 for width in widths.values()), 1)), 1)
+        for offset in range(0, int(meta.number_rows), count):
+            data, _ = read(str(path), output_format="dict", row_offset=offset, row_limit=count)
             yield data, meta
+            if len(next(iter(data.values()), ())) < count:  # whatever the file says of itself
+                return
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OSError, ValueError) as error:
         raise _unreadable(shown, error) from error
 

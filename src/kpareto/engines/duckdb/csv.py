@@ -26,6 +26,7 @@ from kpareto.errors import BadTable, Remedy
 
 HEAD = 1 << 20  # bytes looked at beforehand, and read at a time
 SAMPLE = 100  # lines the separator is recognised by
+MOST_SIGNS = 1 << 24  # of a line; one that has more is no row, and might fill the memory
 LOOKED_AT = 1_000  # lines in which names that are values are looked for
 # How files that hold no text begin, longest first where one begins like another.
 _BEGINNINGS = (
@@ -227,12 +228,25 @@ def find_separator(text: str) -> str:
 
 
 @contextmanager
-def _text(cells: Cells) -> Iterator[io.TextIOWrapper]:
+def _text(cells: Cells) -> Iterator[Iterator[str]]:
     with file_bytes(cells.path, cells.packed, cells.shown) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         for _ in range(cells.skip):
-            text.readline()
-        yield text
+            text.readline(MOST_SIGNS)
+        yield _lines(text, cells)
+
+
+def _lines(text: io.TextIOWrapper, cells: Cells) -> Iterator[str]:
+    """Line by line; one that does not end is an error before it is in memory."""
+    number = cells.skip
+    while line := text.readline(MOST_SIGNS):
+        number += 1
+        if len(line) == MOST_SIGNS and not line.endswith(("\n", "\r")):
+            raise BadTable(
+                f"Line {number:,} of {cells.shown!r} has more than {MOST_SIGNS:,} characters. A table has a row per "
+                "line: write it again."
+            )
+        yield line
 
 
 def complaint(cells: Cells) -> BadTable | None:

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kpareto.engines.admission import allowed_bytes
+from kpareto.engines.apart import run_apart
 from kpareto.engines.duckdb.connect import Engine, escape_glob, grouping, hold, in_order, no_room
 from kpareto.engines.duckdb.copies import copy_sheet, copy_statistics, is_packed, is_statistics, is_workbook, unpack
 from kpareto.engines.duckdb.csv import Cells, complaint, examine, plain
@@ -80,10 +82,13 @@ def _scan_file(source: DataFile, engine: Engine) -> Scan:
     if path.suffix.lower() in PARTS and path.stat().st_size:
         raise BadTable(f"File {shown!r} is not a Parquet file, whatever its name says. Write it again.")
     copy = engine.folder / "copy.parquet"
-    if is_workbook(path):
-        return replace(_parquet(copy, [copy], copy_sheet(path, source.form, shown, copy)), shown=shown)
-    if path.stat().st_size and is_statistics(path, path.name):
-        return replace(_parquet(copy, [copy], copy_statistics(path, source.form, shown, copy)), shown=shown)
+    foreign = copy_sheet if is_workbook(path) else None
+    if foreign is None and path.stat().st_size and is_statistics(path, path.name):
+        foreign = copy_statistics
+    if foreign is not None:
+        memory = engine.memory or allowed_bytes(None)
+        names = run_apart(foreign, path, source.form, shown, copy, shown=shown, memory=memory)
+        return replace(_parquet(copy, [copy], names), shown=shown)
     if is_json(path):
         return _json(path, shown, engine)
     cells = replace(examine(DataFile(path, source.form), engine.folder), shown=shown)

@@ -437,6 +437,7 @@ def print_private(done: Privatized) -> None:
     for name, file in done.files.items():
         click.echo(f"  {name}: {file}")
     click.echo(f"Left of the budget {done.ledger_file}: epsilon {float(left[0]):g}, delta {float(left[1]):g}.")
+    click.echo(done.statement["left_out"])
     for sentence in done.statement["assumed"]:
         click.echo(f"Assumed: {sentence}")
     print_warnings(done.release.warnings)

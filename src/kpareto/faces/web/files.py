@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from kpareto.engines.duckdb.copies import is_packed, open_packed
 from kpareto.errors import BadInput, BadTable, Progress
 
 QUOTA = 3  # all files of a session together may have so many times the size of the largest upload
@@ -79,18 +81,31 @@ async def receive(chunks: AsyncIterator[bytes], length: int, target: Path, limit
 
 def unpacked_size(path: Path, most: int, report: Progress) -> int:
     """Bytes of a file when unpacked; where it is more than ``most``, some number above it. A broken one counts 0."""
-    name = path.name.lower()
-    if name.endswith(".gz"):
+    with path.open("rb") as file:
+        start = file.read(8)
+    if start.startswith(b"\x1f\x8b") or path.name.lower().endswith(".gz"):
         return _gzip_size(path, most, report)
-    if name.endswith((".xlsx", ".zip")):
+    if start.startswith(b"PK\x03\x04"):  # workbooks too
         try:
             with zipfile.ZipFile(path) as archive:
                 return sum(member.file_size for member in archive.infolist())
         except (OSError, zipfile.BadZipFile):
             return 0  # the reader says what is wrong with it
-    if name.endswith((".parquet", ".parq", ".pq")):
+    if start.startswith(b"PAR1"):
         return _parquet_size(path)
-    return path.stat().st_size
+    return _packed_size(path, most) if is_packed(path) else path.stat().st_size
+
+
+def _packed_size(path: Path, most: int) -> int:
+    """By unpacking into nothing."""
+    size = 0
+    try:
+        with open_packed(path) as packed:
+            while size <= most and (piece := packed.read(STEP)):
+                size += len(piece)
+    except (OSError, EOFError, MemoryError, lzma.LZMAError):
+        return 0
+    return size
 
 
 def _gzip_size(path: Path, most: int, report: Progress) -> int:

@@ -14,7 +14,8 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
-from kpareto.engines.admission import Admission
+from kpareto.engines.admission import Admission, allowed_bytes
+from kpareto.engines.apart import run_apart
 from kpareto.engines.form import FORM_KEYS, data_endings
 from kpareto.engines.read import read_drawn
 from kpareto.engines.wishes import Wish
@@ -34,8 +35,9 @@ from kpareto.faces.web.files import files_in, inside, plain_name
 from kpareto.faces.web.hierarchies import Shelf, edit, hierarchy_view
 from kpareto.faces.web.runs import KeptRuns, RunRecord, keep_job, owner_of, take_edits
 from kpareto.faces.web.search import ModelRun, Searching
-from kpareto.faces.web.turns import Turns
+from kpareto.faces.web.turns import Turns, Work
 from kpareto.fronts.front import Front
+from kpareto.interrupts import Hearing, hearing
 from kpareto.jobs.inspect import Profile, inspect
 from kpareto.jobs.job import Job, draw_table
 from kpareto.jobs.parse import PARTS
@@ -43,6 +45,7 @@ from kpareto.tables.hierarchies import to_text
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.table import Table
 
+LOOKING = 300.0  # seconds in which an uploaded file is looked at
 MOST = 40  # sessions; the one that was idle longest goes
 SHOWN = (
     "method",
@@ -110,7 +113,7 @@ class Session:
     def open_upload(self, name: str, encoding: str = "utf-8", report: Progress | None = None) -> None:
         """Look at a file that was dropped on the page; the one that was dropped before goes."""
         place = inside(self.uploads, name)
-        profile = inspect(place, encoding=encoding)
+        profile = look_apart(place, encoding, report)
         with place.open("rb") as file:
             digest = file_digest(file, "sha256").hexdigest()
         tell(report)
@@ -131,7 +134,8 @@ class Session:
                 "first and then load the job again."
             )
         job_data: object = draft_job(draft, place, self.edits, self.folder).rows_source()
-        profile = inspect(job_data, encoding=draft["data"].get("encoding", "utf-8"))
+        encoding = str(draft["data"].get("encoding", "utf-8"))
+        profile = look_apart(job_data, encoding, report) if uploaded else inspect(job_data, encoding=encoding)
         check_columns(draft, [column.facts.name for column in profile.columns])
         tell(report)
         self.start_with(place, draft, profile, self.data if uploaded else "")
@@ -147,7 +151,8 @@ class Session:
         data = {key: value for key, value in {**before, **form}.items() if value not in (None, "")}
         bare: Draft = {part: {} for part in PARTS}
         job = draft_job({**bare, "data": {"source": source, **data}}, self.data_folder, self.edits, self.folder)
-        profile = inspect(job.rows_source(), encoding=job.encoding)
+        rows = job.rows_source()
+        profile = look_apart(rows, job.encoding) if self.uploaded else inspect(rows, encoding=job.encoding)
         self.start_with(self.data_folder, propose_draft(profile, source), profile, self.data)
 
     def start_with(self, place: Path, draft: Draft, profile: Profile, data: str = "") -> None:
@@ -533,6 +538,14 @@ def _recall(session: Session, record: RunRecord, job: Job) -> None:
 def _look_at(job: Job, draft: Draft) -> Profile:
     rows: object = job.rows_source()
     return inspect(rows, encoding=draft["data"].get("encoding", "utf-8"))
+
+
+def look_apart(source: Any, encoding: str, report: Progress | None = None) -> Profile:
+    """Look at a file that was uploaded, in a process of its own: whatever it holds, the server lives on."""
+    shown = Path(getattr(source, "path", source)).name
+    look, memory = partial(inspect, encoding=encoding), allowed_bytes(None)
+    with hearing(Hearing(stopped=report.stopped) if isinstance(report, Work) else None):
+        return run_apart(look, source, shown=shown, memory=memory, seconds=LOOKING)
 
 
 class Sessions:

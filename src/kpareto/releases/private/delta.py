@@ -40,6 +40,8 @@ MOST = 10_000_000  # a k beyond this is of no use to anybody, and takes long to 
 UP = Context(prec=PRECISION, rounding=ROUND_CEILING)
 DOWN = Context(prec=PRECISION, rounding=ROUND_FLOOR)
 Real = int | float | str | Fraction
+SHARES = tuple(Fraction(percent, 100) for percent in range(100, 28, -4))  # of the largest beta, those that are tried
+ROWS = 100_000  # of a table that this is meant for; no table is asked
 
 
 def read_positive(name: str, value: Real) -> Fraction:
@@ -60,6 +62,28 @@ def largest_beta(epsilon: Real) -> Fraction:
     if not 0 < beta < 1:
         raise BadInput(f"Epsilon is {epsilon!r}, too extreme to draw rows by. Give a number from about 1e-15 to 40.")
     return beta
+
+
+def choose_beta(epsilon: Real, wanted: Real) -> tuple[Fraction, int]:
+    """The chance to draw a row and the k that goes with it, chosen together, whatever the rows are.
+
+    The largest beta that epsilon allows shows most rows, but the closer it comes to 1 the fewer rows are left out to
+    hide behind, and k grows without end. What a release is worth is taken as √beta · ln(ROWS · beta / k): errors of
+    estimates from its rows fall with the root of their number, and the detail that is kept falls with the logarithm of
+    the class size that is needed, k / beta rows of the table.
+    """
+    most = largest_beta(epsilon)
+    tried: list[tuple[Fraction, int]] = []
+    failed: BadInput | None = None
+    for share in SHARES:
+        beta = Fraction(math.floor(most * share * WORD), WORD)
+        try:
+            tried.append((beta, smallest_k(beta, epsilon, wanted)))
+        except BadInput as error:
+            failed = error
+    if not tried and failed is not None:
+        raise failed
+    return max(tried, key=lambda pair: math.sqrt(pair[0]) * math.log(ROWS * pair[0] / pair[1]))
 
 
 def delta(k: int, beta: Fraction, epsilon: Real) -> Fraction:

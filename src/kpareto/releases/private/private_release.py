@@ -29,7 +29,7 @@ import numpy as np
 
 from kpareto.errors import BadInput, BadTable, shorten
 from kpareto.releases.certificate import Certificate
-from kpareto.releases.private.delta import WORD, Real, delta, largest_beta, read_positive, smallest_k
+from kpareto.releases.private.delta import WORD, Real, choose_beta, delta, read_positive
 from kpareto.releases.private.scores import choose_node, make_score, score_nodes
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.recoding import Recoding
@@ -52,10 +52,12 @@ PRIVATE = (
 ASSUMED = (
     "Each person has at most one row: a neighbouring table has one row more or less.",
     "Hierarchies, roles, epsilon, delta and the score were set without looking at the rows.",
+    "The file is whole: a line that is no row stops a run, so that there is a release tells that there is none.",
     "Nobody but the steward saw errors, times or memory of the run, which may depend on the rows.",
     "The random numbers of the operating system and of OpenDP cannot be known.",
     "Other releases of the same rows are in the ledger: their epsilons and deltas add up with these.",
 )
+LEFT_OUT = "were left out before anything was counted or drawn; how many is not told."
 TESTED = "Made with a seed, for tests: who knows it knows which rows were drawn. This is NOT private."
 
 
@@ -138,6 +140,7 @@ class PrivateRelease:
     groups: np.ndarray  # (classes, quasi) int32
     counts: np.ndarray  # (classes,) int64, rows drawn, at least k
     secret: bool  # false: made through the door for tests, not private
+    missing: str = "drop"  # or category: what became of rows with a missing value
 
     @property
     def labels(self) -> list[tuple[str, ...]]:
@@ -154,8 +157,7 @@ def make_plan(epsilon: Real, delta_wanted: Real, search_share: Real = SEARCH_SHA
         raise BadInput(f"The share of epsilon for the choice is {search_share!r}. Give one below 1, such as 0.1.")
     search = whole * share
     shown = whole - search
-    beta = largest_beta(shown)
-    k = smallest_k(beta, shown, wanted)
+    beta, k = choose_beta(shown, wanted)
     return PrivatePlan(whole, wanted, search, shown, beta, k, delta(k, beta, shown))
 
 
@@ -212,25 +214,41 @@ def show(table: Table, recoding: Recoding, plan: PrivatePlan, score: str, draws:
     groups = np.stack([cut[table.codes[:, c]] for c, cut in enumerate(recoding.cuts)], axis=1)
     classes, counts = merge_classes(groups, drawn[:, None])
     kept = counts[:, 0] >= plan.k
-    return PrivateRelease(plan, score, recoding, classes[kept], counts[kept, 0], draws.secret)
+    return PrivateRelease(plan, score, recoding, classes[kept], counts[kept, 0], draws.secret, table.missing)
 
 
 def describe_privacy(done: PrivateRelease) -> dict[str, Any]:
     """The statement as plain data; nothing in it depends on rows that were not released."""
-    levels = zip(done.recoding.hierarchies, done.recoding.levels or (), strict=True)
+    lacking = "" if done.missing == "category" else ", or without a value,"
     return {
         "model": "(epsilon, delta)-differential privacy of rows",
         **done.plan.to_dict(),
         "score": done.score,
-        "levels": {hierarchy.name: {"level": level, "of": hierarchy.height} for hierarchy, level in levels},
+        "levels": _levels(done),
+        "left_out": f"Rows with a value that has no place in its hierarchy{lacking} {LEFT_OUT}",
         "private": list(PRIVATE) if done.secret else [TESTED],
         "assumed": list(ASSUMED),
     }
 
 
+def _levels(done: PrivateRelease) -> dict[str, dict[str, int]]:
+    """The level that was taken of each column, from 0 for its values, and the last there is."""
+    pairs = zip(done.recoding.hierarchies, done.recoding.levels or (), strict=True)
+    return {hierarchy.name: {"level": level, "of": hierarchy.height} for hierarchy, level in pairs}
+
+
 def state_privacy(certificate: Certificate, done: PrivateRelease) -> Certificate:
-    """A certificate with the statement in its public part; the confidential part names both by their new hashes."""
-    public = {**certificate.public, "differential_privacy": describe_privacy(done)}
+    """A certificate with the statement in its public part; the confidential part names both by their new hashes.
+
+    Levels are those of the declared hierarchies: the rows that are shown were counted as a table of their own.
+    """
+    levels, recoding = _levels(done), certificate.public["recoding"]
+    public = {
+        **certificate.public,
+        "differential_privacy": describe_privacy(done),
+        "missing": done.missing,
+        "recoding": {name: {**column, **levels[name]} for name, column in recoding.items()},
+    }
     confidential = {key: value for key, value in certificate.confidential.items() if key != "sha256"}
     confidential["public_sha256"] = digest_of(public)
     return Certificate(public, {**confidential, "sha256": digest_of(confidential)})
