@@ -203,7 +203,8 @@ def _level(choice: Choice, name: str) -> dict[str, object]:
     if choice.recoding.levels is None:
         return {}
     index = choice.table.column(name)
-    return {"level": choice.recoding.levels[index], "of": choice.recoding.hierarchies[index].height}
+    hierarchy = choice.recoding.hierarchies[index]  # its first level is another where the rows came in coarser
+    return {"level": hierarchy.first + choice.recoding.levels[index], "of": hierarchy.first + hierarchy.height}
 
 
 def _model(choice: Choice) -> dict[str, object]:
