@@ -143,14 +143,14 @@ def change_claim(data: dict[str, Any]) -> None:
 
 
 def change_confidential(data: dict[str, Any]) -> None:
-    """Another warning in the confidential part, with its digest made anew."""
-    data["confidential"]["warnings"] = []
+    """Another input in the confidential part, with its digest made anew."""
+    data["confidential"]["input"]["sha256"] = "0" * 64
     seal(data)
 
 
 def change_format(data: dict[str, Any]) -> None:
-    """Another number of the format."""
-    data["public"]["kpareto certificate"] = 7
+    """Another form in which the file is said to be."""
+    data["public"]["release"]["format"] = "parquet"
     seal(data)
 
 
@@ -292,7 +292,8 @@ def test_ssh_keygen_verifies_our_signatures(document: str, folder: Path) -> None
     assert ssh(*words, stdin=data).returncode == 0
     assert ssh(*words, stdin=data + b" ").returncode != 0
     signer = verify("out.csv", WHOLE, "signers").signer
-    assert signer is not None and signer.name == "us"
+    assert signer is not None
+    assert signer.name == "us"
 
 
 @needs_ssh

@@ -19,7 +19,9 @@ from kpareto.fronts.numbers import EMPTY, Numbers
 from kpareto.fronts.packed_values import HistLimit, HistNumber
 from kpareto.interrupts import halted_too, pause
 from kpareto.kernels.compiling import SOURCES
+from kpareto.kernels.words import JOURNALIST
 from kpareto.measures.measure import Measure, Model, aspect_of, exact, is_privacy, make, meets, reading_of, stands_alone
+from kpareto.measures.population import is_estimated, least_size
 from kpareto.measures.reading import CLASS_SIZE, Questions, Reading, real_keys
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.tables.fingerprint import fingerprint
@@ -52,7 +54,7 @@ def translate(
     axes = []
     for model in suppression.graded:
         judged = model.judged if isinstance(model, Model) else None
-        if judged is None:
+        if judged is None or (judged.kind == JOURNALIST and is_estimated(model, table)):
             return None
         axes.append(tuple(questions.places(judged.kind, judged.columns(table), judged.parameter)))
     numbers = tuple(HistNumber(*number) for number in questions.numbers)
@@ -68,6 +70,8 @@ def class_limits(table: Table, measure: Measure, threshold: float) -> list[HistL
     judged = measure.judged if isinstance(measure, Model) else None
     if judged is None:
         return None
+    if judged.kind == JOURNALIST and (least := least_size(table, threshold)) is not None:
+        return [HistLimit(CLASS_SIZE, float(least))]  # estimated by the size of the class alone
     columns = judged.columns(table)
     return [HistLimit(judged.kind, threshold, counts, judged.parameter) for counts in columns] or [
         HistLimit(judged.kind, threshold)

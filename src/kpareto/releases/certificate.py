@@ -21,6 +21,7 @@ from kpareto._version import __version__
 from kpareto.atomic import write_whole
 from kpareto.measures import MAKERS, make
 from kpareto.measures.measure import Measure, aspect_of, parameters_of, short_name
+from kpareto.measures.population import is_estimated
 from kpareto.measures.sensitive import distinct_l
 from kpareto.measures.sizes import k as smallest_class
 from kpareto.releases.choice import Choice, hierarchy_digest, legible
@@ -143,8 +144,13 @@ def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts
 def _basis(table: Table) -> str:
     """What is known of the population, in a sentence that anybody may read."""
     known = table.population
+    if known is not None and known.fraction == 1:
+        return "The table is said to be the whole population."
     if known is None or known.fraction is not None:
-        return "Only the share of the population that was sampled is known, so what is said of it is estimated."
+        return (
+            "Only the share of the population that was sampled is known, so what is said of it is estimated, not "
+            "counted: upper ends, which hold with a chance of 95 % if the rows are a random sample."
+        )
     return "The released classes were counted against a table of the population before anything was written."
 
 
@@ -237,7 +243,8 @@ def claims(choice: Choice, partition: Partition) -> tuple[list[dict[str, Any]], 
             confidential.append({**claim, "needs": "population"})
         elif not aspect.recounted:
             # What nobody can count again is no limit of the release; it was asked of the search, and met there.
-            confidential.append({**claim, "limit": None, "asked": claim["limit"], "recomputed": False})
+            estimate = {"estimated": "estimated, not counted"} if is_estimated(measure, partition.table) else {}
+            confidential.append({**claim, "limit": None, "asked": claim["limit"], "recomputed": False, **estimate})
         elif aspect.relative:
             confidential.append(claim)
             public.append(_claim_of_release(measure, limit, partition))

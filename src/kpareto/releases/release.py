@@ -28,6 +28,7 @@ from kpareto.fronts.front import Point
 from kpareto.measures import make
 from kpareto.measures.cells import lm
 from kpareto.measures.measure import Measure, Model, meets
+from kpareto.measures.population import is_estimated
 from kpareto.releases.certificate import Certificate, Facts, Warned, certify, population_cells
 from kpareto.releases.choice import Choice, Origin, as_choice, on_all_rows
 from kpareto.releases.recoded_rows import QUASI, Handling, Recoded, recode
@@ -45,6 +46,7 @@ from kpareto.verifier.counters import count
 from kpareto.verifier.counting import Counted, with_persons
 
 SAMPLE = 100_000  # rows that are looked at first for columns that identify, about
+UPPER_END = "an upper end that holds with a chance of 95 % in any population, if the rows are a random sample of it."
 LEAST = 500_000_000  # bytes without which DuckDB cannot sort rows on disk
 Warn = Callable[[UniqueRows], Sequence[Remark | Warned]]  # from the rows that are alone in what was written
 # From a release that was counted and is not yet in its place: its documents, and None for one there that goes.
@@ -346,6 +348,8 @@ def settle(choice: Choice) -> tuple[Partition, list[str]]:
         )
     for model, spec, limit in models:
         _check_limit(model, spec, limit, partition)
+        if is_estimated(model, partition.table):
+            remarks.append(f"{spec} = {model(partition):.6g} is estimated, not counted: {UPPER_END}")
     return partition, remarks
 
 

@@ -228,7 +228,7 @@ def _recount(
                 by_labels = by_class(claim, classes, roles, tables)
                 numbers[spell_claim(claim)] = _judge(claim, by_labels, claim["measure"] in HIGHER)
             else:
-                unchecked.append(spell_claim(claim))
+                unchecked.append(spell_claim(claim) + " (estimated, not counted)" * ("estimated" in claim))
     return numbers, unchecked
 
 

@@ -13,7 +13,6 @@ import calendar
 import re
 import struct
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
 

@@ -13,8 +13,8 @@ from typing import Any
 from kpareto.errors import Unsafe
 
 ROLES = ("identifier", "quasi-identifier", "sensitive", "target", "plain")
-# What may stand in a claim; the last three where what it claims was estimated or could not be counted again.
-KEYS = {"measure", "with", "limit", "value", "recomputed", "needs", "asked", "estimated", "upper"}
+# What may stand in a claim; the last ones where what it claims was estimated or could not be counted again.
+KEYS = {"measure", "with", "limit", "value", "recomputed", "needs", "asked", "estimated"}
 Fits = Callable[[Any], bool]
 
 

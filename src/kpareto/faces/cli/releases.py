@@ -283,18 +283,19 @@ def verify_file(
     everybody = None if population is None else recognise(population, "utf-8", MARKS).source
     verified = verify(where(path, table), certificate, trust, everybody, signer)
     if json_file != "-":
-        statements = verified.recomputed + verified.compared + len(verified.said) + len(verified.unchecked)
+        only_said = unchecked_statements(verified)
+        statements = several(verified.recomputed + verified.compared + len(only_said), "statement")
         click.echo(
-            f"{table or path} holds what its certificate claims: {size_of(verified)}. Of {several(statements, 'statement')} "
+            f"{table or path} holds what its certificate claims: {size_of(verified)}. Of {statements} "
             f"{verified.recomputed:,} were recomputed, {verified.compared:,} compared with the confidential part, and "
-            f"{len(verified.said) + len(verified.unchecked):,} only said."
+            f"{len(only_said):,} only said."
         )
         for line in verified_numbers(verified, certificate):
             click.echo(f"  {line}")
         if verified.thresholds:
             spelled = ", ".join(f"{name} = {value:g}" for name, value in verified.thresholds.items())
             click.echo(f"  every class meets the thresholds of suppression: {spelled}")
-        for words in unchecked_statements(verified):
+        for words in only_said:
             click.echo(f"  said, not checked: {visible(words)}")
         if verified.files:
             click.echo(f"Looked at {several(len(verified.files), 'file')}: {shorten(verified.files, 10)}.")

@@ -53,11 +53,13 @@ def _risks(answer: Anonymity) -> AnswerTable:
         line("journalist", "the person may be in the table", risks.journalist),
         line("marketer", "wants as many as possible", risks.marketer),
     )
-    below = "" if risks.journalist.known else f"Journalist and marketer: {risks.journalist.basis}."
-    if risks.uniques is not None:
+    told = not risks.journalist.known or risks.journalist.estimated
+    below = f"Journalist and marketer: {risks.journalist.basis}." if told else ""
+    if risks.uniques is not None and risks.journalist.estimated:
         alone, people = risks.uniques.population_uniques, risks.uniques.population
-        below = (
-            f"About {alone:,.0f} of {people:,} people are alone in the population (model {risks.uniques.estimator})."
+        below += (
+            f" The model {risks.uniques.estimator} expects {alone:,.0f} of {people:,} people to be alone in the "
+            "population, which can be too few."
         )
     return AnswerTable("Who could recognise people", ("attacker", "knows", "at most", "on average"), rows, below)
 
