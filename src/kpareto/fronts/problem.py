@@ -213,7 +213,8 @@ class Problem:
         released = counted.ints[:, 0] < EMPTY
         feasible = released & self._meets(values[:, count:])
         suppressed = counted.ints[:, 1]
-        if self.suppression.rule == "as-needed":
+        rule = self.suppression.rule
+        if rule == "as-needed" or (rule == "below-k" and self.suppression.limit):
             feasible &= suppressed <= self.suppression.allowed(self.table.rows)
         return Numbers(counted.nodes, counted.thresholds, values[:, :count], keys[:, :count], feasible, suppressed)
 

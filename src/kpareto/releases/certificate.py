@@ -10,6 +10,8 @@ equal input, job and version give equal bytes.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -28,7 +30,7 @@ from kpareto.releases.choice import Choice, hierarchy_digest, legible
 from kpareto.releases.recoded_rows import runs
 from kpareto.tables.partition import UNLIMITED, Partition
 from kpareto.tables.spelling import without_point
-from kpareto.tables.table import Table, table_digest
+from kpareto.tables.table import Table
 from kpareto.verifier import content_digest, digest_of
 from kpareto.verifier.counting import Counted
 
@@ -176,7 +178,7 @@ def _population(choice: Choice, facts: Facts) -> dict[str, Any]:
     return {
         "population": {
             "rows": known.raw.rows,
-            "sha256": table_digest(known.raw),
+            "content_sha256": _people_digest(known.raw),
             "missing": known.raw.missing,
             "missing_values": list(facts.missing_values),
             "labels": labels,
@@ -189,10 +191,23 @@ def population_cells(table: Table, names: Sequence[str]) -> Iterator[tuple[list[
     raw = None if table.population is None else table.population.raw
     if raw is None:
         return None
+    return (([*values], times) for *values, times in population_rows(raw, names))
+
+
+def _people_digest(raw: Table) -> str:
+    """SHA-256 of the distinct rows of a population in order, each as JSON: its values by name of column, its people."""
+    digest = hashlib.sha256()
+    for row in sorted(population_rows(raw, sorted(raw.schema.quasi))):
+        digest.update(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+    return digest.hexdigest()
+
+
+def population_rows(raw: Table, names: Sequence[str]) -> Iterator[list[Any]]:
+    """The values of these columns of each distinct row of a population, and last how many people have them."""
     places = [raw.schema.quasi.index(name) for name in names]
     leaves = [raw.hierarchies[place].leaves for place in places]
-    rows = zip(raw.codes[:, places].tolist(), raw.weights.tolist(), strict=True)
-    return (([leaves[c][code] for c, code in enumerate(codes)], times) for codes, times in rows)
+    for codes, times in zip(raw.codes[:, places].tolist(), raw.weights.tolist(), strict=True):
+        yield [*(leaves[c][code] for c, code in enumerate(codes)), times]
 
 
 def _as_written(values: Sequence[str], totals: Sequence[int], facts: Facts) -> list[list[Any]]:

@@ -48,10 +48,11 @@ def _risks(answer: Anonymity) -> AnswerTable:
         return name, knows, highest, "?" if risk.mean is None else _percent(risk.mean)
 
     risks = answer.risks
+    estimated = " (estimated)" * risks.journalist.estimated
     rows = (
         line("prosecutor", "the person is in the table", risks.prosecutor),
-        line("journalist", "the person may be in the table", risks.journalist),
-        line("marketer", "wants as many as possible", risks.marketer),
+        line("journalist" + estimated, "the person may be in the table", risks.journalist),
+        line("marketer" + estimated, "wants as many as possible", risks.marketer),
     )
     told = not risks.journalist.known or risks.journalist.estimated
     below = f"Journalist and marketer: {risks.journalist.basis}." if told else ""
