@@ -13,6 +13,7 @@ import pytest
 from kpareto.engines.read import read
 from kpareto.errors import BadInput, BadJob, KparetoError, Unsafe
 from kpareto.faces.cli import main
+from kpareto.fronts.front import front_sentence
 from kpareto.fronts.problem import problem
 from kpareto.jobs.front import search_job
 from kpareto.jobs.job import Everybody
@@ -282,7 +283,9 @@ def test_a_limit_on_an_estimate_is_kept_and_called_estimated(
         job = load_job(
             job_file, [*wanted, "release.choose=knee", f'suppression.rule="{rule}"', f"release.target={rule}.csv"]
         )
-        released = release_job(job, search_job(job))
+        front = search_job(job)
+        assert "journalist-risk: estimated, not counted; each number is an upper end." in front_sentence(front)
+        released = release_job(job, front)
         assert released.verified.numbers["k"] >= 10  # what is sure: as many people as rows
         assert any("journalist-risk = " in each and "estimated, not counted" in each for each in released.remarks)
         paper = json.loads(released.files["certificate"].read_text())

@@ -342,11 +342,13 @@ def test_a_hierarchy_file_in_a_rule_starts_at_the_job(tmp_path: Path, monkeypatc
 def test_a_folder_that_fills_meanwhile_is_a_sentence(tmp_path: Path) -> None:
     """Whoever puts files into a target while it is written keeps them, and the sentence is for people."""
     target = tmp_path / "folder"
-    with (
-        pytest.raises(BadInput, match="somebody has put files into that folder meanwhile"),
-        atomic.whole_folder(target) as part,
-    ):
-        (part / "mine").write_text("mine")
-        target.mkdir()
-        (target / "theirs").write_text("theirs")
+
+    def write() -> None:
+        with atomic.whole_folder(target) as part:
+            (part / "mine").write_text("mine")
+            target.mkdir()
+            (target / "theirs").write_text("theirs")
+
+    with pytest.raises(BadInput, match="somebody has put files into that folder meanwhile"):
+        write()
     assert [file.name for file in target.iterdir()] == ["theirs"]
