@@ -215,7 +215,8 @@ class Hierarchy:
 
     def range_text(self, leaves: Sequence[int]) -> str:
         """From the lowest to the highest of these leaves; a float does not hold every large number, so a leaf does."""
-        spans = [(float(self.spans[leaf, 0]), float(self.spans[leaf, 1]), leaf) for leaf in leaves]  # type: ignore[index]
+        ends = np.zeros((len(self.leaves), 2)) if self.spans is None else self.spans  # only numbers have any
+        spans = [(float(ends[leaf, 0]), float(ends[leaf, 1]), leaf) for leaf in leaves]
         low, high = min(spans), max(spans, key=lambda span: (span[1], span[2]))
         texts = (
             self.leaves[leaf] if first == last and abs(first) >= EXACT else number_text(number)

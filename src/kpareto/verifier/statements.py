@@ -106,7 +106,8 @@ def _check_masked(
 
     Where no row is said to be masked, a class that shows nothing but stars may be one of the recoding.
     """
-    record, paths = public["suppression"], {("suppression", "masked"), ("suppression", "rows")}
+    record = public["suppression"]
+    paths: set[Path] = {("suppression", "masked"), ("suppression", "rows")}
     masked, hidden = record["masked"], classes.get((STAR,) * len(next(iter(classes))), Class()).rows
     if masked and hidden != masked:
         raise Unsafe(f"{hidden:,} rows are masked, and the certificate says {masked:,}.")

@@ -122,11 +122,13 @@ def _with_options(line: Line, options: str) -> Line:
         if options[at : at + 1] not in ("", ",") or options[at:] == ",":
             return _faulty(line, "has options that do not end")
         at += 1
-    times = [0.0 if word is None else _seconds(word) for word in map(words.get, ("valid-after", "valid-before"))]
-    if any(moment is None for moment in times) or (all(times) and times[1] <= times[0]):
+    after, before = (
+        0.0 if word is None else _seconds(word) for word in map(words.get, ("valid-after", "valid-before"))
+    )
+    if after is None or before is None or (after and before and before <= after):
         return _faulty(line, "has a time that is none")
     return Line(
-        line.number, line.names, line.key, line.comment, words.get("namespaces"), times[0] or 0, times[1] or 0,
+        line.number, line.names, line.key, line.comment, words.get("namespaces"), after, before,
         "cert-authority" in words,
     )  # fmt: skip
 

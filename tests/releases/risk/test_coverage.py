@@ -23,12 +23,12 @@ def class_sizes(kind: str, rng: np.random.Generator) -> np.ndarray:
         return rng.geometric(0.25, PEOPLE // 4)
     if kind == "two kinds":
         return np.concatenate([np.ones(PEOPLE // 2, dtype=np.int64), np.full(PEOPLE // 200, 100)])
-    chances = {
-        "zipf": lambda: 1 / np.arange(1, 60_001),
-        "lognormal": lambda: rng.lognormal(0, 2.0, 40_000),
-        "flat": lambda: np.ones(30_000),
-        "census": lambda: _census(rng),
-    }[kind]()
+    if kind == "zipf":
+        chances = 1 / np.arange(1, 60_001)
+    elif kind == "lognormal":
+        chances = rng.lognormal(0, 2.0, 40_000)
+    else:
+        chances = np.ones(30_000) if kind == "flat" else _census(rng)
     return rng.multinomial(PEOPLE, chances / chances.sum())
 
 
