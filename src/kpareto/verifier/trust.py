@@ -31,7 +31,7 @@ RESTRICTIONS = re.compile(r'.*[="].*|(?i:cert-authority|restrict|(no-)?[a-z0-9]+
 
 
 @dataclass(frozen=True)
-class Line:
+class TrustedLine:
     """One line of a file of trusted keys."""
 
     number: int
@@ -45,7 +45,7 @@ class Line:
     fault: str = ""  # why ssh-keygen does not read it
 
 
-def read_lines(source: str | PathLike[str]) -> list[Line]:
+def read_lines(source: str | PathLike[str]) -> list[TrustedLine]:
     """Every line with a key; BadInput where there is none at all, or one of Ed25519 is damaged."""
     lines = []
     for number, text in enumerate(read_text(source, TRUSTED, MOST_KEY).split("\n"), 1):
@@ -63,23 +63,23 @@ def read_lines(source: str | PathLike[str]) -> list[Line]:
     return lines
 
 
-def _read_line(number: int, text: str) -> Line | None:
+def _read_line(number: int, text: str) -> TrustedLine | None:
     """A line; None where no key of ours stands in it, not even where ssh-keygen reads none."""
     kind, key, comment = _key_words(text)
     if kind == KIND and not KINDS.fullmatch(key):  # NAME.pub
-        return Line(number, None, _key(key), comment)
+        return TrustedLine(number, None, _key(key), comment)
     if KINDS.fullmatch(kind) and _is_key(kind, key):
-        return Line(number, None, b"", comment)
+        return TrustedLine(number, None, b"", comment)
     names, rest = _first_word(text)
     if names is None:
-        return Line(number, "", b"", fault="has a quotation mark without its end")
+        return TrustedLine(number, "", b"", fault="has a quotation mark without its end")
     options, (kind, key, comment) = "", _key_words(rest)
     if not KINDS.fullmatch(kind):
         options, rest = _options(rest)
         kind, key, comment = _key_words(rest)
     if not KINDS.fullmatch(kind):
-        return Line(number, "", b"", fault="has its key where none is read") if KIND in text.split() else None
-    line = Line(number, names, _key(key) if kind == KIND else b"", comment)
+        return TrustedLine(number, "", b"", fault="has its key where none is read") if KIND in text.split() else None
+    line = TrustedLine(number, names, _key(key) if kind == KIND else b"", comment)
     return _with_options(line, options)
 
 
@@ -105,7 +105,7 @@ def _options(text: str) -> tuple[str, str]:
     return text[:at], text[at:].lstrip(SPACE)
 
 
-def _with_options(line: Line, options: str) -> Line:
+def _with_options(line: TrustedLine, options: str) -> TrustedLine:
     """The line with what its options say; where one is wrong, with that fault."""
     words: dict[str, str | None] = {}
     at = 0
@@ -127,14 +127,14 @@ def _with_options(line: Line, options: str) -> Line:
     )
     if after is None or before is None or (after and before and before <= after):
         return _faulty(line, "has a time that is none")
-    return Line(
+    return TrustedLine(
         line.number, line.names, line.key, line.comment, words.get("namespaces"), after, before,
         "cert-authority" in words,
     )  # fmt: skip
 
 
-def _faulty(line: Line, fault: str) -> Line:
-    return Line(line.number, line.names, line.key, line.comment, fault=fault)
+def _faulty(line: TrustedLine, fault: str) -> TrustedLine:
+    return TrustedLine(line.number, line.names, line.key, line.comment, fault=fault)
 
 
 def _seconds(words: str) -> float | None:
@@ -162,7 +162,7 @@ def matches(word: str, patterns: str) -> bool:
     return admitted
 
 
-def find_signer(lines: list[Line], key: bytes, namespace: str, signer: str | None) -> tuple[str | None, str]:
+def find_signer(lines: list[TrustedLine], key: bytes, namespace: str, signer: str | None) -> tuple[str | None, str]:
     """Whose key it is, if a line lets it sign here and now; else None, and why the lines that have it do not.
 
     signer: who it must be, as ssh-keygen takes it with -I; without one, any name that a line has itself will do.
@@ -179,7 +179,7 @@ def find_signer(lines: list[Line], key: bytes, namespace: str, signer: str | Non
     return None, why
 
 
-def _name_of(line: Line, signer: str | None) -> tuple[str, str]:
+def _name_of(line: TrustedLine, signer: str | None) -> tuple[str, str]:
     """By which name the line knows its key, or why by none."""
     if signer is not None:
         known = line.names is not None and matches(signer, line.names)
@@ -193,7 +193,7 @@ def _name_of(line: Line, signer: str | None) -> tuple[str, str]:
     return line.names, ""
 
 
-def _forbids(line: Line, namespace: str) -> str:
+def _forbids(line: TrustedLine, namespace: str) -> str:
     """Why the options of a line do not let its key sign a document here and now."""
     if line.authority:
         return "has a key that signs certificates of keys alone (cert-authority)"
