@@ -55,9 +55,10 @@ class Verified:
     proves: str = UNSIGNED  # what a certificate is worth, in a sentence
     signer: Signer | None = None  # whose signature of the certificate was checked
     thresholds: dict[str, float] = field(default_factory=dict)  # of suppression, met by every class
-    said: tuple[str, ...] = ()  # each other public statement that nothing here speaks for or against
-    recomputed: int = 0  # public statements that were worked out again from the rows
-    compared: int = 0  # those that the confidential part makes as well
+    # What a certificate says beside its claims, such as the program that wrote it, makes no other release of it.
+    said: tuple[str, ...] = field(default=(), compare=False)  # each public statement that nothing speaks for or against
+    recomputed: int = field(default=0, compare=False)  # public statements that were worked out again from the rows
+    compared: int = field(default=0, compare=False)  # those that the confidential part makes as well
 
     def __repr__(self) -> str:
         """Short: a notebook prints this."""

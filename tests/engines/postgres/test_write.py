@@ -155,9 +155,7 @@ def test_any_release_verifies(server: Server, case: Case, data: st.DataObject) -
             assert server.ask(url, "SELECT to_regclass('out')") == [(None,)]
             return
         found, wanted = release(choice, database, place), release(choice, table)
-        # Which program counted, and in which form the rows lie, is said of each alone.
-        own = ("unchecked", "said", "recomputed", "compared")
-        assert found.verified == replace(wanted.verified, **{name: getattr(found.verified, name) for name in own})
+        assert found.verified == replace(wanted.verified, unchecked=found.verified.unchecked)
         if target == "out.csv":
             written = as_rows(Path(name) / "out.csv").num_rows
             again = verify(Path(name) / "out.csv", found.certificate)
