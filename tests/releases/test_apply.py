@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -425,7 +426,7 @@ def test_recodings_of_earlier_versions_are_still_read(rule: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("hidden", ["drop", "mask"])
-def test_new_days_of_old_and_of_new_months_come_together(tmp_path: Path, hidden: str) -> None:
+def test_new_days_of_old_and_of_new_months_come_together(tmp_path: Path, hidden: Literal["drop", "mask"]) -> None:
     """An ordinary monthly delivery: a new day of a known month is shown by it, and so is one of a new month (N08)."""
     days = ["1950-01-17", "1950-01-20", "1951-03-04", "1951-03-09"] * 3
     rows = pa.table({"born": days, "ill": ["x", "y", "z"] * 4})

@@ -196,4 +196,4 @@ def test_a_limit_with_below_k_is_kept_where_it_is_given(limit: float, kept: bool
     table = table_of_sizes([1, 2, 7])
     assert partition(table, bottom(table.hierarchies), Suppression("below-k", limit, k=3)).feasible == kept
     front = exact_front(problem(table, ["k", "lm"], Suppression("below-k", limit, k=3)))
-    assert any(point.suppressed == 3 for point in front) == kept
+    assert any(point.partition.suppressed_rows == 3 for point in front) == kept

@@ -6,7 +6,7 @@ import copy
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pytest
@@ -34,7 +34,7 @@ LIMITS = {
 PRIVATE = {"epsilon": 1, "delta": 1e-6, "k": 5, "model": "(epsilon, delta)-differential privacy of rows"}
 
 
-def make_release(folder: Path, rows: str) -> tuple[Path, dict[str, Any]]:
+def make_release(folder: Path, rows: Literal["drop", "mask"]) -> tuple[Path, dict[str, Any]]:
     """A release with suppressed rows, two sensitive columns and every measure that is counted again; rows: drop, mask."""
     cells = [(age, sex, ("flu", "cold", "gout")[(age // 2 + copy_) % 3], ("east", "west")[copy_ % 2], f"note {age}")
              for copy_ in range(3) for age in range(20, 60, 2) for sex in "FM"]  # fmt: skip
@@ -143,7 +143,7 @@ def test_a_limit_that_is_missed_is_refused(released: tuple[Path, dict[str, Any]]
                 verify(file, {"public": change(certificate["public"], ("claims", place, "limit"), sharper)})
 
 
-OPTION_LIES = [
+OPTION_LIES: list[dict[str, Any]] = [
     {"counts": "households"}, {"counts": True}, {"after": "any number of releases"}, {"kind": "entropy"},
     {"reference": "population of Germany"}, {"distance": "hierarchical"}, {"l": 2.5}, {"l": True}, {"threshold": "0.2"},
     {"threshold": 7}, {"absent": "never"}, {"column": 3}, {"value": 3}, {"Counts": "persons"}, {"": "x"},
@@ -154,9 +154,11 @@ OPTION_LIES = [
 def test_the_options_of_a_claim_are_a_closed_list(measure: str, released: tuple[Path, dict[str, Any]]) -> None:
     """An option, or a value of one, that the verifier does not know is refused: it cannot say whether it holds."""
     file, certificate = released
-    base = next((c for c in certificate["public"]["claims"] if c["measure"] == measure), {"value": 1, "limit": None})
+    claims: list[dict[str, Any]] = certificate["public"]["claims"]
+    unclaimed: dict[str, Any] = {"value": 1, "limit": None, "with": {}}
+    base = next((claim for claim in claims if claim["measure"] == measure), unclaimed)
     for lie in OPTION_LIES:
-        claim = {**base, "measure": measure, "with": {**base.get("with", {}), **lie}}
+        claim = {**base, "measure": measure, "with": {**base["with"], **lie}}
         needs = {"needs": "population"} if measure in PEOPLE else {}
         with pytest.raises(Unsafe, match="not known to this verifier"):
             verify(file, {"public": {**certificate["public"], "claims": [{**claim, **needs}]}})

@@ -54,8 +54,10 @@ def translate(
     axes = []
     for model in suppression.graded:
         judged = model.judged if isinstance(model, Model) else None
-        if judged is None or (judged.kind == JOURNALIST and is_estimated(model, table)):
+        if judged is None or not isinstance(model, Model):
             return None
+        if judged.kind == JOURNALIST and is_estimated(model, table):
+            return None  # estimated, so there is no column of people to go by
         axes.append(tuple(questions.places(judged.kind, judged.columns(table), judged.parameter)))
     numbers = tuple(HistNumber(*number) for number in questions.numbers)
     losses = tuple(questions.losses)
