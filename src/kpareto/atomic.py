@@ -371,6 +371,8 @@ def reason(error: Exception) -> str:
     """Why a write failed, in words."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return f"no space is left ({error.strerror})"
+    if isinstance(error, OSError) and error.errno == errno.ENOTEMPTY:
+        return "somebody has put files into that folder meanwhile"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error).partition("\n")[0].rstrip(".") or type(error).__name__

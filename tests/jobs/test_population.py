@@ -13,6 +13,7 @@ import pytest
 from kpareto.engines.read import read
 from kpareto.errors import BadInput, BadJob, KparetoError, Unsafe
 from kpareto.faces.cli import main
+from kpareto.fronts.front import front_sentence
 from kpareto.fronts.problem import problem
 from kpareto.jobs.front import search_job
 from kpareto.jobs.job import Everybody
@@ -255,3 +256,42 @@ def test_adult_is_released_against_a_made_population_of_300_000(tmp_path: Path) 
     assert again.numbers["k-map"] == point.values["k-map"] == make("k-map")(done.partition)
     assert again.numbers["presence-max"] <= 0.5
     assert not again.unchecked
+
+
+def test_another_population_of_the_same_size_is_refused(job_file: Path) -> None:
+    """The rows of the population are bound by the certificate, not their number alone."""
+    released = release_job(load_job(job_file))
+    lines = job_file.with_name("everybody.csv").read_text().splitlines()
+    first, other = lines[1], next(line for line in lines[2:] if line != lines[1])
+    job_file.with_name("others.csv").write_text("\n".join([lines[0], other, *lines[2:]]) + "\n")
+    job_file.with_name("mixed.csv").write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
+    place, paper = Path(released.place), released.files["certificate"]
+    assert first != other
+    assert "k-map" in verify(place, paper, population=job_file.with_name("mixed.csv")).numbers
+    with pytest.raises(Unsafe, match="its rows are others"):
+        verify(place, paper, population=job_file.with_name("others.csv"))
+
+
+def test_a_limit_on_an_estimate_is_kept_and_called_estimated(
+    job_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a share a limit on the journalist's risk needs its upper end, under every rule, and is certified as such."""
+    wanted = ["limits.k-map=", "limits.presence-max=", "limits.journalist-risk=0.1", "suppression.limit=0.2"]
+    wanted += ['search.objectives=["k", "lm"]']
+    job_file.write_text(JOB + "[population]\nsampling = 0.4\n")
+    for rule in ("as-needed", "cap-max-k"):
+        job = load_job(
+            job_file, [*wanted, "release.choose=knee", f'suppression.rule="{rule}"', f"release.target={rule}.csv"]
+        )
+        front = search_job(job)
+        assert "journalist-risk: estimated, not counted; each number is an upper end." in front_sentence(front)
+        released = release_job(job, front)
+        assert released.verified.numbers["k"] >= 10  # what is sure: as many people as rows
+        assert any("journalist-risk = " in each and "estimated, not counted" in each for each in released.remarks)
+        paper = json.loads(released.files["certificate"].read_text())
+        claims = [claim for claim in paper["confidential"]["claims"] if claim["measure"] == "journalist-risk"]
+        assert [(claim["limit"], claim["asked"], claim["estimated"]) for claim in claims] == [
+            (None, 0.1, "estimated, not counted")
+        ]
+        assert main(["verify", str(released.place), str(released.files["certificate"])]) == 0
+        assert "said, not checked: journalist-risk (estimated, not counted)" in capsys.readouterr().out

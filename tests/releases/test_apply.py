@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -422,3 +423,25 @@ def test_recodings_of_earlier_versions_are_still_read(rule: str, tmp_path: Path)
     again = read_stored(tmp_path / "earlier.json")
     assert (again.suppression.rule, again.suppression.thresholds) == ("as-needed", ())
     assert apply(again, rows, tmp_path / "out.csv").k >= 3
+
+
+@pytest.mark.parametrize("hidden", ["drop", "mask"])
+def test_new_days_of_old_and_of_new_months_come_together(tmp_path: Path, hidden: Literal["drop", "mask"]) -> None:
+    """An ordinary monthly delivery: a new day of a known month is shown by it, and so is one of a new month (N08)."""
+    days = ["1950-01-17", "1950-01-20", "1951-03-04", "1951-03-09"] * 3
+    rows = pa.table({"born": days, "ill": ["x", "y", "z"] * 4})
+    table = read(rows, Schema(("born",), sensitive=("ill",)), hierarchies={"born": {"dates": True}})
+    rule = Suppression("below-k", k=2, rows=hidden)
+    done = release(Choice(table, node(table.hierarchies, [1]), rule, {"k": 2}), rows, tmp_path / "a.csv")
+    assert done.choice is not None
+    store(done.choice, {"k": 2}, done.origin).write(tmp_path / "recoding.json")
+    new = ["1950-01-29"] * 3 + ["1964-03-16"] * 3 + ["1951-03-04"] * 2 + ["1970-12-31"]
+    again = apply(
+        tmp_path / "recoding.json",
+        pa.table({"born": new, "ill": (["x", "y", "z"] * 3)[: len(new)]}),
+        tmp_path / "b.csv",
+    )
+    shown = sorted({line.split(",")[0] for line in (tmp_path / "b.csv").read_text().splitlines()[1:]})
+    assert shown == ["1950-01", "1951-03", "1964-03"]
+    assert (again.k, again.release.suppressed) == (2, 1)
+    assert verify(tmp_path / "b.csv", again.release.certificate).numbers["k"] == 2

@@ -337,3 +337,18 @@ def test_a_hierarchy_file_in_a_rule_starts_at_the_job(tmp_path: Path, monkeypatc
     job = write_job(tmp_path / "jobs", '{file = "ages.csv"}')
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert load_job(job).problem().table.hierarchies[0].height == 2
+
+
+def test_a_folder_that_fills_meanwhile_is_a_sentence(tmp_path: Path) -> None:
+    """Whoever puts files into a target while it is written keeps them, and the sentence is for people."""
+    target = tmp_path / "folder"
+
+    def write() -> None:
+        with atomic.whole_folder(target) as part:
+            (part / "mine").write_text("mine")
+            target.mkdir()
+            (target / "theirs").write_text("theirs")
+
+    with pytest.raises(BadInput, match="somebody has put files into that folder meanwhile"):
+        write()
+    assert [file.name for file in target.iterdir()] == ["theirs"]

@@ -551,3 +551,40 @@ def test_words_that_mean_nothing_are_refused(word: str) -> None:
         Handling(**{word: "x"})  # type: ignore[arg-type]
     with pytest.raises(BadJob, match="Column 'age' is to show 'mean'"):
         Handling(shown={"age": "mean"})  # type: ignore[dict-item]
+
+
+def test_names_of_columns_that_a_spreadsheet_would_run_are_told(tmp_path: Path) -> None:
+    """Cells can be written behind an apostrophe; a name is how a column is known, so it is told (N14)."""
+    rows = pa.table({"q": ["=1+1"] * 4, "=cmd|x": ["a", "b"] * 2, "-5": ["a", "b"] * 2})
+    table = read(rows, Schema(("q",)))
+    for formulas in ("neutralise", "report"):
+        done = release(
+            Choice(table, node(table.hierarchies, (0,)), limits={"k": 2}), rows, tmp_path / f"{formulas}.csv",
+            handling=Handling(formulas=formulas),
+        )  # fmt: skip
+        told = [remark for remark in done.remarks if remark.startswith("The name of the column")]
+        assert len(told) == 1
+        assert "'=cmd|x' begins with = + - or @ and would be run by a spreadsheet" in told[0]
+
+
+@pytest.mark.parametrize("large", [2**53 + 1, 2**63 - 1, 123_456_789_012_345_677, -(2**53) - 1])
+def test_a_run_of_large_numbers_is_named_by_the_numbers_themselves(large: int, tmp_path: Path) -> None:
+    """From 2^53 on a float does not hold every whole number, so a label must not go through one (N13)."""
+    rows = pa.table({"q": pa.array([10] * 4 + [30] * 4 + [large] * 4)})
+    table = read(rows, Schema(("q",)))
+    order = [int(leaf) for leaf in table.hierarchies[0].leaves]
+    cut = np.array([0, 1, 1] if large > 0 else [0, 0, 1], dtype=np.int32)
+    choice = Choice(table, Recoding(table.hierarchies, (cut,)), limits={"k": 4})
+    release(choice, rows, tmp_path / "out.csv")
+    assert order == sorted(order)
+    run = f"30-{large}" if large > 0 else f"{large}-10"
+    assert run in (tmp_path / "out.csv").read_text().split()
+
+
+def test_the_middle_of_large_numbers_is_refused(tmp_path: Path) -> None:
+    """A number that would be rounded is not shown in the place of a group."""
+    rows = pa.table({"q": pa.array([10] * 4 + [2**60 + 1] * 4)})
+    table = read(rows, Schema(("q",)))
+    choice = Choice(table, node(table.hierarchies, (0,)), limits={"k": 4})
+    with pytest.raises(BadTable, match="too large to be exact"):
+        release(choice, rows, tmp_path / "out.csv", handling=Handling(shown={"q": "median"}))

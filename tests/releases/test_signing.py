@@ -20,7 +20,8 @@ from kpareto.faces.cli import main
 from kpareto.releases.signing import load_key, new_key, with_signatures
 from kpareto.strict import FileKind
 from kpareto.verifier import UNSIGNED, verify
-from kpareto.verifier.signatures import read_keys, trusted_bytes
+from kpareto.verifier.signatures import trusted_bytes
+from kpareto.verifier.trust import read_lines
 from tests.twins.releases import seal
 
 SSH = shutil.which("ssh-keygen")
@@ -142,14 +143,14 @@ def change_claim(data: dict[str, Any]) -> None:
 
 
 def change_confidential(data: dict[str, Any]) -> None:
-    """Another warning in the confidential part, with its digest made anew."""
-    data["confidential"]["warnings"] = []
+    """Another input in the confidential part, with its digest made anew."""
+    data["confidential"]["input"]["sha256"] = "0" * 64
     seal(data)
 
 
 def change_format(data: dict[str, Any]) -> None:
-    """Another number of the format."""
-    data["public"]["kpareto certificate"] = 7
+    """Another form in which the file is said to be."""
+    data["public"]["release"]["format"] = "parquet"
     seal(data)
 
 
@@ -264,7 +265,7 @@ def test_files_without_a_key_are_a_sentence(line: str, tmp_path: Path) -> None:
     """What --trust names must have a key of the right kind."""
     (tmp_path / "k.pub").write_text(line + "\n")
     with pytest.raises(BadInput, match="The file of trusted keys"):
-        read_keys(tmp_path / "k.pub")
+        read_lines(tmp_path / "k.pub")
 
 
 def test_without_the_package_a_sentence_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,8 +291,9 @@ def test_ssh_keygen_verifies_our_signatures(document: str, folder: Path) -> None
     data = (folder / document).read_bytes()
     assert ssh(*words, stdin=data).returncode == 0
     assert ssh(*words, stdin=data + b" ").returncode != 0
-    assert read_keys("signers").popitem()[1] == "us"
-    assert verify("out.csv", WHOLE, "signers").signer is not None
+    signer = verify("out.csv", WHOLE, "signers").signer
+    assert signer is not None
+    assert signer.name == "us"
 
 
 @needs_ssh

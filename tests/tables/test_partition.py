@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpareto.errors import BadJob
+from kpareto.fronts.problem import problem
+from kpareto.searches.exact_front import exact_front
 from kpareto.tables.hierarchy import flat
 from kpareto.tables.partition import RULES, Suppression, classes, partition, partitions, suppress, thresholds
 from kpareto.tables.recoding import bottom, node
@@ -186,3 +188,12 @@ def test_bad_suppressions_are_explained(told: dict[str, object], message: str) -
 def test_the_rules_are_the_five_of_the_readings() -> None:
     """No rule appears or disappears unnoticed."""
     assert RULES == ("none", "below-k", "cap-max-k", "as-needed")
+
+
+@pytest.mark.parametrize(("limit", "kept"), [(0, True), (0.0, True), (2, False), (3, True), (0.2, False), (0.3, True)])
+def test_a_limit_with_below_k_is_kept_where_it_is_given(limit: float, kept: bool) -> None:
+    """A release would refuse more suppressed rows than the limit, so nobody is shown such a point before."""
+    table = table_of_sizes([1, 2, 7])
+    assert partition(table, bottom(table.hierarchies), Suppression("below-k", limit, k=3)).feasible == kept
+    front = exact_front(problem(table, ["k", "lm"], Suppression("below-k", limit, k=3)))
+    assert any(point.partition.suppressed_rows == 3 for point in front) == kept

@@ -141,7 +141,8 @@ def releases(
     if rule == "none":
         return [made(lambda rows: False)]
     if rule == "below-k":
-        return [made(lambda rows: size(rows) < (k or 1))]
+        lost = sum(len(rows) for _, rows in whole if size(rows) < (k or 1))
+        return [made(lambda rows: size(rows) < (k or 1), feasible=limit == 0 or lost <= allowed)]
     if rule == "as-needed" and sum(len(rows) for _, rows in whole if bad(rows)) > allowed:
         return [made(bad, feasible=False)]
 

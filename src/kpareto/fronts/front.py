@@ -35,6 +35,7 @@ from kpareto.fronts.picture import (
 from kpareto.fronts.problem import Problem
 from kpareto.measures.cells import lm
 from kpareto.measures.measure import Measure, aspect_of, is_privacy, meets
+from kpareto.measures.population import is_estimated
 from kpareto.measures.properties import Comparison, Property, compare
 from kpareto.measures.sizes import is_smallest_class, k
 from kpareto.tables.lattice import Space
@@ -672,8 +673,16 @@ def front_sentence(front: Front) -> str:
     sample = front.problem.table.sample
     if sample is not None:
         text += f" Found on {sample.words()}: the numbers are those of the sample."
+    if names := estimated_names(front.problem):
+        text += f" {' and '.join(names)}: estimated, not counted; each number is an upper end."
     which_set = f" The points are {SETS[provenance.points]}." if provenance.points in ("report", "archive") else ""
     return f"{text} {front.proof[0].upper()}{front.proof[1:]}.{which_set}"
+
+
+def estimated_names(problem: Problem) -> list[str]:
+    """The objectives and limits that speak of a population that nobody has counted."""
+    measures = [*problem.objectives, *(measure for measure, _ in problem.limits)]
+    return list(dict.fromkeys(measure.name for measure in measures if is_estimated(measure, problem.table)))
 
 
 def kept_percent(point: Point) -> float:
@@ -686,7 +695,10 @@ def kept_percent(point: Point) -> float:
 
 def point_sentence(point: Point) -> str:
     """A point in words: its numbers, what it keeps, and how each column is shown."""
-    numbers = ", ".join(f"{name} = {value:,.6g}" for name, value in point.values.items())
+    estimated = estimated_names(point.front.problem)
+    numbers = ", ".join(
+        f"{name} = {value:,.6g}" + " (estimated)" * (name in estimated) for name, value in point.values.items()
+    )
     lost = point.partition.suppressed_rows
     left_out = f", {lost:,} rows suppressed" if lost else ""
     return f"{numbers}: {kept_percent(point):.1f} % of the detail kept{left_out}; {recoding_words(point.recoding)}"

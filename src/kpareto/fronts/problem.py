@@ -19,8 +19,9 @@ from kpareto.fronts.numbers import EMPTY, Numbers, join
 from kpareto.fronts.packed_values import HistLimit, HistNumber
 from kpareto.interrupts import halted_too, pause
 from kpareto.kernels.compiling import SOURCES
-from kpareto.kernels.words import CHUNK
+from kpareto.kernels.words import CHUNK, JOURNALIST
 from kpareto.measures.measure import Measure, Model, aspect_of, exact, is_privacy, make, meets, reading_of, stands_alone
+from kpareto.measures.population import is_estimated, least_size
 from kpareto.measures.reading import CLASS_SIZE, Questions, Reading, real_keys
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.tables.fingerprint import fingerprint
@@ -55,8 +56,10 @@ def translate(
     axes = []
     for model in suppression.graded:
         judged = model.judged if isinstance(model, Model) else None
-        if judged is None:
+        if judged is None or not isinstance(model, Model):
             return None
+        if judged.kind == JOURNALIST and is_estimated(model, table):
+            return None  # estimated, so there is no column of people to go by
         axes.append(tuple(questions.places(judged.kind, judged.columns(table), judged.parameter)))
     numbers = tuple(HistNumber(*number) for number in questions.numbers)
     losses = tuple(questions.losses)
@@ -71,6 +74,8 @@ def class_limits(table: Table, measure: Measure, threshold: float) -> list[HistL
     judged = measure.judged if isinstance(measure, Model) else None
     if judged is None:
         return None
+    if judged.kind == JOURNALIST and (least := least_size(table, threshold)) is not None:
+        return [HistLimit(CLASS_SIZE, float(least))]  # estimated by the size of the class alone
     columns = judged.columns(table)
     return [HistLimit(judged.kind, threshold, counts, judged.parameter) for counts in columns] or [
         HistLimit(judged.kind, threshold)
@@ -223,7 +228,8 @@ class Problem:
         released = counted.ints[:, 0] < EMPTY
         feasible = released & self._meets(values[:, count:])
         suppressed = counted.ints[:, 1]
-        if self.suppression.rule == "as-needed":
+        rule = self.suppression.rule
+        if rule == "as-needed" or (rule == "below-k" and self.suppression.limit):
             feasible &= suppressed <= self.suppression.allowed(self.table.rows)
         return Numbers(counted.nodes, counted.thresholds, values[:, :count], keys[:, :count], feasible, suppressed)
 

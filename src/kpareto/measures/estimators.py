@@ -2,14 +2,14 @@
 
 A class of f rows in a sample has F rows in the population, and F is what protects the persons in it from someone who
 does not know who is in the sample. F is counted where a population table is at hand (``measures/population.py``), and
-estimated here where only the sampling fraction is known. How sure an estimate is, a bootstrap over the classes says:
-the classes of the sample are drawn anew with replacement, and the estimate is made again.
+estimated here where only the sampling fraction is known: ``least_people`` by a lower end that holds in any population,
+which limits go by; the others by expectations under a model, which can be several times off either way (docs/risk.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import exp, lgamma, log
 
 import numpy as np
@@ -20,13 +20,12 @@ TERMS = 128  # of the series below; the terms fall at least as fast as 2^-n
 STEPPED = 64  # classes up to this size go by the recurrence when the sampling fraction is small
 GOLDEN = (5**0.5 - 1) / 2
 SMALL_FRACTION = 0.1  # up to here Pitman's estimator is preferred (Dankar et al. 2012, figure 6)
-ROUNDS = 100  # of the bootstrap
-SURE = 0.95  # how often an interval should hold the truth
+SURE = 0.95  # how often at least the ends of ``least_people`` hold, all at once
 
 
 @dataclass(frozen=True)
 class Uniques:
-    """An estimate of how many persons are alone in their class in the population."""
+    """How many persons are alone in their class in the population: an expectation under a model, or counted."""
 
     estimator: str
     fraction: float
@@ -35,11 +34,35 @@ class Uniques:
     population_uniques: float
     share: float  # of the population
     chance: float  # that a row unique in the sample is unique in the population
-    interval: tuple[float, float] | None = None  # of the population's uniques, 95 %, by a bootstrap over classes
 
     def to_dict(self) -> dict[str, object]:
         """The estimate as plain data."""
         return dict(vars(self))
+
+
+def least_people(sizes: np.ndarray, fraction: float, rows: int, shapes: float) -> np.ndarray:
+    """How many people of the population stand at least behind classes of f rows of a sample: (sizes,) int64.
+
+    rows: of the sample; shapes: the logarithm of how many classes, over all recodings, one person can be in. All ends
+    hold at once with a chance of 95 %, whatever the population is, if everybody was drawn with the same chance p, with
+    or without putting back. Of F people at least f are drawn with a chance of at most exp(−F · KL(f/F, p)) (Hoeffding
+    1963), which grows with F up to f/p. At most N · shapes / f classes have f people or more. So no class of at most F
+    people shows f rows, but for a chance of N · shapes / f · exp(…); F is so large that this is 5 % / (f (f + 1)), and
+    these add up to 5 % over all f. A class of f rows has f people in any case, and at p = 1 no others.
+    """
+    f, inverse = np.unique(np.asarray(sizes, dtype=np.int64), return_inverse=True)
+    if fraction == 1 or not len(f):
+        return np.asarray(sizes, dtype=np.int64)
+    most = np.log(rows / fraction) + shapes - np.log(1 - SURE) + np.log1p(f)
+    low, high = f - 1, np.floor(f / fraction).astype(np.int64)  # the first is so, the second is not
+    while (high - low > 1).any():
+        middle = (low + high) // 2
+        others = np.maximum(middle - f, 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rest = np.where(others > 0, others * np.log(others / (middle * (1 - fraction))), 0.0)
+            holds = (f * np.log(f / (middle * fraction)) + rest >= most) | (middle < f)
+        low, high = np.where(holds, middle, low), np.where(holds, high, middle)
+    return np.asarray(low + 1, dtype=np.int64)[inverse]
 
 
 def expected_risk(sizes: np.ndarray, fraction: float) -> np.ndarray:
@@ -208,33 +231,15 @@ def _highest(function: Callable[[float], float], low: float, high: float, steps:
 def estimate_uniques(sizes: np.ndarray, fraction: float, estimator: Estimator = "auto") -> Uniques:
     """The estimate of a model, or of the one that fits the sampling fraction.
 
-    Pitman's up to a tenth; above, the smaller of Zayatz's and the slide negative binomial (Dankar et al. 2012), both of
-    which say too much rather than too little there.
+    Pitman's up to a tenth; above, the smaller of Zayatz's and the slide negative binomial (Dankar et al. 2012). Each
+    can be below the truth. At a fraction of 1 the sample is the population, and they are counted.
     """
+    if fraction == 1:
+        alone, rows = int((sizes == 1).sum()), int(sizes.sum())
+        return Uniques("counted", fraction, rows, alone, float(alone), alone / max(rows, 1), float(alone > 0))
     if estimator != "auto":
         return {"pitman": pitman, "zayatz": zayatz, "snb": snb}[estimator](sizes, fraction)
     if fraction <= SMALL_FRACTION:
         return pitman(sizes, fraction)
     first, second = zayatz(sizes, fraction), snb(sizes, fraction)
     return second if second.population_uniques < first.population_uniques else first
-
-
-def with_interval(sizes: np.ndarray, estimate: Uniques, rounds: int = ROUNDS) -> Uniques:
-    """The estimate with how sure it is: the same model on classes drawn anew; equal sizes give equal intervals."""
-    model = {"pitman": pitman, "zayatz": zayatz, "snb": snb}[estimate.estimator]
-    if estimate.sample_uniques == 0:
-        return estimate
-    i, count = np.unique(sizes, return_counts=True)
-    draws = np.random.default_rng(len(sizes)).multinomial(len(sizes), count / count.sum(), size=rounds)
-    again = [model(np.repeat(i, times), estimate.fraction).population_uniques for times in draws]
-    low, high = np.quantile(again, [(1 - SURE) / 2, (1 + SURE) / 2]).tolist()
-    return replace(estimate, interval=(min(low, estimate.population_uniques), max(high, estimate.population_uniques)))
-
-
-def mean_risk_interval(sizes: np.ndarray, fraction: float, rounds: int = ROUNDS) -> tuple[float, float]:
-    """The 95 % interval of the mean of E[1/F | f] over the rows, on classes drawn anew."""
-    i, count = np.unique(sizes, return_counts=True)
-    draws = np.random.default_rng(len(sizes)).multinomial(len(sizes), count / count.sum(), size=rounds)
-    means = draws @ (i * expected_risk(i, fraction)) / (draws @ i)
-    low, high = np.quantile(means, [(1 - SURE) / 2, (1 + SURE) / 2]).tolist()
-    return low, high

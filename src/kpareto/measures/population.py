@@ -2,8 +2,8 @@
 
 A class has f released rows, and F people of the population look like it. F is counted where a table of the population
 is given (``[population] source``), and then every number here is exact. Where only the share of the population that was
-sampled is known, F is not: the journalist's and the marketer's risk and the population's uniques are estimated
-(``measures/estimators.py``), and k-map and presence are refused.
+sampled is known, F is not: the journalist's and the marketer's risk and the population's uniques are upper ends then,
+estimated by a lower end of F (``measures/estimators.py``), and k-map and presence are refused.
 
 Why the trends hold without suppression, where classes merge and nothing vanishes. Two classes with f and f′ released
 rows out of F and F′ become one with f + f′ out of F + F′, and
@@ -27,13 +27,14 @@ import numpy as np
 
 from kpareto.errors import BadJob, BadTable
 from kpareto.kernels.words import BEHIND, JOURNALIST, PRESENCE_MAX, PRESENCE_MIN, RECOGNISED, SUPPRESSED, K
-from kpareto.measures.estimators import estimate_uniques, expected_risk
-from kpareto.measures.measure import Aspect, Model, Number, named, trends
+from kpareto.measures.estimators import least_people
+from kpareto.measures.measure import Aspect, Measure, Model, Number, aspect_of, meets, named, trends
 from kpareto.measures.reading import ClassNumber, Questions, Reading, real, whole
 from kpareto.tables.partition import Partition
 from kpareto.tables.table import Table, merge_classes
 
 PEOPLE = Aspect("privacy", population=True)
+ESTIMATE = "an estimated upper end without a population table"
 COUNTED = ("k-map", "presence-max", "presence-min")  # only where a table of the population is given
 ESTIMATED = ("journalist-risk", "marketer-risk", "population-uniques")  # where no more than a share is known, too
 
@@ -89,6 +90,41 @@ def _fraction(table: Table) -> float | None:
     return known.fraction
 
 
+def is_estimated(measure: Measure, table: Table) -> bool:
+    """Whether a measure of this table speaks of a population that nobody has counted; in a census everybody has."""
+    known = table.population
+    return aspect_of(measure).population and known is not None and known.fraction is not None and known.fraction < 1
+
+
+def bound_people(sizes: np.ndarray, table: Table, fraction: float) -> np.ndarray:
+    """How many people stand at least behind classes of these sizes, where a share is all that is known: (sizes,) int64.
+
+    A class shows a run of leaves in each column, whatever the recoding, so one person is in no more classes than there
+    are runs around a leaf in the middle, multiplied over the columns.
+    """
+    shapes = sum(np.log((len(hierarchy.leaves) + 1) ** 2 // 4) for hierarchy in table.hierarchies)
+    return least_people(sizes, fraction, table.rows, float(shapes))
+
+
+def least_size(table: Table, risk: float) -> int | None:
+    """The smallest class whose journalist's risk is within a limit; None where people are counted, not estimated."""
+    fraction = _fraction(table)
+    if fraction is None:
+        return None
+    low, high = 0, table.rows + 1  # more people than rows: the ends rise with the size
+    while high - low > 1:
+        middle = (low + high) // 2
+        within = meets("lower", 1.0 / float(bound_people(np.array([middle]), table, fraction)[0]), risk)
+        low, high = (low, middle) if within else (middle, high)
+    return high
+
+
+def _people(partition: Partition) -> np.ndarray:
+    """People behind each class, counted, or at least so many where they are estimated: (classes,) int64."""
+    fraction = _fraction(partition.table)
+    return people_behind(partition)[0] if fraction is None else bound_people(partition.sizes, partition.table, fraction)
+
+
 # -- k-map and the journalist: the smallest class of the population behind a released one ----------------------------
 
 
@@ -123,25 +159,22 @@ def _read_k_map(ask: Questions) -> Reading:
 def journalist_risk() -> Model:
     """The highest chance to recognise a released row without knowing who is in the table: 1 / k-map.
 
-    With a sampling fraction p alone it is the largest E[1/F | f] (Benedetti and Franconi 1998).
+    With a sampling fraction alone it is an upper end, which holds with a chance of 95 % in any population.
     """
     judged = ClassNumber(JOURNALIST, of="population")
     return Model(
-        "journalist-risk", "lower", "probability", trends("falls"), _journalist, _exact_journalist, PEOPLE, {},
-        _read_journalist, judged,
+        "journalist-risk", "lower", f"probability, {ESTIMATE}", trends("falls"), _journalist, _exact_journalist, PEOPLE,
+        {}, _read_journalist, judged,
     )  # fmt: skip
 
 
 def _journalist(partition: Partition) -> np.ndarray:
-    fraction = _fraction(partition.table)
-    return 1.0 / people_behind(partition)[0] if fraction is None else expected_risk(partition.sizes, fraction)
+    return 1.0 / _people(partition)
 
 
 def _exact_journalist(partition: Partition) -> Fraction | None:
-    if _fraction(partition.table) is not None:
-        return None
-    smallest = _smallest(partition)
-    return Fraction(0) if smallest is None else Fraction(1, smallest)
+    people = _people(partition)[partition.visible]
+    return Fraction(1, int(people.min())) if len(people) else Fraction(0)
 
 
 def _read_journalist(ask: Questions) -> Reading:
@@ -149,45 +182,32 @@ def _read_journalist(ask: Questions) -> Reading:
     if fraction is None:
         people = ask.hist(BEHIND, [ask.table.joined.people])
         return Reading(lambda counted: 1.0 / people(counted), _read_k_map(ask).key)
-    smallest = ask.ints(K)  # E[1/F | f] falls with f, so the smallest class has the highest risk
+    smallest = ask.ints(K)  # the smallest class has the fewest people behind it
     most = ask.table.rows
-    return real(lambda counted: expected_risk(np.minimum(smallest(counted), most), fraction))
+    return real(lambda counted: 1.0 / bound_people(np.minimum(smallest(counted), most), ask.table, fraction))
 
 
 @named("marketer-risk")
 def marketer_risk() -> Number:
     """The share of released rows that a match with the whole population recognises: Σ f · 1/F over the rows.
 
-    With a sampling fraction p alone it is the mean of E[1/F | f] over the rows.
+    With a sampling fraction alone it is an upper end, which holds with a chance of 95 % in any population.
     """
     return Number(
-        "marketer-risk", "lower", "share of rows", trends("falls"), _marketer, _exact_marketer, PEOPLE, {},
-        _read_marketer,
+        "marketer-risk", "lower", f"share of rows, {ESTIMATE}", trends("falls"), lambda p: float(_exact_marketer(p)),
+        _exact_marketer, PEOPLE, {}, _read_marketer,
     )  # fmt: skip
 
 
-def _marketer(partition: Partition) -> float:
-    fraction = _fraction(partition.table)
-    if fraction is None:
-        return float(_exact_marketer(partition) or 0)
-    rows = partition.rows[partition.visible]
+def _exact_marketer(partition: Partition) -> Fraction:
+    seen = partition.visible
+    rows, people = partition.rows[seen], _people(partition)[seen]
     if not len(rows):
-        return 0.0
-    return float(rows @ expected_risk(partition.sizes[partition.visible], fraction) / rows.sum())
-
-
-def _exact_marketer(partition: Partition) -> Fraction | None:
-    if _fraction(partition.table) is not None:
-        return None
-    released, population = _sides(partition)
-    seen = released > 0
-    rows = int(released[seen].sum())
-    if not rows:
         return Fraction(0)
-    sizes, inverse = np.unique(population[seen], return_inverse=True)
-    sums = np.bincount(inverse, weights=released[seen]).astype(np.int64)
+    sizes, inverse = np.unique(people, return_inverse=True)
+    sums = np.bincount(inverse, weights=rows).astype(np.int64)
     total = sum((Fraction(f, size) for f, size in zip(sums.tolist(), sizes.tolist(), strict=True)), Fraction(0))
-    return total / rows
+    return total / int(rows.sum())
 
 
 def _read_marketer(ask: Questions) -> Reading | None:
@@ -248,24 +268,12 @@ def _exact_extreme(pick: Callable[..., Fraction]) -> Callable[[Partition], Fract
 
 @named("population-uniques")
 def population_uniques() -> Number:
-    """Released rows whose person is alone with these cells in the population; estimated where a fraction is known."""
-    return Number("population-uniques", "lower", "rows", trends("either"), _uniques, _exact_uniques, PEOPLE, {})
+    """Released rows whose person is alone with these cells in the population; with a fraction alone at most so many."""
+    return Number(
+        "population-uniques", "lower", f"rows, {ESTIMATE}", trends("either"), lambda p: float(_exact_uniques(p)),
+        _exact_uniques, PEOPLE, {},
+    )  # fmt: skip
 
 
-def _uniques(partition: Partition) -> float:
-    fraction = _fraction(partition.table)
-    if fraction is None:
-        return float(_exact_uniques(partition) or 0)
-    sizes = partition.sizes[partition.visible]
-    known = partition.table.population
-    if not len(sizes) or known is None:
-        return 0.0
-    estimate = estimate_uniques(sizes, fraction, known.estimator)
-    return estimate.sample_uniques * estimate.chance
-
-
-def _exact_uniques(partition: Partition) -> Fraction | None:
-    if _fraction(partition.table) is not None:
-        return None
-    alone = partition.visible & (people_behind(partition)[0] == 1)
-    return Fraction(int(partition.rows[alone].sum()))
+def _exact_uniques(partition: Partition) -> Fraction:
+    return Fraction(int(partition.rows[partition.visible & (_people(partition) == 1)].sum()))

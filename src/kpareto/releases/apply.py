@@ -238,13 +238,14 @@ def fit_choice(
         for at in lost:
             leaf[at] = ruled[hierarchy.name].get(values[at], -1)
         lost = [at for at in lost if leaf[at] < 0]
-        wide = _extend(hierarchy, level, [values[at] for at in lost])
+        # All new values together, those with a group of their own rule too: the wider hierarchy must place each.
+        wide = _extend(hierarchy, level, strange) if lost else None
         if wide is not None and level is not None:  # next month's dates: the rule has a group for them, not seen so far
             moved[hierarchy.name] = _old_groups(hierarchy, wide, level)
             hierarchy, cut, ruled[hierarchy.name] = wide, wide.groups[level], {}
             labels[column] = wide.labels[level]
             leaf = wide.locate(values).astype(np.int64)
-            lost = [at for at in lost if leaf[at] < 0]
+            lost = np.flatnonzero((leaf < 0) & present).tolist()
         if lost:
             names = [values[at] for at in lost]
             if unseen == "nearest":

@@ -10,6 +10,8 @@ equal input, job and version give equal bytes.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -21,13 +23,14 @@ from kpareto._version import __version__
 from kpareto.atomic import write_whole
 from kpareto.measures import MAKERS, make
 from kpareto.measures.measure import Measure, aspect_of, parameters_of, short_name
+from kpareto.measures.population import is_estimated
 from kpareto.measures.sensitive import distinct_l
 from kpareto.measures.sizes import k as smallest_class
 from kpareto.releases.choice import Choice, hierarchy_digest, legible
 from kpareto.releases.recoded_rows import runs
 from kpareto.tables.partition import UNLIMITED, Partition
 from kpareto.tables.spelling import without_point
-from kpareto.tables.table import Table, table_digest
+from kpareto.tables.table import Table
 from kpareto.verifier import content_digest, digest_of
 from kpareto.verifier.counting import Counted
 
@@ -143,8 +146,13 @@ def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts
 def _basis(table: Table) -> str:
     """What is known of the population, in a sentence that anybody may read."""
     known = table.population
+    if known is not None and known.fraction == 1:
+        return "The table is said to be the whole population."
     if known is None or known.fraction is not None:
-        return "Only the share of the population that was sampled is known, so what is said of it is estimated."
+        return (
+            "Only the share of the population that was sampled is known, so what is said of it is estimated, not "
+            "counted: upper ends, which hold with a chance of 95 % if the rows are a random sample."
+        )
     return "The released classes were counted against a table of the population before anything was written."
 
 
@@ -170,7 +178,7 @@ def _population(choice: Choice, facts: Facts) -> dict[str, Any]:
     return {
         "population": {
             "rows": known.raw.rows,
-            "sha256": table_digest(known.raw),
+            "content_sha256": _people_digest(known.raw),
             "missing": known.raw.missing,
             "missing_values": list(facts.missing_values),
             "labels": labels,
@@ -183,10 +191,23 @@ def population_cells(table: Table, names: Sequence[str]) -> Iterator[tuple[list[
     raw = None if table.population is None else table.population.raw
     if raw is None:
         return None
+    return (([*values], times) for *values, times in population_rows(raw, names))
+
+
+def _people_digest(raw: Table) -> str:
+    """SHA-256 of the distinct rows of a population in order, each as JSON: its values by name of column, its people."""
+    digest = hashlib.sha256()
+    for row in sorted(population_rows(raw, sorted(raw.schema.quasi))):
+        digest.update(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+    return digest.hexdigest()
+
+
+def population_rows(raw: Table, names: Sequence[str]) -> Iterator[list[Any]]:
+    """The values of these columns of each distinct row of a population, and last how many people have them."""
     places = [raw.schema.quasi.index(name) for name in names]
     leaves = [raw.hierarchies[place].leaves for place in places]
-    rows = zip(raw.codes[:, places].tolist(), raw.weights.tolist(), strict=True)
-    return (([leaves[c][code] for c, code in enumerate(codes)], times) for codes, times in rows)
+    for codes, times in zip(raw.codes[:, places].tolist(), raw.weights.tolist(), strict=True):
+        yield [*(leaves[c][code] for c, code in enumerate(codes)), times]
 
 
 def _as_written(values: Sequence[str], totals: Sequence[int], facts: Facts) -> list[list[Any]]:
@@ -203,7 +224,8 @@ def _level(choice: Choice, name: str) -> dict[str, object]:
     if choice.recoding.levels is None:
         return {}
     index = choice.table.column(name)
-    return {"level": choice.recoding.levels[index], "of": choice.recoding.hierarchies[index].height}
+    hierarchy = choice.recoding.hierarchies[index]  # its first level is another where the rows came in coarser
+    return {"level": hierarchy.first + choice.recoding.levels[index], "of": hierarchy.first + hierarchy.height}
 
 
 def _model(choice: Choice) -> dict[str, object]:
@@ -236,7 +258,8 @@ def claims(choice: Choice, partition: Partition) -> tuple[list[dict[str, Any]], 
             confidential.append({**claim, "needs": "population"})
         elif not aspect.recounted:
             # What nobody can count again is no limit of the release; it was asked of the search, and met there.
-            confidential.append({**claim, "limit": None, "asked": claim["limit"], "recomputed": False})
+            estimate = {"estimated": "estimated, not counted"} if is_estimated(measure, partition.table) else {}
+            confidential.append({**claim, "limit": None, "asked": claim["limit"], "recomputed": False, **estimate})
         elif aspect.relative:
             confidential.append(claim)
             public.append(_claim_of_release(measure, limit, partition))

@@ -16,7 +16,7 @@ from kpareto.errors import BadJob, BadTable
 from kpareto.releases.choice import Choice
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.partition import Partition
-from kpareto.tables.spelling import number_text
+from kpareto.tables.spelling import EXACT, number_text
 
 Shown = Literal["label", "midpoint", "median"]
 SHOWN: tuple[Shown, ...] = ("label", "midpoint", "median")
@@ -103,8 +103,7 @@ def _name(hierarchy: Hierarchy, there: Sequence[int]) -> str:
         return "|".join(hierarchy.leaves[leaf] for leaf in there)
     if hierarchy.data_dependent:
         return f"{low}-{high}"
-    spans = hierarchy.spans[list(there)]
-    return f"{number_text(float(spans.min()))}-{number_text(float(spans.max()))}"
+    return hierarchy.range_text(there)
 
 
 def _tell_apart(labels: Sequence[str]) -> tuple[str, ...]:
@@ -147,6 +146,8 @@ def _representatives(choice: Choice, column: int, shown: Shown, released: np.nda
             number = (float(spans[:, 0].min()) + float(spans[:, 1].max())) / 2
         if not np.isfinite(number):
             raise BadTable(f"A group of {hierarchy.name!r} has no middle: a border is infinite. Show its labels.")
+        if abs(number) >= EXACT:
+            raise BadTable(f"The {shown} of a group of {hierarchy.name!r} is too large to be exact. Show its labels.")
         texts.append(number_text(number))
     return tuple(texts)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -28,10 +28,11 @@ from kpareto.fronts.front import Point
 from kpareto.measures import make
 from kpareto.measures.cells import lm
 from kpareto.measures.measure import Measure, Model, meets
+from kpareto.measures.population import is_estimated
 from kpareto.releases.certificate import Certificate, Facts, Warned, certify, population_cells
 from kpareto.releases.choice import Choice, Origin, as_choice, on_all_rows
 from kpareto.releases.private.budget import has_ledger
-from kpareto.releases.recoded_rows import QUASI, Handling, Recoded, recode
+from kpareto.releases.recoded_rows import QUASI, Handling, Recoded, recode, runs
 from kpareto.releases.risk.disclosing_columns import DisclosingColumn, find_disclosing_columns
 from kpareto.releases.warnings import Remark, complete_warnings, count_remarks, rank_remarks, tell_once, warnings_for
 from kpareto.tables.hierarchy import STAR
@@ -46,6 +47,7 @@ from kpareto.verifier.counters import count
 from kpareto.verifier.counting import Counted, with_persons
 
 SAMPLE = 100_000  # rows that are looked at first for columns that identify, about
+UPPER_END = "an upper end that holds with a chance of 95 % in any population, if the rows are a random sample of it."
 LEAST = 500_000_000  # bytes without which DuckDB cannot sort rows on disk
 Warn = Callable[[UniqueRows], Sequence[Remark | Warned]]  # from the rows that are alone in what was written
 # From a release that was counted and is not yet in its place: its documents, and None for one there that goes.
@@ -244,7 +246,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
         refuse_identifying(recoded, chosen.table.schema)
         with rows.write(recoded.outgoing(), target) as written:
             formulas = recoded.formulas(written.rows)
-            remarks += [*_formula_remarks(formulas, how), *_plain_remarks(recoded)]
+            remarks += [*_formula_remarks(formulas, how, recoded.roles), *_plain_remarks(recoded)]
             digest = _digest(source, chosen, rows.costly)
             # A tied column is not named there: without its tie, apply would release it in clear, so it asks first.
             known = [name for name in rows.columns if name not in how.tied]
@@ -360,6 +362,8 @@ def settle(choice: Choice) -> tuple[Partition, list[str]]:
         )
     for model, spec, limit in models:
         _check_limit(model, spec, limit, partition)
+        if is_estimated(model, partition.table):
+            remarks.append(f"{spec} = {model(partition):.6g} is estimated, not counted: {UPPER_END}")
     return partition, remarks
 
 
@@ -394,11 +398,18 @@ def _plain_remarks(recoded: Recoded) -> list[str]:
     return remarks + [f"Column {name!r} shows the groups of {other!r}." for name, other in recoded.tied.items()]
 
 
-def _formula_remarks(formulas: Mapping[str, int], how: Handling) -> list[str]:
+def _formula_remarks(formulas: Mapping[str, int], how: Handling, names: Iterable[str]) -> list[str]:
     done = "were written behind an apostrophe" if how.formulas == "neutralise" else (
         "would be run by a spreadsheet; the setting formulas can have them written behind an apostrophe"
     )  # fmt: skip
-    return [f"{count:,} cells of {name!r} begin with = + - or @ and {done}." for name, count in formulas.items()]
+    remarks = [f"{count:,} cells of {name!r} begin with = + - or @ and {done}." for name, count in formulas.items()]
+    # A name is how people and certificates know a column, so it stays as it is.
+    return remarks + [
+        f"The name of the column {name!r} begins with = + - or @ and would be run by a spreadsheet, which nothing "
+        "changes; give it another name."
+        for name in names
+        if runs(name)
+    ]
 
 
 def _digest(source: object, choice: Choice, costly: bool) -> str:

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from kpareto.errors import BadHierarchy, shorten
-from kpareto.tables.spelling import number_text
+from kpareto.tables.spelling import EXACT, number_text
 
 STAR = "*"  # stands for any value: the top of a hierarchy, what is cut off a code, a suppressed cell
 MISSING = "(missing)"  # the leaf of missing values, where they are a value of their own
@@ -210,10 +210,19 @@ class Hierarchy:
         if self.dates:
             return f"{self.leaves[first]} to {self.leaves[last]}"
         if self.spans is not None:
-            low, high = float(self.spans[first, 0]), float(self.spans[last, 1])
-            low, high = min(low, float(self.spans[last, 0])), max(high, float(self.spans[first, 1]))
-            return f"{number_text(low)}-{number_text(high)}"
+            return self.range_text((first, last))
         return "|".join(self.leaves[first : last + 1])
+
+    def range_text(self, leaves: Sequence[int]) -> str:
+        """From the lowest to the highest of these leaves; a float does not hold every large number, so a leaf does."""
+        ends = np.zeros((len(self.leaves), 2)) if self.spans is None else self.spans  # only numbers have any
+        spans = [(float(ends[leaf, 0]), float(ends[leaf, 1]), leaf) for leaf in leaves]
+        low, high = min(spans), max(spans, key=lambda span: (span[1], span[2]))
+        texts = (
+            self.leaves[leaf] if first == last and abs(first) >= EXACT else number_text(number)
+            for number, (first, last, leaf) in ((low[0], low), (high[1], high))
+        )
+        return "-".join(texts)
 
     def is_tree_cut(self, cut: np.ndarray) -> bool:
         """Whether every group of the cut is a node of the tree."""

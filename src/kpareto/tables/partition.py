@@ -278,7 +278,10 @@ def partitions(table: Table, recoding: Recoding, suppression: Suppression) -> It
     elif rule == "none":
         yield replace(whole, rule=rule)
     elif rule == "below-k":
-        yield suppress(whole, whole.sizes < (suppression.k or 1), suppression, feasible=True)
+        failing = whole.sizes < (suppression.k or 1)
+        # The rule knows no limit of its own; where one is given all the same, it is kept.
+        within = not suppression.limit or int(whole.rows[failing].sum()) <= allowed
+        yield suppress(whole, failing, suppression, feasible=within)
     elif rule == "cap-max-k":
         if table.rows <= allowed:  # everything may be suppressed: k is infinite, the release empty
             yield suppress(whole, np.ones(len(whole.rows), dtype=np.bool_), suppression, feasible=True)
@@ -341,7 +344,8 @@ def _suppress_local(whole: Partition, suppression: Suppression, allowed: int) ->
     if suppression.rule == "none" or not failing.any():
         return replace(whole, rule=suppression.rule)
     plain = replace(whole, suppressed=np.zeros_like(failing), visible=np.ones_like(failing))
-    within = suppression.rule == "below-k" or int(whole.rows[failing].sum()) <= allowed
+    free = suppression.rule == "below-k" and not suppression.limit
+    within = free or int(whole.rows[failing].sum()) <= allowed
     return suppress(plain, failing, suppression, feasible=within)
 
 

@@ -21,10 +21,12 @@ from kpareto.verifier.certificate import CERTIFICATE, tell_broken, tell_stopped
 from kpareto.verifier.certificate import digest_of as digest_of
 from kpareto.verifier.certificate import parts as parts
 from kpareto.verifier.counters import COUNTERS, count
-from kpareto.verifier.counting import QUASI, STAR, Class, Counted, Labels, order_values
+from kpareto.verifier.counting import QUASI, Class, Counted, Labels, order_values
 from kpareto.verifier.definitions import HIGHER, RELATIVE, SIZES, TOTALS, VALUES, Look, judge_thresholds, of_persons
 from kpareto.verifier.population import PEOPLE, PEOPLE_HIGHER, Cells, by_people, count_people, pair_classes, read_cells
 from kpareto.verifier.signatures import Signer, trusted_json
+from kpareto.verifier.statements import check_labels, name_class, weigh
+from kpareto.verifier.vocabulary import check_claim, check_roles, refuse_others, spell_claim
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 People = dict[Labels, tuple[int, int]]  # of each class its released rows, and the people who could be meant
 SLACK = 1e-9
+FORMAT = "kpareto certificate"
 UNSIGNED = (
     "No signature was checked: the certificate proves that these rows hold what it claims, and neither who wrote it "
     "nor which table the rows come from; with --trust KEY.pub somebody you trust must have signed it."
@@ -52,11 +55,16 @@ class Verified:
     proves: str = UNSIGNED  # what a certificate is worth, in a sentence
     signer: Signer | None = None  # whose signature of the certificate was checked
     thresholds: dict[str, float] = field(default_factory=dict)  # of suppression, met by every class
+    # What a certificate says beside its claims, such as the program that wrote it, makes no other release of it.
+    said: tuple[str, ...] = field(default=(), compare=False)  # each public statement that nothing speaks for or against
+    recomputed: int = field(default=0, compare=False)  # public statements that were worked out again from the rows
+    compared: int = field(default=0, compare=False)  # those that the confidential part makes as well
 
     def __repr__(self) -> str:
         """Short: a notebook prints this."""
         numbers = "".join(f", {name} = {value:g}" for name, value in self.numbers.items())
-        unchecked = f", {len(self.unchecked)} not checked" if self.unchecked else ""
+        open_ones = len(self.unchecked) + len(self.said)
+        unchecked = f", {open_ones} not checked" if open_ones else ""
         return f"Verified({self.rows:,} rows in {self.classes:,} classes{numbers}{unchecked})"
 
 
@@ -65,6 +73,7 @@ def verify(
     certificate: object,
     trust: str | PathLike[str] | None = None,
     population: object = None,
+    signer: str | None = None,
 ) -> Verified:
     """Count a release again, and raise Unsafe unless it holds what its certificate claims.
 
@@ -75,10 +84,13 @@ def verify(
     certificate : object
         The path of its JSON, the parsed JSON, or an object with ``public`` and ``confidential``.
     trust : str or path, optional
-        A file of public keys: then the certificate's signature must be beside it, made by one of these keys.
+        NAME.pub, or allowed signers as ssh-keygen reads them: then the certificate's signature must be beside it, made
+        by a key that this file lets sign.
     population : object, optional
         The table of the population that the release was made with, wherever it lies: then k-map, presence and risks are
         counted again too, for which the confidential part is needed.
+    signer : str, optional
+        Whose signature it must be: a name that the file of allowed signers has, as ssh-keygen takes it with -I.
 
     Returns
     -------
@@ -98,9 +110,11 @@ def verify(
 
         kp.verify("people-anon.csv", "people-anon.certificate.public.json")
     """
-    signer = None
+    known = None
     if trust is not None:
-        certificate, signer = trusted_json(certificate, trust, CERTIFICATE)
+        certificate, known = trusted_json(certificate, trust, CERTIFICATE, signer)
+    elif signer is not None:
+        raise BadInput(f"The signature of {signer!r} is asked for without a file of keys. Give it with trust.")
     public, confidential = parts(certificate)
     kind, part = kind_of(release), file_of(release)
     if kind not in COUNTERS:
@@ -112,7 +126,7 @@ def verify(
         counted = count(kind, part or release, public["release"], part)
         cells = None if population is None else read_cells(population, _quasi(public), _encoding(confidential))
         verified = replace(check(counted, certificate, shown, cells), files=counted.files)
-    return verified if signer is None else replace(verified, signer=signer, proves=SIGNED.format(signer=signer))
+    return verified if known is None else replace(verified, signer=known, proves=SIGNED.format(signer=known))
 
 
 def check(counted: Counted, certificate: object, shown: str, population: Cells | None = None) -> Verified:
@@ -152,6 +166,9 @@ def _check_certificate(
     counted: Counted, public: dict[str, Any], confidential: dict[str, Any], shown: str, people: People | None
 ) -> Verified:
     record = public["release"]
+    if public.get(FORMAT, 1) != 1:
+        raise Unsafe(f"The certificate is of format {public[FORMAT]}, which is not known to this verifier.")
+    check_roles(record["columns"], record["roles"])
     if confidential and confidential["public_sha256"] != digest_of(public):
         raise Unsafe("The two parts of the certificate do not belong together: the public part was changed.")
     if confidential and confidential["sha256"] != digest_of({k: v for k, v in confidential.items() if k != "sha256"}):
@@ -161,11 +178,7 @@ def _check_certificate(
         raise Unsafe("The release has no rows.")
     if rows != record["rows"]:
         raise Unsafe(f"The release has {rows:,} rows, and the certificate says {record['rows']:,}.")
-    _check_labels(classes, _quasi(public), public["recoding"])
-    masked = public["suppression"]["masked"]
-    hidden = classes.get((STAR,) * len(next(iter(classes))), Class()).rows
-    if masked and hidden != masked:
-        raise Unsafe(f"{hidden:,} rows are masked, and the certificate says {masked:,}.")
+    check_labels(classes, _quasi(public), public["recoding"])
     numbers, unchecked = _recount(classes, public, confidential, people)
     thresholds, untold, missed = judge_thresholds(public, numbers, {*HIGHER, *PEOPLE_HIGHER}, SLACK)
     if missed:
@@ -184,7 +197,12 @@ def _check_certificate(
         raise Unsafe(f"{shown!r} is not what was certified: its classes are others than those counted then.")
     if record["sha256"] is None and content is None:
         unchecked.append("sha256")
-    return Verified(rows, len(classes), numbers, (*unchecked, *untold), thresholds=thresholds)
+    unchecked += untold
+    each = weigh(public, confidential, classes, unchecked)
+    return Verified(
+        rows, len(classes), numbers, tuple(unchecked), thresholds=thresholds, said=each.said,
+        recomputed=each.recomputed, compared=each.compared,
+    )  # fmt: skip
 
 
 def _recount(
@@ -196,6 +214,7 @@ def _recount(
     unchecked = []
     for part, tables in ((public, {}), (confidential, confidential.get("distributions", {}))):
         for claim in part.get("claims", ()):
+            refuse_others(claim) if claim.get("recomputed") is False else check_claim(claim)
             if claim.get("needs") == "population" and claim["measure"] in PEOPLE:
                 if people is None:
                     unchecked.append(spell_claim(claim))
@@ -210,7 +229,7 @@ def _recount(
                 by_labels = by_class(claim, classes, roles, tables)
                 numbers[spell_claim(claim)] = _judge(claim, by_labels, claim["measure"] in HIGHER)
             else:
-                unchecked.append(spell_claim(claim))
+                unchecked.append(spell_claim(claim) + " (estimated, not counted)" * ("estimated" in claim))
     return numbers, unchecked
 
 
@@ -227,39 +246,15 @@ def content_digest(classes: dict[Labels, Class]) -> str:
     return digest_of({"classes": listed})
 
 
-def _check_labels(classes: dict[Labels, Class], quasi: list[str], recoding: dict[str, Any]) -> None:
-    if set(quasi) != set(recoding):
-        raise Unsafe(
-            f"The certificate recodes {', '.join(recoding)}, and the quasi-identifiers are {', '.join(quasi)}."
-        )
-    known = [{STAR, *recoding[name]["labels"]} for name in quasi]
-    if all(set(seen) <= allowed for seen, allowed in zip(zip(*classes, strict=True), known, strict=True)):
-        return
-    for labels in sorted(classes):
-        for name, label, allowed in zip(quasi, labels, known, strict=True):
-            if label not in allowed:
-                raise Unsafe(f"{_name(labels)} has the label {label!r} in {name!r}, which the recoding does not have.")
-
-
-def _name(labels: Labels) -> str:
-    return f"The class ({', '.join(labels)})"
-
-
-def spell_claim(claim: dict[str, Any]) -> str:
-    """A claim's measure as the command line writes it, such as t(column=diagnosis)."""
-    options = ", ".join(f"{key}={value}" for key, value in sorted(claim.get("with", {}).items()))
-    return f"{claim['measure']}({options})" if options else str(claim["measure"])
-
-
 def _judge(claim: dict[str, Any], numbers: dict[Labels, float], higher: bool) -> float:
     """The worst class's number; raise unless it is the claimed one and within its limit."""
     worst = min(numbers, key=lambda labels: (numbers[labels] if higher else -numbers[labels], labels))
     number, name = numbers[worst], spell_claim(claim)
     limit = claim.get("limit")
     if limit is not None and (number < float(limit) - SLACK if higher else number > float(limit) + SLACK):
-        raise Unsafe(f"{_name(worst)} has {name} = {number:.12g}, and the limit is {limit}.")
+        raise Unsafe(f"{name_class(worst)} has {name} = {number:.12g}, and the limit is {limit}.")
     if not math.isclose(number, float(claim["value"]), rel_tol=SLACK, abs_tol=SLACK):
-        raise Unsafe(f"The certificate claims {name} = {claim['value']}. {_name(worst)} has {number:.12g}.")
+        raise Unsafe(f"The certificate claims {name} = {claim['value']}. {name_class(worst)} has {number:.12g}.")
     return number
 
 
@@ -275,12 +270,14 @@ def by_class(
         number = TOTALS[measure]([(class_.rows, _size(claim, class_)) for class_ in classes.values()], options)
         return dict.fromkeys(classes, number)
     if measure not in VALUES:
-        raise BadInput(f"The certificate claims {measure!r}, which this verifier does not know.")
+        raise Unsafe(f"The certificate claims {spell_claim(claim)}, which nobody can count in a release alone.")
     asked = options.pop("column", None)
     columns = [name for name, role in roles.items() if role == "sensitive" and asked in (None, name)]
     if not columns:
         raise Unsafe(f"The certificate claims {spell_claim(claim)}, and the release has no such sensitive column.")
     against = options.pop("reference", "table")
+    if against == "table" and measure in RELATIVE and not set(columns) <= set(tables):
+        raise Unsafe(f"The certificate claims {spell_claim(claim)} of the whole table, which nobody can count here.")
     worst = min if measure in HIGHER else max
     numbers: dict[Labels, float] = {}
     for column in columns:

@@ -75,7 +75,7 @@ CONFIDENTIAL = record(
         "warnings": list_of(anything),
         "population": record(
             {"rows": whole(), "labels": map_of(map_of(text)), "missing": text, "missing_values": list_of(text)},
-            {"sha256": text, "encoding": text},
+            {"sha256": text, "content_sha256": text, "encoding": text},
         ),
     },
 )

@@ -7,6 +7,8 @@ release. A row that shows nothing but stars could mean anybody.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -39,6 +41,7 @@ def count_people(cells: Cells, record: Mapping[str, Any], quasi: Sequence[str]) 
     """How many people of the population each combination of labels could mean; ``record`` is in the certificate."""
     labels, blanks = record["labels"], {None, *record["missing_values"]}
     people: Counter[Labels] = Counter()
+    rows: Counter[tuple[str, ...]] = Counter()
     for values, times in cells:
         if any(value in blanks for value in values):
             if record["missing"] == "drop":
@@ -50,10 +53,22 @@ def count_people(cells: Cells, record: Mapping[str, Any], quasi: Sequence[str]) 
                     f"The population has the value {value!r} in {name!r}, and the certificate does not say how it is "
                     "shown. Give the very population that the release was checked with."
                 )
-        people[tuple(labels[name][value] for name, value in zip(quasi, values, strict=True))] += times
+        shown = dict(zip(quasi, map(str, values), strict=True))
+        people[tuple(labels[name][value] for name, value in shown.items())] += times
+        rows[tuple(shown[name] for name in sorted(shown))] += times
     if record["rows"] != people.total():
         raise Unsafe(f"The population has {people.total():,} people, and the certificate says {record['rows']:,}.")
+    if "content_sha256" in record and record["content_sha256"] != _digest(rows):
+        raise Unsafe("The population is not the one that the release was checked with: its rows are others.")
     return people
+
+
+def _digest(rows: Counter[tuple[str, ...]]) -> str:
+    """SHA-256 of the distinct rows in order, each as JSON: its values by name of column, how many people have them."""
+    digest = hashlib.sha256()
+    for row in sorted([*values, times] for values, times in rows.items()):
+        digest.update(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+    return digest.hexdigest()
 
 
 def pair_classes(classes: Mapping[Labels, Class], people: Counter[Labels]) -> dict[Labels, tuple[int, int]]:

@@ -22,7 +22,8 @@ import pytest
 
 from kpareto.faces.web import session as room
 from kpareto.faces.web.files import LOCK, sweep, temporary_folder, unpacked_size
-from kpareto.faces.web.guard import FREE, Attempts, Keys, Tickets, group_of
+from kpareto.faces.web.guard import FREE, Attempts, Keys, Tickets, group_of, make_keys
+from kpareto.faces.web.server import browser_address
 from kpareto.faces.web.turns import Work
 from kpareto.interrupts import is_stopped
 from tests.twins.page import TOKEN, Page, running
@@ -61,6 +62,50 @@ def test_the_link_hands_the_key_to_the_page_alone(page: Page) -> None:
         assert "#key=" not in visitor.get("/").text
         again = visitor.get(f"/?token={TOKEN}")  # a browser that has the cookie, and has lost the key
         assert "#key=" in again.text
+
+
+def test_a_link_that_we_make_is_good_once(tmp_path: Path) -> None:
+    """Whoever reads it later in a history, a log or a list of processes comes too late; the token of a user stays."""
+    keys = make_keys("127.0.0.1", None, None)
+    with running(tmp_path, tmp_path / "t", keys) as page, httpx.Client(base_url=page.origin, timeout=240) as visitor:
+        assert visitor.head(f"/?token={keys.token}").status_code == 401  # who only looks does not use it up
+        assert visitor.get(f"/?token={keys.token}").status_code == 200
+        assert visitor.get("/").status_code == 200
+        with httpx.Client(base_url=page.origin, timeout=240) as thief:
+            answer = thief.get(f"/?token={keys.token}")
+            assert answer.status_code == 401
+            assert "set-cookie" not in answer.headers
+            another = keys.new_link()
+            assert thief.get(f"/?token={another}").status_code == 200
+            assert another not in keys.links
+    fixed = make_keys("127.0.0.1", "a-token-of-ones-own", None)
+    assert fixed.accepts("a-token-of-ones-own", None)
+    assert fixed.links == set()
+
+
+def test_the_next_link_is_printed_when_one_was_used(tmp_path: Path) -> None:
+    """Another browser, or a tab that lost its key, needs another link."""
+    with Serving(tmp_path) as (server, link):
+        assert httpx.get(link, timeout=240).status_code == 200
+        assert server.stdout is not None
+        line = server.stdout.readline()
+        assert line.startswith("That link was good once. The next one: http://127.0.0.1:")
+        assert httpx.get(link, timeout=240).status_code == 401
+        assert httpx.get(line.split()[-1], timeout=240).status_code == 200
+
+
+def test_the_browser_is_started_with_a_private_file(tmp_path: Path) -> None:
+    """Everybody on a machine can read command lines, so no key stands there: a file of mode 0600 leads on, once."""
+    keys = make_keys("127.0.0.1", None, None)
+    address = browser_address("http://127.0.0.1:1/", keys, tmp_path)
+    file = tmp_path / "open.html"
+    assert address == file.as_uri()
+    assert file.stat().st_mode & 0o777 == 0o600
+    (token,) = re.findall(r"token=([\w-]+)", file.read_text())
+    assert token != keys.token
+    assert keys.links == {token, keys.token}
+    assert not any(each in address for each in keys.links)
+    assert browser_address("http://127.0.0.1:1/", Keys(None, "a password"), tmp_path) == "http://127.0.0.1:1/"
 
 
 def test_a_ticket_is_good_once_and_for_one_address(page: Page, session: str) -> None:

@@ -409,3 +409,30 @@ def test_a_brief_front_comes_back_whole(method: str, space: str) -> None:
     assert (again.numbers.values == front.numbers.values).all()
     assert (again.genomes == front.genomes).all()
     assert again.provenance.complete == front.provenance.complete
+
+
+def test_what_is_kept_is_closed_from_the_top_and_no_link_is_followed(page: Page, session: str, tmp_path: Path) -> None:
+    """Folders are for their owner alone, also one that an earlier version left open; a link leads nowhere."""
+    opened(page, session)
+    top = page.folder / ".kpareto"
+    top.chmod(0o755)
+    search(page, session)
+    folders = [top, *(place for place in top.rglob("*") if place.is_dir())]
+    assert {stat.S_IMODE(place.stat().st_mode) for place in folders} == {0o700}
+    files = [file for file in top.rglob("*") if file.is_file()]
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+    (tmp_path / "work").mkdir()
+    (tmp_path / "theirs" / "runs").mkdir(parents=True)
+    (tmp_path / "work" / ".kpareto").symlink_to(tmp_path / "theirs")
+    kept = KeptRuns(tmp_path / "work")
+    with pytest.raises(BadInput, match=r"\.kpareto' is a link or no folder"):
+        kept.checkpoint("0123456789abcdef")
+    with pytest.raises(BadInput, match="is a link"):
+        kept.own_desk("somebody")
+    assert kept.desk_record("somebody") is None
+    assert list((tmp_path / "theirs" / "runs").iterdir()) == []
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / ".kpareto").mkdir()
+    (tmp_path / "other" / ".kpareto" / "runs").symlink_to(tmp_path / "theirs")
+    with pytest.raises(BadInput, match="runs' is a link"):
+        KeptRuns(tmp_path / "other").checkpoint("0123456789abcdef")

@@ -19,7 +19,8 @@ from kpareto.releases.signing import load_key, new_key
 from kpareto.searches.checkpoint import read_checkpoint
 from kpareto.strict import FileKind
 from kpareto.verifier import parts
-from kpareto.verifier.signatures import read_keys, trusted_bytes
+from kpareto.verifier.signatures import trusted_bytes
+from kpareto.verifier.trust import read_lines
 from tests.fuzz.damage import damage_json, damaged_bytes
 from tests.fuzz.face import Refused, command, demand, note, plain_words
 from tests.fuzz.forked import fork
@@ -127,7 +128,7 @@ READERS: dict[str, tuple[str, Callable[[Path, kp.Problem], object]]] = {  # a fi
     "tree": ("ages.json", lambda file, _: kp.load("age", file)),
     "lines": ("ages.csv", lambda file, _: kp.load("age", file)),
     "key": ("release.key", lambda file, _: load_key(file)),
-    "keys": ("release.key.pub", lambda file, _: read_keys(file)),
+    "keys": ("release.key.pub", lambda file, _: read_lines(file)),
     "signature": ("out.recoding.json.sig", lambda file, _: trusted_bytes(_paper(file), _keys(file), PAPER)),
 }
 

@@ -241,6 +241,7 @@ def private(  # noqa: PLR0913 (the options of the command)
 @click.argument("release_file", metavar="RELEASE")
 @click.argument("certificate")
 @trust_option
+@click.option("--signer", metavar="NAME", help="Whose signature it must be, by a name in the file of --trust.")
 @click.option("--population", metavar="FILE", help="The population it was made with, to count k-map and presence.")
 @table_option
 @json_option
@@ -248,6 +249,7 @@ def verify(
     release_file: str,
     certificate: str,
     trust: str | None,
+    signer: str | None,
     population: str | None,
     table: str | None,
     json_file: str | None,
@@ -255,7 +257,7 @@ def verify(
     """Check that the file RELEASE holds what CERTIFICATE claims; status 3 if it does not."""
     from kpareto.faces.cli.releases import verify_file
 
-    verify_file(release_file, certificate, json_file, table, trust, population)
+    verify_file(release_file, certificate, json_file, table, trust, population, signer)
 
 
 @commands.group(cls=Commands, epilog="Example: kpareto key new office")

@@ -237,6 +237,16 @@ def verified_numbers(verified: Verified, certificate: object) -> list[str]:
     return lines
 
 
+def unchecked_statements(verified: Verified) -> list[str]:
+    """What a certificate says and nobody has checked: differential privacy first, then claims, then the rest."""
+    private = [words for words in verified.said if words.startswith("differential_privacy.")]
+    claims = [
+        f"{name}: persons cannot be recounted from the file" if "counts=persons" in name else name
+        for name in verified.unchecked
+    ]
+    return [*private, *claims, *(words for words in verified.said if words not in private)]
+
+
 def verify_file(
     path: str,
     certificate: str,
@@ -244,21 +254,27 @@ def verify_file(
     table: str | None = None,
     trust: str | None = None,
     population: str | None = None,
+    signer: str | None = None,
 ) -> None:
     """``kpareto verify RELEASE CERTIFICATE``: re-derive every claim from the released file or table."""
     refuse_overwriting([Path(path), Path(certificate), *([Path(population)] if population else [])], json_file)
     everybody = None if population is None else recognise(population, "utf-8", MARKS).source
-    verified = verify(where(path, table), certificate, trust, everybody)
+    verified = verify(where(path, table), certificate, trust, everybody, signer)
     if json_file != "-":
-        click.echo(f"{table or path} holds what its certificate claims: {size_of(verified)}.")
+        only_said = unchecked_statements(verified)
+        statements = several(verified.recomputed + verified.compared + len(only_said), "statement")
+        click.echo(
+            f"{table or path} holds what its certificate claims: {size_of(verified)}. Of {statements} "
+            f"{verified.recomputed:,} were recomputed, {verified.compared:,} compared with the confidential part, and "
+            f"{len(only_said):,} only said."
+        )
         for line in verified_numbers(verified, certificate):
             click.echo(f"  {line}")
         if verified.thresholds:
             spelled = ", ".join(f"{name} = {value:g}" for name, value in verified.thresholds.items())
             click.echo(f"  every class meets the thresholds of suppression: {spelled}")
-        for name in verified.unchecked:
-            why = ": persons cannot be recounted from the file" if "counts=persons" in name else ""
-            click.echo(f"  not checked: {name}{why}")
+        for words in only_said:
+            click.echo(f"  said, not checked: {visible(words)}")
         if verified.files:
             click.echo(f"Looked at {several(len(verified.files), 'file')}: {shorten(verified.files, 10)}.")
         click.echo(verified.proves)
@@ -267,6 +283,8 @@ def verify_file(
         "classes": verified.classes,
         "numbers": verified.numbers,
         "unchecked": list(verified.unchecked),
+        "said": list(verified.said),
+        "statements": {"recomputed": verified.recomputed, "compared": verified.compared},
         "thresholds": dict(verified.thresholds),
         "files": list(verified.files),
         "proves": verified.proves,

@@ -48,16 +48,19 @@ def _risks(answer: Anonymity) -> AnswerTable:
         return name, knows, highest, "?" if risk.mean is None else _percent(risk.mean)
 
     risks = answer.risks
+    estimated = " (estimated)" * risks.journalist.estimated
     rows = (
         line("prosecutor", "the person is in the table", risks.prosecutor),
-        line("journalist", "the person may be in the table", risks.journalist),
-        line("marketer", "wants as many as possible", risks.marketer),
+        line("journalist" + estimated, "the person may be in the table", risks.journalist),
+        line("marketer" + estimated, "wants as many as possible", risks.marketer),
     )
-    below = "" if risks.journalist.known else f"Journalist and marketer: {risks.journalist.basis}."
-    if risks.uniques is not None:
+    told = not risks.journalist.known or risks.journalist.estimated
+    below = f"Journalist and marketer: {risks.journalist.basis}." if told else ""
+    if risks.uniques is not None and risks.journalist.estimated:
         alone, people = risks.uniques.population_uniques, risks.uniques.population
-        below = (
-            f"About {alone:,.0f} of {people:,} people are alone in the population (model {risks.uniques.estimator})."
+        below += (
+            f" The model {risks.uniques.estimator} expects {alone:,.0f} of {people:,} people to be alone in the "
+            "population, which can be too few."
         )
     return AnswerTable("Who could recognise people", ("attacker", "knows", "at most", "on average"), rows, below)
 

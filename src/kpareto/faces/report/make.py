@@ -186,7 +186,7 @@ def _side(risk: Risk, discretion: Discretion) -> RiskSide:
         (part.threshold, shown, None if shown is None else part.share)
         for part, shown in zip(risk.above, counts, strict=True)
     )
-    return RiskSide(risk.highest, risk.mean, above, risk.basis)
+    return RiskSide(risk.highest, risk.mean, above, risk.basis, risk.estimated)
 
 
 def _sample(partition: Partition, discretion: Discretion, written: Mapping[str, Sequence[str]]) -> SampleView:

@@ -166,7 +166,8 @@ def _risks(report: Report) -> list[Block]:
     for risk in report.risks:
         sides = (risk.before, risk.after)
         highest = ["–", "–"] if risk.attacker == "marketer" else [words.chance(side.highest, side) for side in sides]
-        rows.append([Term(risk.attacker, risk.meaning), *highest, *(words.chance(side.mean, side) for side in sides)])
+        name = risk.attacker + ", estimated upper end" * risk.after.estimated
+        rows.append([Term(name, risk.meaning), *highest, *(words.chance(side.mean, side) for side in sides)])
     head = ["attacker", "highest before", "highest after", "mean before", "mean after"]
     first, second = (risk.after.basis for risk in report.risks[:2])
     return [

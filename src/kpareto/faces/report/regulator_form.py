@@ -215,8 +215,8 @@ def _threshold_fields(summary: Summary, risks: Sequence[RiskPart]) -> tuple[Form
 def _risk_grid(risks: Sequence[RiskPart]) -> GridView:
     rows: list[tuple[str, ...]] = []
     for risk in risks:
-        name = f"{risk.attacker} ({risk.meaning})"
         sides = (risk.before, risk.after)
+        name = f"{risk.attacker} ({risk.meaning})" + ", estimated upper end" * risk.after.estimated
         if risk.attacker != "marketer":
             rows.append((f"{name}: highest", *(words.chance(side.highest, side) for side in sides)))
         rows.append((f"{name}: mean", *(words.chance(side.mean, side) for side in sides)))

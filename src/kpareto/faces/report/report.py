@@ -155,6 +155,7 @@ class RiskSide:
     mean: float | None
     above: tuple[tuple[float, Count, float | None], ...]  # threshold, rows, share
     basis: str
+    estimated: bool = False  # upper ends, not counts
     shown: bool = True  # False: not for the public, so that its numbers are None
 
 

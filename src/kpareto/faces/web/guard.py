@@ -163,22 +163,35 @@ def is_loopback(host: str) -> bool:
 class Keys:
     """What opens the door: a token in the link or a password, the cookie that remembers it, and the page's own key.
 
+    Other accounts of a machine see command lines, histories and logs, so a link that we make ourselves is good once.
     A browser sends a cookie to every port of a machine, so whoever listens on another port of it has the cookie. The
     page's key is kept by the page's origin alone and sent as a header; the cookie opens nothing but the page's files.
     """
 
     token: str | None
     password: str | None
+    once: bool = False  # the token is one of the links that are good once
     cookie: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     page: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    links: set[str] = field(default_factory=set)  # tokens that are good once
+
+    def new_link(self) -> str:
+        """Another token that is good once."""
+        token = secrets.token_urlsafe(24)
+        self.links.add(token)
+        return token
+
+    def opens(self, token: str) -> str | None:
+        """Which of the links that are good once, or the token that always is, this is; None for any other."""
+        known = [*self.links, *([] if self.token is None or self.once else [self.token])]
+        return next((each for each in known if secrets.compare_digest(each.encode(), token.encode())), None)
 
     def accepts(self, token: str | None, password: str | None) -> bool:
         """Whether one of the two is right; the comparison takes as long for a wrong one."""
-        pairs = ((token, self.token), (password, self.password))
-        return any(
-            key is not None and wanted is not None and secrets.compare_digest(key.encode(), wanted.encode())
-            for key, wanted in pairs
-        )
+        if token is not None and self.opens(token) is not None:
+            return True
+        known = password is not None and self.password is not None
+        return known and secrets.compare_digest(str(password).encode(), str(self.password).encode())
 
 
 def make_keys(host: str, token: str | None, password: str | None) -> Keys:
@@ -189,7 +202,8 @@ def make_keys(host: str, token: str | None, password: str | None) -> Keys:
                 f"The page would be open to the network on {host!r}. Give --password or --token of at least "
                 f"{SHORTEST} letters, or leave --host out to stay on this machine."
             )
-        return Keys(secrets.token_urlsafe(24), None)
+        token = secrets.token_urlsafe(24)
+        return Keys(token, None, once=True, links={token})
     for name, key in (("token", token), ("password", password)):
         if key is not None and len(key) < SHORTEST:
             raise BadJob(f"The {name} has {len(key)} letters. Give at least {SHORTEST}.")
@@ -257,8 +271,11 @@ def _plain_address(path: str, query: str) -> str:
 class Guard:
     """Stands before every request: Host, Origin, key; and adds the security headers to every answer."""
 
-    def __init__(self, app: App, keys: Keys, host: str, port: int) -> None:
+    def __init__(
+        self, app: App, keys: Keys, host: str, port: int, used: Callable[[str], None] = lambda _: None
+    ) -> None:
         self.app = app
+        self.used = used  # told of a link that was good once, and no longer is
         self.keys = keys
         self.is_ours = allowed_hosts(host, port)
         self.cookie_name = f"kpareto-{port}"
@@ -287,9 +304,8 @@ class Guard:
             await self.app(scope, receive, send)
 
     def _is_link(self, scope: Scope) -> bool:
-        """Whether this is the link that was printed, key and all."""
-        token = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        return scope["path"] == "/" and self.keys.accepts(token, None)
+        """Whether this is a link that opens the page, key and all."""
+        return scope["path"] == "/" and scope["method"] == "GET" and self.keys.accepts(_token(scope), None)
 
     def _is_our_page(self, scope: Scope, headers: dict[str, str]) -> bool:
         """Whether a question comes from our own page: with the key that no other origin has, or a ticket got by it."""
@@ -321,6 +337,10 @@ class Guard:
     async def _knock(self, scope: Scope, send: Send) -> None:
         """Somebody without the cookie: let in by the token of the link, or ask for the password."""
         if self._is_link(scope):
+            token = _token(scope)
+            if token in self.keys.links:
+                self.keys.links.discard(token)
+                self.used(token)
             # A redirect would not carry a strict cookie after a click in a mail program; a page that moves on does.
             await _page(send, 200, "Opening …", moves_on=self._page_link(), cookie=self._cookie())
         elif scope["path"].startswith("/api/"):
@@ -328,7 +348,7 @@ class Guard:
         elif self.keys.password is not None and scope["path"] == "/":
             await _page(send, 401, "This page is protected by a password.", form=True)
         else:
-            await _page(send, 401, "The key is missing or wrong. Open the whole link that kpareto serve printed.")
+            await _page(send, 401, "The key is missing, wrong or used. Open the last link that kpareto serve printed.")
 
     async def _login(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Try a password; who was wrong waits before the next try, and may not try two at once."""
@@ -363,6 +383,10 @@ class Guard:
 
     def _cookie(self) -> str:
         return f"{self.cookie_name}={self.keys.cookie}; Path=/; HttpOnly; SameSite=Strict"
+
+
+def _token(scope: Scope) -> str:
+    return parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
 
 
 def _with_headers(send: Send) -> Send:

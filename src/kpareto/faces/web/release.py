@@ -127,13 +127,16 @@ def is_verified(path: Path, certificate: Path) -> dict[str, Any]:
     except KparetoError as error:
         return {"holds": False, "sentence": str(error)}
     numbers = ", ".join(f"{name} = {value:g}" for name, value in verified.numbers.items())
+    open_ones = [*verified.unchecked, *verified.said]
+    said = f" Said, and not checked: {'; '.join(open_ones)}." if open_ones else ""
     sentence = f"{path.name} holds what its certificate claims: {verified.rows:,} rows in {verified.classes:,} classes"
     return {
         "holds": True,
-        "sentence": f"{sentence}; {numbers}. {verified.proves}",
+        "sentence": f"{sentence}; {numbers}.{said} {verified.proves}",
         "rows": verified.rows,
         "classes": verified.classes,
         "numbers": dict(verified.numbers),
         "unchecked": list(verified.unchecked),
+        "said": list(verified.said),
         "files": list(verified.files),
     }

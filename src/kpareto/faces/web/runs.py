@@ -82,9 +82,32 @@ def runs_folder(working: Path) -> Path:
     return data / "kpareto" / sha256(str(working).encode()).hexdigest()[:16]
 
 
+def own_folder(root: Path, *below: str) -> Path:
+    """A folder below the root, made for its owner alone from the root on; one that is a link is refused."""
+    root.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    place = root
+    for name in ("", *below):
+        place = place / name
+        with suppress(FileExistsError):
+            place.mkdir(mode=0o700)
+        refuse_link(place)
+        if place.stat().st_mode & 0o077:
+            with suppress(OSError):  # somebody else's
+                place.chmod(0o700)
+    return place
+
+
+def refuse_link(place: Path) -> None:
+    """Raise where a folder of ours is a link, which could lead to somebody else's."""
+    if place.is_symlink() or (place.exists() and not place.is_dir()):
+        raise BadInput(
+            f"{str(place)!r} is a link or no folder, and what is kept there is for its owner alone. Remove it, or "
+            "start the page in another folder."
+        )
+
+
 def keep_job(folder: Path, draft: Draft, edits: Path, record_file: str, data: Mapping[str, Any]) -> None:
     """Write a record with the edited hierarchies of its draft beside it, for its owner alone."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     for name in edited_files(draft):
         target = inside(folder, name)
         if not target.exists():
@@ -112,12 +135,13 @@ class KeptRuns:
         """The folder of a run."""
         if not re.fullmatch(r"[0-9a-f]{16}", run):
             raise BadInput(f"There is no run {run!r}. Choose one from the list.")
+        for place in (self.root, self.root / "runs", self.root / "runs" / run):
+            refuse_link(place)
         return self.root / "runs" / run
 
     def keep(self, run: RunRecord, edits: Path, job: Job, front: Front | None) -> None:
         """Write a run; the front first, so that a run that says it has one has it."""
-        folder = self.folder(run.id)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder = own_folder(self.root, "runs", self.folder(run.id).name)
         if front is not None and len(front):
             write_kept(folder / FRONT, job, front, brief_front(front))
             cloud = np.zeros((0, len(front.names))) if front.cloud is None else front.cloud
@@ -161,9 +185,7 @@ class KeptRuns:
 
     def checkpoint(self, run: str) -> Path:
         """Where a search keeps what it knows."""
-        folder = self.folder(run)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return folder / "checkpoint.npz"
+        return own_folder(self.root, "runs", self.folder(run).name) / "checkpoint.npz"
 
     def has_front(self, run: str) -> bool:
         """Whether a run has found something."""
@@ -206,14 +228,20 @@ class KeptRuns:
 
     def desk(self, owner: str) -> Path:
         """Where the job that a session was working on is kept."""
+        for place in (self.root, self.root / "sessions", self.root / "sessions" / owner):
+            refuse_link(place)
         return self.root / "sessions" / owner
+
+    def own_desk(self, owner: str) -> Path:
+        """The same, made for its owner alone."""
+        return own_folder(self.root, "sessions", owner)
 
     def desk_record(self, owner: str) -> Mapping[str, Any] | None:
         """What a session of an earlier server was working on, if that is known."""
-        file = self.desk(owner) / "session.json"
-        if not file.is_file():
-            return None
         try:
+            file = self.desk(owner) / "session.json"
+            if not file.is_file():
+                return None
             data = read_json(file, RUN, anything)
         except BadInput:
             return None

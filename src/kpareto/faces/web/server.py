@@ -52,9 +52,16 @@ class ServerSettings:
 
 
 def make_app(
-    settings: ServerSettings, keys: Keys, temporary: Path, is_ending: Callable[[], bool] = lambda: False
+    settings: ServerSettings,
+    keys: Keys,
+    temporary: Path,
+    is_ending: Callable[[], bool] = lambda: False,
+    used: Callable[[str], None] = lambda _: None,
 ) -> Guard:
-    """The page and its answers, behind the guard; streams end by themselves when the server is about to."""
+    """The page and its answers, behind the guard; streams end by themselves when the server is about to.
+
+    used: told of each link that was good once.
+    """
     from kpareto.faces.web.routes import FAILURES, ROUTES
     from kpareto.faces.web.session import Sessions
 
@@ -78,7 +85,7 @@ def make_app(
     app.state.settings = settings
     app.state.closing = threading.Event()
     app.state.is_ending = lambda: app.state.closing.is_set() or is_ending()
-    guard = Guard(app, keys, settings.host, settings.port)
+    guard = Guard(app, keys, settings.host, settings.port, used)
     app.state.tickets = guard.tickets
     return guard
 
@@ -105,7 +112,9 @@ def serve(  # noqa: PLR0913 (the options of the command)
     settings = ServerSettings(
         folder, job, host, number, upload_limit, None if sign is None else str(Path(sign).absolute())
     )
-    address = f"http://{_show(host)}:{number}/" + (f"?token={keys.token}" if keys.token else "")
+    place = f"http://{_show(host)}:{number}/"
+    address = place + (f"?token={keys.token}" if keys.token else "")
+    printed = [keys.token]  # the last link in the terminal
     servers: list[uvicorn.Server] = []
     ended: list[int] = []
 
@@ -119,6 +128,12 @@ def serve(  # noqa: PLR0913 (the options of the command)
         else:
             sys.exit(128 + number)
 
+    def renew(token: str) -> None:
+        """Print another link, where the last one that was printed has been used."""
+        if token == printed[0]:
+            printed[0] = keys.new_link()
+            click.echo(f"That link was good once. The next one: {place}?token={printed[0]}")
+
     # A closed terminal window too; the temporary folder is removed.
     for ending in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
         number_of = getattr(signal, ending, None)
@@ -126,7 +141,7 @@ def serve(  # noqa: PLR0913 (the options of the command)
             signal.signal(number_of, leave)
     atexit.register(fall_silent)
     with temporary_folder() as temporary, listening:
-        app = make_app(settings, keys, temporary, lambda: any(server.should_exit for server in servers))
+        app = make_app(settings, keys, temporary, lambda: any(server.should_exit for server in servers), renew)
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=10
         )
@@ -137,11 +152,22 @@ def serve(  # noqa: PLR0913 (the options of the command)
         click.echo(_remark(host, folder), err=True)
         sys.stdout.flush()
         if browser:
-            threading.Timer(0.5, webbrowser.open, [address]).start()
+            threading.Timer(0.5, webbrowser.open, [browser_address(place, keys, temporary)]).start()
         with contextlib.suppress(KeyboardInterrupt):
             servers[0].run(sockets=[listening])
         if ended and ended[0] != signal.SIGINT:  # Ctrl-C is how it is meant to end
             sys.exit(128 + ended[0])
+
+
+def browser_address(place: str, keys: Keys, temporary: Path) -> str:
+    """What the browser is started with: a file for its owner alone that leads on, for everybody sees command lines."""
+    if keys.token is None:
+        return place  # it asks for the password
+    file = temporary / "open.html"
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as page:
+        page.write(f'<!doctype html><meta http-equiv="refresh" content="0;url={place}?token={keys.new_link()}">')
+    return file.as_uri()
 
 
 def fall_silent() -> None:

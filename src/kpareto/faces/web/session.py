@@ -228,7 +228,7 @@ class Session:
             "run": None if run is None else run.id,
         }
         with suppress(OSError, BadInput):
-            keep_job(self.kept.desk(owner_of(self.id)), self.draft, self.edits, "session.json", desk)
+            keep_job(self.kept.own_desk(owner_of(self.id)), self.draft, self.edits, "session.json", desk)
 
     @property
     def draft_view(self) -> Draft | None:

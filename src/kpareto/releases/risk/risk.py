@@ -4,7 +4,8 @@
 * The journalist does not: risk 1/F, where F counts the class in the population.
 * The marketer wants as many as possible: the mean of 1/F over the rows, a share of rows recognised.
 
-Where neither a population table nor a sampling fraction is known, F is not estimable, and the answer says so.
+Where neither a population table nor a sampling fraction is known, F is not estimable, and the answer says so. With a
+fraction alone the numbers are upper ends, which hold in any population, with the expectation under a model beside them.
 Dropped rows are not in the release and have no risk; the class of masked rows is one of the classes.
 """
 
@@ -19,14 +20,8 @@ import numpy as np
 
 from kpareto.errors import BadJob, did_you_mean
 from kpareto.measures.bias import group_means
-from kpareto.measures.estimators import (
-    Uniques,
-    estimate_uniques,
-    expected_risk,
-    mean_risk_interval,
-    with_interval,
-)
-from kpareto.measures.population import people_behind
+from kpareto.measures.estimators import Uniques, estimate_uniques, expected_risk
+from kpareto.measures.population import bound_people, people_behind
 from kpareto.tables.partition import Partition, classes
 from kpareto.tables.recoding import bottom
 from kpareto.tables.table import Population, Table
@@ -42,6 +37,10 @@ PRESETS: Mapping[str, Fraction] = {
     "health-canada": Fraction(1, 11),  # 0.09
     "strict-20": Fraction(1, 20),
 }
+ESTIMATED = (
+    "estimated, not counted, from a sampling fraction of {fraction:g}: at most this, with a chance of 95 % if the rows "
+    "are a random sample; what a model expects can be several times too low"
+)
 NOT_ESTIMABLE = "not estimable: neither a population table nor a sampling fraction is known"
 
 
@@ -64,7 +63,8 @@ class Risk:
     mean: float | None
     above: tuple[Above, ...]
     basis: str  # where the numbers come from
-    interval: tuple[float, float] | None = None  # of the mean, 95 %, where it is estimated
+    estimated: bool = False  # upper ends, not counts
+    expected: float | None = None  # the mean under a model (Benedetti and Franconi 1998), which can be far too low
 
     @property
     def known(self) -> bool:
@@ -160,14 +160,15 @@ def risks(
         journalist = _count_risks("journalist", rows, there, chosen, f"a population table of {known.table.rows:,} rows")
     else:
         fraction = float(known.fraction or 1.0)
-        basis = f"estimated from a sampling fraction of {fraction:g} (Benedetti and Franconi 1998)"
-        if fraction == 1:
-            basis = "class sizes of the release, a census"
-        journalist = _estimate_risks(rows, expected_risk(sizes, fraction) if len(sizes) else sizes / 1.0, chosen, basis)
-        if len(sizes) and fraction < 1:
-            journalist = replace(journalist, interval=mean_risk_interval(sizes, fraction))
-        uniques = with_interval(sizes, estimate_uniques(sizes, fraction, known.estimator)) if len(sizes) else None
-    marketer = Risk("marketer", journalist.rows, None, journalist.mean, (), journalist.basis, journalist.interval)
+        census = fraction == 1
+        basis = "class sizes of the release, a census" if census else ESTIMATED.format(fraction=fraction)
+        there = bound_people(sizes, partition.table, fraction)
+        journalist = _count_risks("journalist", rows, there, chosen, basis)
+        if len(sizes):
+            mean = None if census else float(rows @ expected_risk(sizes, fraction) / rows.sum())
+            journalist = replace(journalist, estimated=not census, expected=mean)
+            uniques = estimate_uniques(sizes, fraction, known.estimator)
+    marketer = replace(journalist, attacker="marketer", highest=None, above=())
     return Risks(prosecutor, journalist, marketer, alone, uniques)
 
 
@@ -197,16 +198,6 @@ def _count_risks(
     over = [int(rows[sizes * t.numerator < t.denominator].sum()) for t in thresholds]
     above = tuple(Above(float(t), n, n / total) for t, n in zip(thresholds, over, strict=True))
     return Risk(attacker, total, 1.0 / int(sizes.min()), float((rows / sizes).sum() / total), above, basis)
-
-
-def _estimate_risks(rows: np.ndarray, each: np.ndarray, thresholds: Sequence[Fraction], basis: str) -> Risk:
-    """Risks that are estimates, and so no ratios of whole numbers."""
-    total = int(rows.sum())
-    if not total:
-        return _count_risks("journalist", rows, rows, thresholds, basis)
-    over = [int(rows[each > float(t) * (1 + 1e-9)].sum()) for t in thresholds]
-    above = tuple(Above(float(t), n, n / total) for t, n in zip(thresholds, over, strict=True))
-    return Risk("journalist", total, float(each.max()), float(rows @ each / total), above, basis)
 
 
 def raw_risks(table: Table, population: Population | None = None) -> Risks:
