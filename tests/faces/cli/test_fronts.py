@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner
 
 from kpareto.errors import Progress
 from kpareto.faces.cli import fronts, main
+from kpareto.faces.cli.options import model_option, set_option
 from kpareto.fronts.problem import Problem
 from tests.jobs.test_job import JOB, PEOPLE
 
@@ -310,3 +313,19 @@ def test_wishes_that_nothing_meets_are_explained(
         assert words in err
         assert "omplete" not in out + err
     assert not [file.name for file in folder.iterdir() if file.suffix in (".json", ".html") or "anon" in file.name]
+
+
+def test_seconds_and_a_proof_are_changes_of_the_job() -> None:
+    """``--seconds`` and ``--prove`` stand behind what ``--set`` says; without them nothing is added."""
+
+    @click.command()
+    @set_option
+    @model_option
+    def tell(changes: tuple[str, ...], model: str | None) -> None:
+        """Say what is changed."""
+        click.echo(f"{model} {' '.join(changes)}")
+
+    asked = ["--prove", "--set", "search.seed=3", "--model", "local", "--seconds", "20"]
+    told = CliRunner().invoke(tell, asked).output
+    assert told == "local search.seed=3 search.seconds=20.0 search.prove=true\n"
+    assert CliRunner().invoke(tell, ["--set", "search.seed=3"]).output == "None search.seed=3\n"

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.growth import make_wide
 from kpareto.errors import BadJob, BadTable
 from kpareto.fronts.problem import constrained, problem
 from kpareto.measures.targets import cost_cm
@@ -111,3 +112,14 @@ def test_problems_that_the_compiled_searches_take() -> None:
     assert score_of(problem(table, ["dcn"], Suppression("below-k", k=25)), space) is None
     assert score_of(problem(table, ["lm"], constrained({"k": 10, "l": 2}, 0.1), {"k": 10, "l": 2}), space) is None
     assert score_of(problem(table, ["lm"], 0.01), space) is None
+
+
+def test_more_columns_than_a_number_tells_apart_are_not_compiled() -> None:
+    """Twenty columns have more combinations than 64 bits: the loops would write where nothing is, so they are refused."""
+    wide = make_wide(20, 3_000)
+    space = make_cuts(wide.hierarchies)
+    assert score_of(problem(wide, ["lm"], 0.01, {"k": 5}), space) is None
+    with pytest.raises(BadJob, match="too many columns for the compiled searches"):
+        Score(wide, space, {"lm": 1.0}, 5).raw(np.zeros((1, len(space.genes)), dtype=np.int64))
+    narrow = make_wide(8, 500)
+    assert score_of(problem(narrow, ["lm"], 0.01, {"k": 5}), make_cuts(narrow.hierarchies)) is not None

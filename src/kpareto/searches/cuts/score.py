@@ -29,6 +29,8 @@ from kpareto.tables.cuts import Cuts
 from kpareto.tables.partition import Partition, Suppression, allowed_rows, partition, read_limit
 from kpareto.tables.table import Counts, Table
 
+MOST_CLASSES = 2**62  # that a whole number of 64 bits tells apart
+
 
 @dataclass(frozen=True, eq=False)
 class _Regression:
@@ -191,7 +193,11 @@ class Score:
 
     @cached_property
     def scoring(self) -> Scoring:
-        """Everything the kernels score a genome by."""
+        """Everything the kernels score a genome by; a class is a number made of the combinations of all parts."""
+        if math.prod(self.rows.combo_counts.tolist()) >= MOST_CLASSES:
+            raise BadJob(
+                "The table has too many columns for the compiled searches. Run the search on a Problem instead."
+            )
         return Scoring(self.rows, self._run_losses, self._terms)
 
     @property
