@@ -74,11 +74,11 @@ def test_losses_cut_by_cut_equal_those_by_runs(case: Case, data: st.DataObject) 
         assert same(count_cuts(table, wanted, cuts, threads=1), by_runs)
 
 
-@pytest.mark.parametrize(("columns", "words"), [(8, 2), (13, 2), (16, 3)])
+@pytest.mark.parametrize(("columns", "words"), [(9, 2), (13, 2), (18, 3)])
 @pytest.mark.parametrize("objectives", [["k", "lm"], ["k", "lm", "l", "t"]])
 def test_keys_of_several_words(columns: int, words: int, objectives: list[str]) -> None:
-    """Columns of 256 values need 64, 104 and 128 bits: the roll-up takes them, and agrees with partitions."""
-    table = make_rows(200, (256,) * columns, (2,) * columns, values=4)
+    """Nine to eighteen columns of some 200 values: the roll-up takes them, and agrees with partitions."""
+    table = make_rows(300, (256,) * columns, (2,) * columns, values=4)
     asked = problem(table, objectives, 0.1)
     assert asked.translation is not None
     assert fits(table, asked.translation.wanted)
@@ -101,8 +101,10 @@ def test_keys_of_several_words(columns: int, words: int, objectives: list[str]) 
 
 def test_a_bounded_walk_takes_them_too() -> None:
     """Branch and bound over keys of two words gives the front that counting all nodes gives."""
-    table = make_rows(200, (256,) * 8, (3,) + (2,) * 7, values=4)
+    table = make_rows(300, (256,) * 9, (3,) + (2,) * 8, values=4)
     asked = problem(table, ["k", "l", "lm"], 0.05)
+    assert asked.translation is not None
+    assert Walker(table, asked.translation.wanted).base().highs is not None
     whole = exact_front(asked)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact, "WHOLE", 1)
