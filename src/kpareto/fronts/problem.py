@@ -41,6 +41,8 @@ def translate(
     table: Table, measures: tuple[Measure, ...], suppression: Suppression, limits: tuple[HistLimit, ...] = ()
 ) -> Translation | None:
     """The measures as kernel statistics, or None where one of them needs a Partition of its own."""
+    if table.nobodys:
+        return None  # a class may have rows and no person
     questions = Questions(table)
     readings = []
     for measure in measures:
@@ -52,7 +54,7 @@ def translate(
     axes = []
     for model in suppression.graded:
         judged = model.judged if isinstance(model, Model) else None
-        if judged is None:
+        if judged is None or not judged.is_counted(table):
             return None
         axes.append(tuple(questions.places(judged.kind, judged.columns(table), judged.parameter)))
     numbers = tuple(HistNumber(*number) for number in questions.numbers)
@@ -66,7 +68,7 @@ def class_limits(table: Table, measure: Measure, threshold: float) -> list[HistL
     if sizes := size_limit(measure, threshold):
         return sizes
     judged = measure.judged if isinstance(measure, Model) else None
-    if judged is None:
+    if judged is None or not judged.is_counted(table):
         return None
     columns = judged.columns(table)
     return [HistLimit(judged.kind, threshold, counts, judged.parameter) for counts in columns] or [

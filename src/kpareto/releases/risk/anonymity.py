@@ -284,7 +284,7 @@ def measure_table(table: Table, pairs: int = PAIRS, rows: int = ROWS) -> Anonymi
     without = {name: coded.unique(rest).unique for name, rest in others.items() if rest}
     return Anonymity(
         table.rows,
-        None if table.persons is None else len(table.persons.values),
+        None if table.persons is None else int(np.count_nonzero(table.persons.totals)),
         table.schema.quasi,
         int(smallest_class()(partition)),
         whole,
@@ -328,8 +328,9 @@ def _diversity(partition: Partition, column: str) -> Diversity:
 def count_bands(partition: Partition) -> tuple[ClassBand, ...]:
     """The visible rows by the size of their class."""
     bands = []
+    sizes = np.maximum(partition.sizes, 1)  # rows of nobody are as good as alone
     for low, high in BANDS:
-        within = (partition.sizes >= low) & (partition.sizes <= (high or np.iinfo(np.int64).max)) & partition.visible
+        within = (sizes >= low) & (sizes <= (high or np.iinfo(np.int64).max)) & partition.visible
         bands.append(ClassBand(low, high, int(partition.rows[within].sum()), int(within.sum())))
     return tuple(bands)
 
