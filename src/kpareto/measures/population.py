@@ -134,7 +134,7 @@ def journalist_risk() -> Model:
 
 def _journalist(partition: Partition) -> np.ndarray:
     fraction = _fraction(partition.table)
-    return 1.0 / people_behind(partition)[0] if fraction is None else expected_risk(partition.sizes, fraction)
+    return 1.0 / people_behind(partition)[0] if fraction is None else expected_risk(np.maximum(partition.sizes, 1), fraction)
 
 
 def _exact_journalist(partition: Partition) -> Fraction | None:
@@ -170,10 +170,9 @@ def _marketer(partition: Partition) -> float:
     fraction = _fraction(partition.table)
     if fraction is None:
         return float(_exact_marketer(partition) or 0)
-    rows = partition.rows[partition.visible]
-    if not len(rows):
-        return 0.0
-    return float(rows @ expected_risk(partition.sizes[partition.visible], fraction) / rows.sum())
+    sizes = partition.sizes[partition.visible]  # persons where these are told apart, else rows
+    sizes = sizes[sizes > 0]
+    return float(sizes @ expected_risk(sizes, fraction) / sizes.sum()) if len(sizes) else 0.0
 
 
 def _exact_marketer(partition: Partition) -> Fraction | None:

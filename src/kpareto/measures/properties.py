@@ -221,11 +221,11 @@ def s_l(column: str | None = None) -> Number:
     """
 
     def total(partition: Partition) -> Fraction:
-        counts = partition.counts(partition.table.counts(column, "sensitive"))
-        seen = counts.count[partition.visible[counts.row]]
-        return Fraction(int(seen @ seen))
+        return Fraction(int(property_vector(partition, "own-value-count", column).total()))
 
-    def read(ask: Questions) -> Reading:
+    def read(ask: Questions) -> Reading | None:
+        if ask.table.persons is not None:
+            return None
         squares = ask.hist(OWN, [ask.table.counts(column, "sensitive")])
         return Reading(squares, lambda c: -squares(c).astype(np.int64))
 
