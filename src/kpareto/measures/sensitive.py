@@ -380,9 +380,9 @@ def _count_seen(units: Units, sort: bool) -> Units:
     if sort:
         plain = [code for code in there if counts.values[code] != MISSING]
         number = all(PLAIN_NUMBER.fullmatch(counts.values[code]) for code in plain)
-        there = sorted(plain, key=lambda code: (float(counts.values[code]) if number else 0.0, counts.values[code])) + [
-            code for code in there if counts.values[code] == MISSING
-        ]
+        texts = {code: counts.values[code] for code in plain}
+        plain.sort(key=lambda code: (float(texts[code]) if number else 0.0, texts[code].casefold(), texts[code]))
+        there = plain + [code for code in there if counts.values[code] == MISSING]
     rank = np.zeros(len(counts.values), dtype=np.int64)  # values of invisible rows stand anywhere: nobody asks
     rank[there] = np.arange(len(there))
     return _recode(units, rank, tuple(counts.values[code] for code in there) or counts.values)
