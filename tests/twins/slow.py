@@ -153,10 +153,7 @@ def releases(
     allowed = int(limit) if limit >= 1 else math.floor(Fraction(str(limit)) * count)
 
     def bad(rows: list[RawRow]) -> bool:
-        return any(
-            size(rows) < least if what == "size" else fewest(rows, 0) < least
-            for what, least in fails
-        )
+        return any(size(rows) < least if what == "size" else fewest(rows, 0) < least for what, least in fails)
 
     def made(failing: Callable[[list[RawRow]], bool], feasible: bool = True) -> Release:
         kept = [Group(key, rows, kept=True, seen=True) for key, rows in whole if not failing(rows)]

@@ -134,7 +134,11 @@ def journalist_risk() -> Model:
 
 def _journalist(partition: Partition) -> np.ndarray:
     fraction = _fraction(partition.table)
-    return 1.0 / people_behind(partition)[0] if fraction is None else expected_risk(np.maximum(partition.sizes, 1), fraction)
+    return (
+        1.0 / people_behind(partition)[0]
+        if fraction is None
+        else expected_risk(np.maximum(partition.sizes, 1), fraction)
+    )
 
 
 def _exact_journalist(partition: Partition) -> Fraction | None:

@@ -93,3 +93,14 @@ def merge_spellings(values: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]
         return codes, tuple(values)
     _, first = np.unique(codes, return_index=True)
     return codes, tuple(values[place] for place in first.tolist())
+
+
+def say_spellings(name: str, values: Sequence[str], what: str) -> str:
+    """That values of a column differ from others in spelling only, and ``what`` that means; nothing where none do."""
+    alike = len(values) - len(merge_spellings(values)[1])
+    if not alike:
+        return ""
+    verb = "differs" if alike == 1 else "differ"
+    return (
+        f"{several(alike, 'value')} of {name!r} {verb} from others in spelling only (case, blanks, 1 and 1.0): {what}"
+    )

@@ -33,7 +33,6 @@ class Look:
         rows, total = self.rows, sum(self.whole.values())
         return {value: (self.mine.get(value, 0) / rows, n / total) for value, n in self.whole.items() if n}
 
-
     def known(self) -> list[int]:
         """How often each value occurs but the missing one, which never counts towards diversity; falling."""
         return sorted((n for value, n in self.mine.items() if value != NOTHING), reverse=True)
