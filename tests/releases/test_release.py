@@ -39,7 +39,7 @@ from kpareto.tables.recoding import Recoding, node
 from kpareto.tables.schema import Schema
 from kpareto.verifier import verify
 from tests.twins.releases import SCHEMA, as_rows, chosen, given_as, hierarchies, people, rows_of
-from tests.twins.strategies import Case, cases, recodings, suppressions
+from tests.twins.strategies import cases, recodings, suppressions
 
 LOOSE = {
     "k": 0, "l": 0, "entropy-l": 0, "alpha": 1, "t": 1, "t(distance=ordered)": 1, "recursive-l": np.inf, "beta": np.inf,

@@ -177,8 +177,8 @@ class Job:
             others = tuple(
                 name for name in plain if name not in preset.named
             )  # a weight alone leaves the preset's role
-            new = {"identifier": identifier, "person": self.person, "weights": weights, "plain": others}
-            return replace(preset, **new, spellings=self.spellings)
+            named = replace(preset, identifier=identifier, person=self.person, spellings=self.spellings)
+            return replace(named, weights=weights, plain=others)
         weights = {n: c.weight for n, c in self.columns.items() if c.role == "quasi-identifier" and c.weight != 1.0}
         try:
             return Schema(quasi, sensitive, target, identifier, self.person, weights, plain, self.spellings)

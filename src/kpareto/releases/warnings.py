@@ -186,9 +186,9 @@ def _w2(context: Context) -> Remark | None:
     worst = max(verdicts, key=lambda each: (each.rows, each.certain_rows))
     head = f"No limit protects the sensitive columns ({shorten([each.column for each in verdicts])})."
     text = (
-        f"{head} In {worst.column!r} {classes_have(worst.classes, worst.rows, worst.unit)} one value at {worst.share:.0%} or more, "
-        f"and {classes_have(worst.certain_classes, worst.certain_rows, worst.unit)} one value only: finding the class "
-        "is knowing the value."
+        f"{head} In {worst.column!r} {classes_have(worst.classes, worst.rows, worst.unit)} one value at "
+        f"{worst.share:.0%} or more, and {classes_have(worst.certain_classes, worst.certain_rows, worst.unit)} one "
+        "value only: finding the class is knowing the value."
     )
     remedy = Remedy("set-limit", "Add a limit such as l = 2.")
     if not worst.rows:
@@ -225,8 +225,8 @@ def _w3(context: Context) -> Remark | None:
         return None
     rows = int(partition.rows[partition.visible].min())
     text = (
-        f"{partition.table.rows - nobodys:,} rows belong to {people:,} persons. Classes count persons: the smallest has "
-        f"{_smallest(partition)} persons, where counting rows would claim {rows}."
+        f"{partition.table.rows - nobodys:,} rows belong to {people:,} persons. Classes count persons: the smallest "
+        f"has {_smallest(partition)} persons, where counting rows would claim {rows}."
     )
     numbers: dict[str, Number] = {"k_persons": _smallest(partition), "k_rows": rows, "persons": people}
     if nobodys:
