@@ -308,6 +308,7 @@ def sheets(draw: st.DrawFn, most_rows: int = 12) -> tuple[Sheet, Schema]:
         sensitive=("s",) if roles[0] else (),
         target=("t",) if roles[1] else (),
         person="p" if roles[2] else None,
+        spellings="exact",  # the twin tells texts apart
     )
     return Sheet(found), schema
 
