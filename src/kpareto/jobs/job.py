@@ -95,6 +95,8 @@ class Job:
         The population that the rows were drawn from.
     frame : object
         Rows at hand in Python, instead of those of the source.
+    spellings : {'fold', 'exact'}
+        Whether spellings of one sensitive value, and of one id, are one.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from kpareto.errors import Unsafe
 from kpareto.verifier.cells import NOTHING
 from kpareto.verifier.counting import Class, Labels, one_spelling, order_values
 from kpareto.verifier.definitions import RELATIVE, VALUES, Look
-from kpareto.verifier.persons import OF_PERSONS, Persons, Sets, having, spread
+from kpareto.verifier.persons import OF_PERSONS, HeldValues, Sets, having, spread
 
 Classes = Mapping[Labels, Class]
 
@@ -83,4 +83,4 @@ def judge_persons(
     elif options.get("reference", "table") == "table" and measure in RELATIVE:
         raise Unsafe(f"The certificate compares {column!r} with the whole table, and does not say what is there.")
     asked = _options(options, fold)
-    return {labels: OF_PERSONS[measure](Persons(own, shares, spreads, order, asked)) for labels, own in sets.items()}
+    return {labels: OF_PERSONS[measure](HeldValues(own, shares, spreads, order, asked)) for labels, own in sets.items()}

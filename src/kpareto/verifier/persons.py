@@ -19,7 +19,7 @@ Sets = list[frozenset[str]]  # of everybody the values
 
 
 @dataclass(frozen=True)
-class Persons:
+class HeldValues:
     """One class, one sensitive column: everybody's values, and what share of all persons has each."""
 
     sets: Sets
@@ -43,12 +43,12 @@ def spread(sets: Sets) -> dict[str, float]:
     return {value: math.fsum(part) / len(sets) for value, part in parts.items()}
 
 
-def _known(look: Persons) -> Sets:
+def _known(look: HeldValues) -> Sets:
     sets = [values - {NOTHING} for values in look.sets]
     return [values for values in sets if values]
 
 
-def _fewest(look: Persons) -> float:
+def _fewest(look: HeldValues) -> float:
     sets = _known(look)
     alone = {value for values in sets if len(values) == 1 for value in values}
     rest = {values for values in sets if not values & alone}
@@ -65,7 +65,7 @@ def _can_touch(sets: Collection[frozenset[str]], most: int) -> bool:
     return any(_can_touch([s for s in sets if value not in s], most - 1) for value in min(sets, key=len))
 
 
-def _uneven(look: Persons) -> list[int]:
+def _uneven(look: HeldValues) -> list[int]:
     """One value for everybody, given out as unevenly as the numbers of those who have each allow, falling."""
     sets = _known(look)
     left, parts = len(sets), []
@@ -75,25 +75,25 @@ def _uneven(look: Persons) -> list[int]:
     return [n for n in parts if n]
 
 
-def _entropy(look: Persons) -> float:
+def _entropy(look: HeldValues) -> float:
     parts = _uneven(look)
     return math.exp(-math.fsum(n / sum(parts) * math.log(n / sum(parts)) for n in parts)) if parts else 0.0
 
 
-def _recursive(look: Persons) -> float:
+def _recursive(look: HeldValues) -> float:
     parts = _uneven(look)
     tail = sum(parts[int(look.given.get("l", 2)) - 1 :])
     return parts[0] / tail if tail else math.inf
 
 
-def _alpha(look: Persons) -> float:
+def _alpha(look: HeldValues) -> float:
     shares, wanted = having(look.sets), look.given.get("value")
     if not look.sets:
         return 1.0
     return max(shares.values()) if wanted is None else shares.get(str(wanted), 0.0)
 
 
-def _t(look: Persons) -> float:
+def _t(look: HeldValues) -> float:
     if not look.sets:
         return 1.0
     mine = spread(look.sets)
@@ -106,23 +106,23 @@ def _t(look: Persons) -> float:
     return moved / max(len(look.order) - 1, 1)
 
 
-def _beta(look: Persons) -> float:
+def _beta(look: HeldValues) -> float:
     return max(((p - look.having[v]) / look.having[v] for v, p in having(look.sets).items()), default=math.inf)
 
 
-def _enhanced_beta(look: Persons) -> float:
+def _enhanced_beta(look: HeldValues) -> float:
     gains = [((p - look.having[v]) / look.having[v], -math.log(look.having[v])) for v, p in having(look.sets).items()]
     return max((gain if gain <= most + 1e-12 else math.inf for gain, most in gains), default=math.inf)
 
 
-def _delta(look: Persons) -> float:
+def _delta(look: HeldValues) -> float:
     mine = having(look.sets)
     if look.given.get("absent") == "infinite" and set(mine) != {v for v, q in look.having.items() if q}:
         return math.inf
     return max((abs(math.log(p / look.having[v])) for v, p in mine.items()), default=math.inf)
 
 
-OF_PERSONS: dict[str, Callable[[Persons], float]] = {
+OF_PERSONS: dict[str, Callable[[HeldValues], float]] = {
     "l": _fewest,
     "entropy-l": _entropy,
     "recursive-l": _recursive,
