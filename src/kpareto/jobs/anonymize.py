@@ -194,7 +194,7 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
     >>> import kpareto as kp
     >>> people = kp.adult().select(["age", "sex", "occupation"])
     >>> kp.anonymize(people, ["age", "sex"], "occupation", hierarchies={"age": {"intervals": [5, 10, 20]}}, k=5)
-    Anonymized(32,561 rows, k = 14, l = 6, 94.0 % of the detail kept, 0 suppressed; ...)
+    Anonymized(32,561 rows, k = 14, l = 5, 94.0 % of the detail kept, 0 suppressed; ...)
     """
     check_wishes(k, l, suppression_limit)
     if model not in MODELS:

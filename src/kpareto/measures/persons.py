@@ -54,22 +54,22 @@ def count_units(
 
 
 def _count_persons(
-    partition: Partition, merged: Counts, held: Held, reference: Reference, even: bool
+    partition: Partition, merged: Counts, owners: Held, reference: Reference, even: bool
 ) -> tuple[Units, np.ndarray]:
     """The persons of each class by value, and those of the reference, where each is counted once."""
     width, classes = len(merged.values), len(partition.rows)
-    weights, sizes = _weigh(held.row, held, classes, even)
-    keys, entry = np.unique(held.row * width + held.code, return_inverse=True)
+    weights, sizes = _weigh(owners.row, owners, classes, even)
+    keys, entry = np.unique(owners.row * width + owners.code, return_inverse=True)
     count = np.bincount(entry, weights=weights, minlength=len(keys))
     start = np.searchsorted(keys, np.arange(classes + 1) * width).astype(np.int64)
     theirs = Counts(merged.name, merged.values, start, (keys % width).astype(np.int32), _whole(count, even))
-    seen = partition.visible[held.row] if reference == "release" else np.ones(len(held.row), dtype=np.bool_)
-    everybody = Held(np.zeros(int(seen.sum()), dtype=np.int64), held.person[seen], held.code[seen])
+    seen = partition.visible[owners.row] if reference == "release" else np.ones(len(owners.row), dtype=np.bool_)
+    everybody = Held(np.zeros(int(seen.sum()), dtype=np.int64), owners.person[seen], owners.code[seen])
     everybody = everybody.recode(np.zeros(1, dtype=np.int64), "row")
     shares, people = _weigh(everybody.row, everybody, 1, even)
     totals = _whole(np.bincount(everybody.code, weights=shares, minlength=width), even)
     some = sizes > 0
-    kept = Held((np.cumsum(some) - 1)[held.row], held.person, held.code)
+    kept = Held((np.cumsum(some) - 1)[owners.row], owners.person, owners.code)
     one = Counts(theirs.name, theirs.values, theirs.start, theirs.code, theirs.count, None, kept)
     return Units(_keep(one, some), sizes[some], partition.visible[some], totals, int(people[0])), some
 
@@ -78,10 +78,10 @@ def _whole(count: np.ndarray, even: bool) -> np.ndarray:
     return count if even else np.round(count).astype(np.int64)
 
 
-def _weigh(row: np.ndarray, held: Held, classes: int, even: bool) -> tuple[np.ndarray, np.ndarray]:
+def _weigh(row: np.ndarray, owners: Held, classes: int, even: bool) -> tuple[np.ndarray, np.ndarray]:
     """What each entry counts, and the persons of each class; entries of one person in one class lie together."""
     first = np.ones(len(row), dtype=np.bool_)
-    first[1:] = (row[1:] != row[:-1]) | (held.person[1:] != held.person[:-1])
+    first[1:] = (row[1:] != row[:-1]) | (owners.person[1:] != owners.person[:-1])
     sizes = np.bincount(row[first], minlength=classes).astype(np.int64)
     pair = np.cumsum(first) - 1
     return (1.0 / np.bincount(pair)[pair] if even and len(row) else np.ones(len(row))), sizes
@@ -100,18 +100,18 @@ def fewest_values(counts: Counts) -> np.ndarray:
     taken; what these do not touch is searched, exactly up to ``REACH`` values more and no further: there the number is
     the least that it can be.
     """
-    held, width, classes = counts.held, len(counts.values), len(counts.start) - 1
-    if held is None:
+    owners, width, classes = counts.held, len(counts.values), len(counts.start) - 1
+    if owners is None:
         return np.diff(counts.start)
-    pair = np.cumsum(np.append(True, (np.diff(held.row) != 0) | (np.diff(held.person) != 0))[: len(held.row)]) - 1
-    keys = held.row * width + held.code
+    pair = np.cumsum(np.append(True, (np.diff(owners.row) != 0) | (np.diff(owners.person) != 0))[: len(owners.row)]) - 1
+    keys = owners.row * width + owners.code
     forced = np.unique(keys[np.bincount(pair)[pair] == 1])
     touched = np.zeros(int(pair[-1]) + 1, dtype=np.bool_)
     touched[pair[np.isin(keys, forced)]] = True
     fewest = np.bincount(forced // width, minlength=classes)
     left = ~touched[pair]
     ends = np.flatnonzero(np.append(np.diff(pair[left]) != 0, True)) + 1
-    codes, rows = held.code[left].tolist(), held.row[left]
+    codes, rows = owners.code[left].tolist(), owners.row[left]
     sets: dict[int, set[frozenset[int]]] = {}
     for begin, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True) if codes else ():
         sets.setdefault(int(rows[begin]), set()).add(frozenset(codes[begin:end]))

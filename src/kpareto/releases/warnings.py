@@ -349,18 +349,18 @@ def _say_missing(context: Context, numbers: dict[str, Number]) -> str:
 def count_told(partition: Partition) -> int:
     """Rows whose quasi-identifiers are known but for which row of the class has which.
 
-    In their classes every value stands at an end of a label that is made of its ends, and so is told by it.
+    In their classes every value stands at an end of a label that is by_ends of its ends, and so is told by it.
     """
     table, recoding = partition.table, partition.recoding
     if table.leaf_counts is not None or recoding.levels is not None:
         return 0
-    told, made = ~partition.suppressed, np.zeros(len(partition.rows), dtype=np.bool_)
+    told, by_ends = ~partition.suppressed, np.zeros(len(partition.rows), dtype=np.bool_)
     for column, hierarchy in enumerate(recoding.hierarchies):
         first, last = recoding.runs(column)
         composed = [compose(hierarchy, low, high) for low, high in zip(first.tolist(), last.tolist(), strict=True)]
         ends, group = np.array(composed, dtype=np.bool_), partition.groups[:, column]
         told &= (first[group] == last[group]) | ends[group]
-        made |= ends[group] & (first[group] < last[group])
+        by_ends |= ends[group] & (first[group] < last[group])
         own, code = group[partition.members], table.codes[:, column]
         told[partition.members[(code != first[own]) & (code != last[own])]] = False
     return int(partition.rows[told & made & (partition.groups[:, 0] >= 0)].sum())

@@ -72,11 +72,11 @@ class Counts:
         last = len(self.values) - 1
         kept = self.code != last
         start = np.concatenate(([0], np.cumsum(kept)))[self.start]
-        held = self.held
-        if held is not None:
-            have = held.code != last
-            held = Held(held.row[have], held.person[have], held.code[have])
-        return Counts(self.name, self.values[:-1], start, self.code[kept], self.count[kept], self.numbers, held)
+        owners = self.held
+        if owners is not None:
+            have = owners.code != last
+            owners = Held(owners.row[have], owners.person[have], owners.code[have])
+        return Counts(self.name, self.values[:-1], start, self.code[kept], self.count[kept], self.numbers, owners)
 
 
 @dataclass(frozen=True)
@@ -454,8 +454,8 @@ def table_digest(table: Table) -> str:
     digest.update(table.weights.astype("<i8").tobytes())
     for counts in (*table.sensitive, *table.targets, *(() if table.persons is None else (table.persons,))):
         digest.update(repr((counts.name, counts.values)).encode())
-        held = () if counts.held is None else (counts.held.row, counts.held.person, counts.held.code)
-        for array in (counts.start, counts.code, counts.count, *held):
+        owners = () if counts.held is None else (counts.held.row, counts.held.person, counts.held.code)
+        for array in (counts.start, counts.code, counts.count, *owners):
             digest.update(array.astype("<i8").tobytes())
     return digest.hexdigest()
 

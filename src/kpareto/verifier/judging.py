@@ -69,8 +69,8 @@ def judge_persons(
     everybody: dict[tuple[str, ...], frozenset[str]] = {}
     for labels, class_ in classes.items():
         sets[labels] = []
-        for person, held in (class_.persons or {}).items():
-            values = frozenset(_spell(value, fold) for value in held[column])
+        for person, theirs in (class_.persons or {}).items():
+            values = frozenset(_spell(value, fold) for value in theirs[column])
             sets[labels].append(values)
             everybody[person] = everybody.get(person, frozenset()) | values
     shares, spreads = having([*everybody.values()]), spread([*everybody.values()])

@@ -43,13 +43,13 @@ def spread(sets: Sets) -> dict[str, float]:
     return {value: math.fsum(part) / len(sets) for value, part in parts.items()}
 
 
-def _known(look: HeldValues) -> Sets:
+def _drop_missing(look: HeldValues) -> Sets:
     sets = [values - {NOTHING} for values in look.sets]
     return [values for values in sets if values]
 
 
 def _fewest(look: HeldValues) -> float:
-    sets = _known(look)
+    sets = _drop_missing(look)
     alone = {value for values in sets if len(values) == 1 for value in values}
     rest = {values for values in sets if not values & alone}
     return len(alone) + next((n for n in range(EXACT) if _can_touch(rest, n)), EXACT)
@@ -67,7 +67,7 @@ def _can_touch(sets: Collection[frozenset[str]], most: int) -> bool:
 
 def _uneven(look: HeldValues) -> list[int]:
     """One value for everybody, given out as unevenly as the numbers of those who have each allow, falling."""
-    sets = _known(look)
+    sets = _drop_missing(look)
     left, parts = len(sets), []
     for _, n in Counter(value for values in sets for value in values).most_common():
         parts.append(min(n, left))
