@@ -349,7 +349,7 @@ def _say_missing(context: Context, numbers: dict[str, Number]) -> str:
 def count_told(partition: Partition) -> int:
     """Rows whose quasi-identifiers are known but for which row of the class has which.
 
-    In their classes every value stands at an end of a label that is by_ends of its ends, and so is told by it.
+    In their classes every value stands at an end of a label that is made of its ends, and so is told by it.
     """
     table, recoding = partition.table, partition.recoding
     if table.leaf_counts is not None or recoding.levels is not None:
@@ -363,7 +363,7 @@ def count_told(partition: Partition) -> int:
         by_ends |= ends[group] & (first[group] < last[group])
         own, code = group[partition.members], table.codes[:, column]
         told[partition.members[(code != first[own]) & (code != last[own])]] = False
-    return int(partition.rows[told & made & (partition.groups[:, 0] >= 0)].sum())
+    return int(partition.rows[told & by_ends & (partition.groups[:, 0] >= 0)].sum())
 
 
 def _w8(context: Context) -> Remark | None:
