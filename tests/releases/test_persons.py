@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -38,7 +39,7 @@ SPELLINGS = {
 }
 
 
-def release_rows(rows: dict[str, list[object]], schema: Schema, limits: dict[str, float], where: Path) -> Release:
+def release_rows(rows: dict[str, Sequence[object]], schema: Schema, limits: dict[str, float], where: Path) -> Release:
     """The rows as they are, released with these limits."""
     table = pa.table(rows)
     read_table = read(table, schema, missing="category")
@@ -48,7 +49,7 @@ def release_rows(rows: dict[str, list[object]], schema: Schema, limits: dict[str
 @pytest.mark.parametrize("kind", SPELLINGS)
 def test_spellings_of_one_value_are_no_diversity(tmp_path: Path, kind: str) -> None:
     """One illness in two spellings is one value for l, unless somebody asks for the texts themselves."""
-    rows: dict[str, list[object]] = {"q": ["a"] * 6, "ill": [*SPELLINGS[kind]] * 3}
+    rows: dict[str, Sequence[object]] = {"q": ["a"] * 6, "ill": [*SPELLINGS[kind]] * 3}
     with pytest.raises(Unsafe, match="l is 1 in the class"):
         release_rows(rows, Schema(("q",), ("ill",)), {"l": 2}, tmp_path / "o.csv")
     assert not (tmp_path / "o.csv").exists()
@@ -66,16 +67,16 @@ def test_spellings_of_one_value_are_no_diversity(tmp_path: Path, kind: str) -> N
 @pytest.mark.parametrize("kind", SPELLINGS)
 def test_spellings_of_one_id_are_one_person(tmp_path: Path, kind: str) -> None:
     """One person in two spellings, or with rows without an id, is no crowd; nor is one told by two columns."""
-    rows: dict[str, list[object]] = {"id": [*SPELLINGS[kind]] * 3, "q": ["a"] * 6, "ill": ["x", "y"] * 3}
+    rows: dict[str, Sequence[object]] = {"id": [*SPELLINGS[kind]] * 3, "q": ["a"] * 6, "ill": ["x", "y"] * 3}
     for person in ("id", ("id", "q2")):
-        more: dict[str, list[object]] = {**rows, "q2": ["z", "Z", " z"] * 2}
+        more: dict[str, Sequence[object]] = {**rows, "q2": ["z", "Z", " z"] * 2}
         with pytest.raises(Unsafe, match="k is 1 in the class"):
             release_rows(more, Schema(("q",), ("ill",), person=person), {"k": 2}, tmp_path / "o.csv")
 
 
 def test_rows_without_an_id_fill_no_class(tmp_path: Path) -> None:
     """They belong to nobody and protect nobody: a class of such rows has k = 0."""
-    rows: dict[str, list[object]] = {
+    rows: dict[str, Sequence[object]] = {
         "id": [None, "p1"] * 3 + [None],
         "q": ["a"] * 6 + ["b"],
         "ill": ["x", "y"] * 3 + ["x"],
@@ -112,7 +113,7 @@ def test_persons_who_share_an_illness_are_told_so() -> None:
 
 def test_a_column_that_is_missing_is_no_diversity(tmp_path: Path) -> None:
     """Four times hiv and a gap is l = 1, by the measure and by the verifier."""
-    rows: dict[str, list[object]] = {"q": ["a"] * 5, "ill": ["hiv"] * 4 + [None]}
+    rows: dict[str, Sequence[object]] = {"q": ["a"] * 5, "ill": ["hiv"] * 4 + [None]}
     with pytest.raises(Unsafe, match="l is 1 in the class"):
         release_rows(rows, Schema(("q",), ("ill",)), {"l": 2}, tmp_path / "o.csv")
     done = release_rows(rows, Schema(("q",), ("ill",)), {"entropy-l": 1, "alpha": 0.8}, tmp_path / "o.csv")
