@@ -198,7 +198,8 @@ def test_a_missing_value_anywhere_drops_the_row() -> None:
     kept = read(frame, Schema(quasi=("q",), sensitive=("s",), person="p"), missing="category")
     assert kept.sensitive[0].values == ("x", "(missing)")
     assert kept.persons is not None
-    assert kept.persons.values == ("1", "(missing)")
+    assert kept.persons.values == ("1",)
+    assert kept.nobodys == 1
 
 
 def test_a_value_called_missing_is_missing() -> None:

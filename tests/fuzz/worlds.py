@@ -31,7 +31,7 @@ _WORDS = ["Ulm", "Bonn", "Kiel", "São Paulo", "Zürich", "京都", "a,b", 'say 
 _ILLS = ["flu", "cold", "gout", "asthma", "none", "HIV"]
 
 
-def make_world(chance: random.Random, most_rows: int = 48, persons: float = 0.2) -> World:
+def make_world(chance: random.Random, most_rows: int = 48, persons: float = 0.35) -> World:
     """A random table with everything that a front or a release needs."""
     count = chance.choice([1, 2, 2, 2, 3, 3, 4])
     names = chance.sample(_NAMES, count + 3)

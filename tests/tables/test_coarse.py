@@ -41,8 +41,8 @@ def rows_of(case: Case) -> pa.Table:
         columns[name] = [row.sensitive[place] for row in case.rows]
     for place, name in enumerate(schema.target):
         columns[name] = [row.target[place] for row in case.rows]
-    if schema.person is not None:
-        columns[schema.person] = [str(row.person) for row in case.rows]
+    for name in schema.persons:
+        columns[name] = [str(row.person) for row in case.rows]
     return pa.table(columns)
 
 

@@ -181,7 +181,7 @@ class Twin:
 
 def twin(sheet: Sheet, schema: Schema, missing: str) -> Twin:
     """Roll up row by row."""
-    extra = [*schema.sensitive, *schema.target, *([schema.person] if schema.person else [])]
+    extra = [*schema.sensitive, *schema.target, *schema.persons]
     names = list(dict.fromkeys([*schema.quasi, *extra]))
     result = Twin(Counter(), {name: Counter() for name in extra}, {name: [] for name in names}, 0)
     dropped = 0
@@ -196,9 +196,11 @@ def twin(sheet: Sheet, schema: Schema, missing: str) -> Twin:
         key = tuple(filled[name] for name in schema.quasi)
         result.rows[key] += 1
         for name in extra:
-            result.extras[name][key, filled[name]] += 1
+            if name not in schema.persons or cells[name] is not None:  # a row without an id is nobody's
+                result.extras[name][key, filled[name]] += 1
         for name in names:
-            seen[name].add(filled[name])
+            if name not in schema.persons or cells[name] is not None:
+                seen[name].add(filled[name])
     for name in names:
         result.values[name] += twin_order(seen[name] - {"(missing)"}) + ["(missing)"] * ("(missing)" in seen[name])
     return Twin(result.rows, result.extras, result.values, dropped)
@@ -306,6 +308,7 @@ def sheets(draw: st.DrawFn, most_rows: int = 12) -> tuple[Sheet, Schema]:
         sensitive=("s",) if roles[0] else (),
         target=("t",) if roles[1] else (),
         person="p" if roles[2] else None,
+        spellings="exact",  # the twin tells texts apart
     )
     return Sheet(found), schema
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Protocol
 
 Value = Fraction | float
@@ -94,9 +94,45 @@ class Release:
         return [row for g in self.groups if not g.kept for row in g.rows]
 
 
+NOTHING = "(missing)"  # no value, or no id
+
+
 def size(rows: Sequence[RawRow]) -> int:
-    """Distinct persons where there are any, else rows."""
-    return len(rows) if rows[0].person is None else len({row.person for row in rows})
+    """Distinct persons where there are any, else rows; a row without an id is nobody's."""
+    return len(rows) if rows[0].person is None else len({plain(str(row.person)) for row in rows} - {NOTHING})
+
+
+def plain(value: str) -> str:
+    """A value in the one spelling that counts."""
+    return value.strip().lower()
+
+
+def values_of(rows: Sequence[RawRow], column: int, known: bool = False) -> list[set[str]]:
+    """Of every person, or row, the values; ``known``: but the missing one, and nobody who has no other."""
+    held: dict[object, set[str]] = {}
+    for place, row in enumerate(rows):
+        if row.person != NOTHING:
+            who = place if row.person is None else plain(row.person)
+            held.setdefault(who, set()).add(plain(row.sensitive[column]))
+    sets = [values - {NOTHING} if known else values for values in held.values()]
+    return [values for values in sets if values]
+
+
+def fewest(rows: Sequence[RawRow], column: int) -> int:
+    """The fewest values of which everybody has one, all combinations tried; 0 for nobody."""
+    sets = values_of(rows, column, known=True)
+    every = sorted(set().union(*sets))
+    return next(n for n in range(len(every) + 1) for some in combinations(every, n) if all({*some} & s for s in sets))
+
+
+def uneven(rows: Sequence[RawRow], column: int) -> list[int]:
+    """One value for everybody, as unevenly as the numbers of those who have each value allow, falling."""
+    sets = values_of(rows, column, known=True)
+    left, given = len(sets), []
+    for number in sorted(Counter(value for values in sets for value in values).values(), reverse=True):
+        given.append(min(number, left))
+        left -= given[-1]
+    return [number for number in given if number]
 
 
 def releases(
@@ -117,10 +153,7 @@ def releases(
     allowed = int(limit) if limit >= 1 else math.floor(Fraction(str(limit)) * count)
 
     def bad(rows: list[RawRow]) -> bool:
-        return any(
-            size(rows) < least if what == "size" else len({row.sensitive[0] for row in rows}) < least
-            for what, least in fails
-        )
+        return any(size(rows) < least if what == "size" else fewest(rows, 0) < least for what, least in fails)
 
     def made(failing: Callable[[list[RawRow]], bool], feasible: bool = True) -> Release:
         kept = [Group(key, rows, kept=True, seen=True) for key, rows in whole if not failing(rows)]
@@ -167,28 +200,28 @@ def k(release: Release) -> Value:
 
 
 def _risks(release: Release) -> list[Fraction]:
-    return [Fraction(1, size(g.rows)) for g in release.seen for _ in g.rows]
+    return [Fraction(1, size(g.rows)) for g in release.seen for _ in range(size(g.rows))]
 
 
 def risk_max(release: Release) -> Value:
-    """Largest risk of a row."""
-    return max(_risks(release), default=Fraction(0))
+    """Largest risk of a row or person; that of nobody is 1."""
+    return max((Fraction(1, max(size(g.rows), 1)) for g in release.seen), default=Fraction(0))
 
 
 def risk_mean(release: Release) -> Value:
-    """Mean risk of a row."""
+    """Mean risk of a row or person."""
     risks = _risks(release)
     return sum(risks, Fraction(0)) / len(risks) if risks else Fraction(0)
 
 
 def risk_share(release: Release, threshold: Fraction) -> Value:
-    """Share of rows above a risk."""
+    """Share of rows or persons above a risk."""
     risks = _risks(release)
     return Fraction(sum(risk > threshold for risk in risks), len(risks)) if risks else Fraction(0)
 
 
 def uniques(release: Release) -> Value:
-    """Rows alone in their class."""
+    """Rows or persons alone in their class."""
     return Fraction(sum(risk == 1 for risk in _risks(release)))
 
 
@@ -206,61 +239,86 @@ def classes(release: Release) -> Value:
 
 
 def _shares(rows: Sequence[RawRow], column: int) -> dict[str, Fraction]:
-    counted = Counter(row.sensitive[column] for row in rows)
-    return {value: Fraction(number, len(rows)) for value, number in counted.items()}
+    """The share of persons, or rows, that have each value."""
+    sets = values_of(rows, column)
+    counted = Counter(value for values in sets for value in values)
+    return {value: Fraction(number, len(sets)) for value, number in counted.items()}
+
+
+def _spread(rows: Sequence[RawRow], column: int) -> dict[str, Fraction]:
+    """Everybody spread evenly over their values."""
+    sets = values_of(rows, column)
+    shares: dict[str, Fraction] = {}
+    for values in sets:
+        for value in values:
+            shares[value] = shares.get(value, Fraction(0)) + Fraction(1, len(values) * len(sets))
+    return shares
+
+
+def _of_reference(release: Release, reference: str) -> list[RawRow]:
+    return release.world.rows if reference == "table" else [row for g in release.seen for row in g.rows]
 
 
 def _reference(release: Release, column: int, reference: str) -> dict[str, Fraction]:
-    rows = release.world.rows if reference == "table" else [row for g in release.seen for row in g.rows]
-    return _shares(rows, column)
+    return _shares(_of_reference(release, reference), column)
+
+
+def _reference_spread(release: Release, column: int, reference: str) -> dict[str, Fraction]:
+    return _spread(_of_reference(release, reference), column)
 
 
 def distinct_l(release: Release, column: int = 0) -> Value:
-    """Fewest distinct values."""
-    return min((Fraction(len(_shares(g.rows, column))) for g in release.seen), default=INF)
+    """Fewest values that touch everybody."""
+    return min((Fraction(fewest(g.rows, column)) for g in release.seen), default=INF)
 
 
 def entropy_l(release: Release, column: int = 0) -> Value:
-    """Least effective number of values: Π p^(−p)."""
-    return min(
-        (math.prod(float(p) ** -float(p) for p in _shares(g.rows, column).values()) for g in release.seen), default=INF
-    )
+    """Least effective number of values: Π p^(−p); none is none."""
+    numbers: list[Value] = []
+    for g in release.seen:
+        given = uneven(g.rows, column)
+        numbers.append(math.prod((n / sum(given)) ** -(n / sum(given)) for n in given) if given else 0.0)
+    return min(numbers, default=INF)
 
 
 def recursive_l(release: Release, l: int, column: int = 0) -> Value:
     """Least c."""
     found: list[Value] = []
     for g in release.seen:
-        falling = sorted(Counter(row.sensitive[column] for row in g.rows).values(), reverse=True)
+        falling = uneven(g.rows, column)
         tail = sum(falling[l - 1 :])
         found.append(Fraction(falling[0], tail) if tail else INF)
     return max(found, default=Fraction(0))
 
 
 def alpha(release: Release, column: int = 0, value: str | None = None) -> Value:
-    """Largest share of a value."""
+    """Largest share of a value; of nobody 1."""
     shares = [_shares(g.rows, column) for g in release.seen]
     if value is not None:
-        return max((s.get(value, Fraction(0)) for s in shares), default=Fraction(0))
-    return max((max(s.values()) for s in shares), default=Fraction(0))
+        return max((s.get(value, Fraction(0)) if s else Fraction(1) for s in shares), default=Fraction(0))
+    return max((max(s.values(), default=Fraction(1)) for s in shares), default=Fraction(0))
 
 
 def t_equal(release: Release, column: int = 0, reference: str = "table") -> Value:
     """Half the sum of absolute differences."""
-    q = _reference(release, column, reference) if release.seen else {}
+    q = _reference_spread(release, column, reference) if release.seen else {}
     found = []
     for g in release.seen:
-        p = _shares(g.rows, column)
+        p = _spread(g.rows, column)
+        if not p:
+            return Fraction(1)
         found.append(sum((abs(p.get(v, Fraction(0)) - q.get(v, Fraction(0))) for v in {*p, *q}), Fraction(0)) / 2)
     return max(found, default=Fraction(0))
 
 
 def t_ordered(release: Release, values: Sequence[str], column: int = 0, reference: str = "table") -> Value:
     """Running sums, over the given order of values."""
-    q = _reference(release, column, reference) if release.seen else {}
+    q = _reference_spread(release, column, reference) if release.seen else {}
     worst = Fraction(0)
     for g in release.seen:
-        p = _shares(g.rows, column)
+        p = _spread(g.rows, column)
+        if not p:
+            return Fraction(1)
         running, total = Fraction(0), Fraction(0)
         for value in values:
             running += p.get(value, Fraction(0)) - q.get(value, Fraction(0))
@@ -271,11 +329,13 @@ def t_ordered(release: Release, values: Sequence[str], column: int = 0, referenc
 
 def t_hierarchical(release: Release, values: Sequence[str], levels: list[list[int]], column: int = 0) -> Value:
     """Li et al.'s own algorithm: what children have too much and too little meets at their parent."""
-    q = _reference(release, column, "table") if release.seen else {}
+    q = _reference_spread(release, column, "table") if release.seen else {}
     height = len(levels) - 1
     worst = Fraction(0)
     for g in release.seen:
-        p = _shares(g.rows, column)
+        p = _spread(g.rows, column)
+        if not p:
+            return Fraction(1)
         extra: dict[int, Fraction] = {
             place: p.get(v, Fraction(0)) - q.get(v, Fraction(0)) for place, v in enumerate(values)
         }
@@ -297,6 +357,8 @@ def t_hierarchical(release: Release, values: Sequence[str], levels: list[list[in
 def beta(release: Release, column: int = 0, reference: str = "table") -> Value:
     """Largest relative gain."""
     q = _reference(release, column, reference) if release.seen else {}
+    if any(not _shares(g.rows, column) for g in release.seen):
+        return INF
     gains = [(p - q[v]) / q[v] for g in release.seen for v, p in _shares(g.rows, column).items()]
     return max(gains, default=Fraction(0))
 
@@ -304,6 +366,8 @@ def beta(release: Release, column: int = 0, reference: str = "table") -> Value:
 def enhanced_beta(release: Release, column: int = 0) -> Value:
     """Largest relative gain, infinite if one passes −ln q."""
     q = _reference(release, column, "table") if release.seen else {}
+    if any(not _shares(g.rows, column) for g in release.seen):
+        return INF
     worst: Value = Fraction(0)
     for g in release.seen:
         for v, p in _shares(g.rows, column).items():
@@ -317,6 +381,8 @@ def enhanced_beta(release: Release, column: int = 0) -> Value:
 def delta(release: Release, column: int = 0, absent: str = "ignored") -> Value:
     """Largest log ratio."""
     q = _reference(release, column, "table") if release.seen else {}
+    if any(not _shares(g.rows, column) for g in release.seen):
+        return INF
     worst = 0.0
     for g in release.seen:
         p = _shares(g.rows, column)
@@ -477,13 +543,14 @@ def rows_of(release: Release, name: str) -> list[tuple[RawRow, Fraction]]:
     pairs: list[tuple[RawRow, Fraction]] = []
     for g in release.groups:
         for row in g.rows:
-            same = sum(other.sensitive[0] == row.sensitive[0] for other in g.rows)
+            sets = values_of(g.rows, 0)
+            same = sum(plain(row.sensitive[0]) in values for values in sets)
             kept = [_cells(release, c)(row.leaves[c]) for c in range(len(release.cuts))]
             value = {
                 "class-size": Fraction(size(g.rows)),
                 "own-value-count": Fraction(same),
-                "breach-probability": Fraction(1, size(g.rows)),
-                "own-value-probability": Fraction(same, len(g.rows)),
+                "breach-probability": Fraction(1, max(size(g.rows), 1)),
+                "own-value-probability": Fraction(same, max(len(sets), 1)),
             }.get(name, _mean(kept))
             if name == "row-loss":
                 value = value if g.kept else Fraction(1)

@@ -20,6 +20,7 @@ import pytest
 from hypothesis import strategies as st
 
 from kpareto.measures.measure import Measure, exact
+from kpareto.measures.sensitive import distinct_l
 from kpareto.tables.hierarchy import Hierarchy, Tree, bits_cut, cut_bits, levels_tree, runs_of
 from kpareto.tables.partition import RULES, Fails, Partition, Rule, Suppression, partitions
 from kpareto.tables.recoding import Recoding, node
@@ -28,6 +29,7 @@ from kpareto.tables.table import Table, make_table
 from tests.twins import slow as twins
 
 VALUES = ("a", "b", "c", "d")  # what a sensitive column may hold
+GAPS = ("A", " b", "(missing)")  # the same in other spellings, and none
 
 
 @dataclass(frozen=True)
@@ -115,20 +117,25 @@ def cases(
     targets: int = 1,
     numeric_target: bool | None = None,
     persons: bool | None = None,
+    gaps: bool = False,
 ) -> Case:
-    """A small table with raw rows: ``persons`` and ``numeric_target`` are drawn unless told."""
+    """A small table with raw rows: ``persons`` and ``numeric_target`` are drawn unless told.
+
+    ``gaps``: missing values and ids, and values and ids in two spellings.
+    """
     columns = draw(st.integers(1, most_columns))
     trees = tuple(draw(hierarchies(f"q{column}", most_leaves)) for column in range(columns))
     with_person = draw(st.booleans()) if persons is None else persons
     numeric = draw(st.booleans()) if numeric_target is None else numeric_target
-    value = st.sampled_from(VALUES)
+    value = st.sampled_from([*VALUES, *GAPS] if gaps else VALUES)
+    people = [f"p{i}" for i in range(6)] + (["P1", "p2 ", GAPS[-1]] if gaps else [])
     amount = st.sampled_from(["-1.5", "0", "2", "3.25", "10"] if numeric else ["no", "yes", "so"])
     row = st.builds(
         Row,
         leaves=st.tuples(*(st.integers(0, len(tree.leaves) - 1) for tree in trees)),
         sensitive=st.tuples(*[value] * sensitive),
         target=st.tuples(*[amount] * targets),
-        person=st.sampled_from([f"p{i}" for i in range(6)]) if with_person else st.none(),
+        person=st.sampled_from(people) if with_person else st.none(),
     )
     repeated = draw(st.lists(st.tuples(row, st.integers(1, 3)), min_size=1, max_size=most_rows // 2 + 1))
     rows = tuple(r for r, times in repeated for _ in range(times))
@@ -154,7 +161,7 @@ def table_of(rows: Sequence[Row], trees: Sequence[Hierarchy], numeric: bool, dom
     extras: dict[str, tuple[tuple[str, ...], np.ndarray, np.ndarray | None]] = {}
     for name, values in given.items():
         number = numeric and name.startswith("t")
-        words = sorted(set(values), key=float) if number else sorted(set(values))
+        words = sorted(set(values), key=float) if number else sorted(set(values), key=lambda v: (v == GAPS[-1], v))
         codes = np.array([words.index(value) for value in values], dtype=np.int32)
         extras[name] = (tuple(words), codes, np.array([float(word) for word in words]) if number else None)
     codes = np.array([row.leaves for row in rows], dtype=np.int32).reshape(len(rows), len(trees))
@@ -223,13 +230,13 @@ class SmallerThan:
 
 @dataclass(frozen=True)
 class FewerValuesThan:
-    """A class-wise limit for the rule as-needed: classes with fewer than l values of s0 fail."""
+    """A class-wise limit for the rule as-needed: classes whose persons (or rows) have an l of s0 below it fail."""
 
     l: int
 
     def __call__(self, partition: Partition) -> np.ndarray:
         """Which classes fail."""
-        return np.diff(partition.counts(partition.table.sensitive[0]).start) < self.l
+        return distinct_l("s0").by_class(partition) < self.l
 
 
 @st.composite
@@ -297,9 +304,10 @@ def pairs(
     numeric_target: bool | None = None,
     rules: Sequence[Rule] = RULES,
     most_columns: int = 3,
+    gaps: bool = False,
 ) -> Pair:
     """A partition under any suppression rule, with its slow twin."""
-    case = draw(cases(sensitive=sensitive, numeric_target=numeric_target, most_columns=most_columns))
+    case = draw(cases(sensitive=sensitive, numeric_target=numeric_target, most_columns=most_columns, gaps=gaps))
     recoding = draw(recodings(case.table))
     suppression = draw(suppressions(rules))
     both = list(

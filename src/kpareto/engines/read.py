@@ -278,7 +278,7 @@ def _table(wish: Wish, columns: Mapping[str, Coded], weights: np.ndarray) -> Tab
         if name not in schema.quasi
     }
     table = make_table(schema, hierarchies, codes, weights[keep], extras)
-    remarks = wish.words(lacking, rows)
+    remarks = wish.words(lacking, rows) + wish.spelling_words({n: d.values for n, d in dictionaries.items()})
     return replace(table, dropped=rows - table.rows, missing=wish.missing or "drop", remarks=remarks)
 
 
@@ -369,7 +369,9 @@ def _narrow(numbers: Numbered, wish: Wish, admission: Admission, need: Need) -> 
     for name, level in first.items():
         height = columns.hierarchies[wish.schema.quasi.index(name)].height
         words += f" {name!r} begins at level {level} of {height}."
-    remarks = (size, words, *wish.words(numbers.rows - complete, numbers.rows))
+    values = {h.name: h.leaves for h in columns.hierarchies} | {n: d.values for n, d in columns.extras.items()}
+    spelled = wish.spelling_words(values)
+    remarks = (size, words, *wish.words(numbers.rows - complete, numbers.rows), *spelled)
     policy = wish.missing or "drop"
     table = replace(table, dropped=numbers.rows - left, missing=policy, domain=wish.domain, remarks=remarks)
     return coarsen_table(table, first) if first else replace(table, leaf_counts=None)

@@ -14,6 +14,7 @@ from kpareto.tables.hierarchies import load
 from kpareto.tables.hierarchies.loading import place_missing
 from kpareto.tables.hierarchy import MISSING, Hierarchy, flat
 from kpareto.tables.schema import Schema
+from kpareto.tables.spelling import say_spellings
 from kpareto.tables.table import Domain, Table
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 Missing = Literal["drop", "category", "error"]
 POLICIES: tuple[Missing, ...] = ("drop", "category", "error")
+MOST_COMPARED = 100_000  # values of a quasi-identifier of which spellings are compared
 MOST_DROPPED = 0.05  # share of the rows that may vanish for a missing value without anybody having said so
 
 
@@ -87,6 +89,18 @@ class Wish:
         if self.missing == "drop":
             return (f"{share} and are left out; the setting missing can keep them as a category.",)
         return (f"{share}, which counts as a value of its own; the setting missing can drop them.",)
+
+    def spelling_words(self, values: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+        """What became of values that differ in spelling only, a sentence for each column that has some."""
+        schema = self.schema
+        one = 'they count as the same. With spellings = "exact" under [data], or in the Schema, they are told apart.'
+        whose = one if schema.spellings == "fold" else "they count as different ones, as was asked for."
+        said = [
+            say_spellings(name, values[name], whose) for name in dict.fromkeys((*schema.sensitive, *schema.persons))
+        ]
+        other = "recodings take them as different values. Mend them where they mean the same."
+        said += [say_spellings(n, values[n], other) for n in schema.quasi if len(values[n]) <= MOST_COMPARED]
+        return tuple(filter(None, said))
 
     def check_missing(self, lost: Mapping[str, int], rows: int, left: int) -> None:
         """Raise where values are missing (rows per column) and may not be, or where no row is left."""

@@ -208,7 +208,7 @@ def _stop(number: HistNumber, rows: int) -> float:
         return 0.0
     totals = number.counts.totals
     if number.kind in (DISTINCT, ENTROPY):
-        return 1.0
+        return 1.0 if int(totals.sum()) == rows else 0.0  # a class may have missing values alone
     if number.kind == DELTA:  # a rare case of a common value can be further off than a class of one row
         return float("inf")
     rarest = np.zeros(len(totals), dtype=np.int64)

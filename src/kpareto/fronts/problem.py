@@ -45,6 +45,8 @@ def translate(
     table: Table, measures: tuple[Measure, ...], suppression: Suppression, limits: tuple[HistLimit, ...] = ()
 ) -> Translation | None:
     """The measures as kernel statistics, or None where one of them needs a Partition of its own."""
+    if table.nobodys:
+        return None  # a class may have rows and no person
     questions = Questions(table, masked=suppression.rows == "mask" and suppression.rule != "none")
     readings = []
     for measure in measures:
@@ -56,7 +58,7 @@ def translate(
     axes = []
     for model in suppression.graded:
         judged = model.judged if isinstance(model, Model) else None
-        if judged is None or not isinstance(model, Model):
+        if judged is None or not isinstance(model, Model) or not judged.is_counted(table):
             return None
         if judged.kind == JOURNALIST and is_estimated(model, table):
             return None  # estimated, so there is no column of people to go by
@@ -72,7 +74,7 @@ def class_limits(table: Table, measure: Measure, threshold: float) -> list[HistL
     if sizes := size_limit(measure, threshold):
         return sizes
     judged = measure.judged if isinstance(measure, Model) else None
-    if judged is None:
+    if judged is None or not judged.is_counted(table):
         return None
     if judged.kind == JOURNALIST and (least := least_size(table, threshold)) is not None:
         return [HistLimit(CLASS_SIZE, float(least))]  # estimated by the size of the class alone

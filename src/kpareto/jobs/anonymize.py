@@ -139,7 +139,7 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
     suppression_limit: float = 0.0,
     model: str = "lattice",
     missing: Missing | None = None,
-    person: str | None = None,
+    person: str | tuple[str, ...] | None = None,
     plain: str | Iterable[str] = (),
 ) -> Anonymized:
     """The table with the least loss (LM) that has k rows in each class, and l values of each sensitive column.
@@ -172,7 +172,7 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
     missing : {'drop', 'category', 'error'}, optional
         What becomes of rows without a value; without a word they are dropped where they are at most 5 % of the rows,
         and else have a value of their own.
-    person : str, optional
+    person : str or tuple of str, optional
         The column that tells persons apart: classes then count them.
     plain : str or iterable of str, optional
         Columns that are meant to leave as they are.
@@ -194,7 +194,7 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
     >>> import kpareto as kp
     >>> people = kp.adult().select(["age", "sex", "occupation"])
     >>> kp.anonymize(people, ["age", "sex"], "occupation", hierarchies={"age": {"intervals": [5, 10, 20]}}, k=5)
-    Anonymized(32,561 rows, k = 14, l = 6, 94.0 % of the detail kept, 0 suppressed; ...)
+    Anonymized(32,561 rows, k = 14, l = 5, 94.0 % of the detail kept, 0 suppressed; ...)
     """
     check_wishes(k, l, suppression_limit)
     if model not in MODELS:

@@ -18,7 +18,7 @@ from kpareto.fronts.problem import Problem, problem
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.lattice import Kind
 from kpareto.tables.partition import STEP, Rule, Suppression
-from kpareto.tables.schema import DECIDE, ROLES, Schema
+from kpareto.tables.schema import DECIDE, ROLES, Schema, Spellings
 from kpareto.tables.spelling import NO_VALUE
 from kpareto.tables.table import Domain, Estimator, Population, Table
 
@@ -49,8 +49,8 @@ class Job:
         What becomes of rows without a value; None: drop where that costs few rows, else category.
     missing_values : tuple of str
         What stands for no value.
-    person : str or None
-        The column that tells persons apart.
+    person : str, tuple of str or None
+        The column, or the columns together, that tell persons apart.
     domain : {'observed', 'declared'} or None
         Which leaves the loss counts.
     preset : str or None
@@ -95,6 +95,8 @@ class Job:
         The population that the rows were drawn from.
     frame : object
         Rows at hand in Python, instead of those of the source.
+    spellings : {'fold', 'exact'}
+        Whether spellings of one sensitive value, and of one id, are one.
 
     Examples
     --------
@@ -107,7 +109,7 @@ class Job:
     source: str
     missing: Missing | None = None
     missing_values: tuple[str, ...] = NO_VALUE
-    person: str | None = None
+    person: str | tuple[str, ...] | None = None
     domain: Domain | None = None
     preset: str | None = None
     form: Form = field(default_factory=Form)
@@ -130,6 +132,7 @@ class Job:
     admission: Admission = field(default_factory=Admission)
     everybody: Everybody | None = None
     frame: object = field(default=None, repr=False)
+    spellings: Spellings = "fold"
 
     def __repr__(self) -> str:
         """Short, and without a password of a database: a notebook prints this."""
@@ -176,10 +179,11 @@ class Job:
             others = tuple(
                 name for name in plain if name not in preset.named
             )  # a weight alone leaves the preset's role
-            return replace(preset, identifier=identifier, person=self.person, weights=weights, plain=others)
+            named = replace(preset, identifier=identifier, person=self.person, spellings=self.spellings)
+            return replace(named, weights=weights, plain=others)
         weights = {n: c.weight for n, c in self.columns.items() if c.role == "quasi-identifier" and c.weight != 1.0}
         try:
-            return Schema(quasi, sensitive, target, identifier, self.person, weights, plain)
+            return Schema(quasi, sensitive, target, identifier, self.person, weights, plain, self.spellings)
         except BadSchema as error:
             remedy = Remedy("give-role", "Roles are given under [columns.NAME] in the job file.")
             raise BadJob(str(error), remedy=remedy) from error
@@ -244,7 +248,7 @@ class Job:
         return (
             all(column.hierarchy is None for column in self.columns.values())
             and (schema.quasi, schema.sensitive, schema.target) == (preset.quasi, preset.sensitive, preset.target)
-            and self.person is None
+            and (self.person, self.spellings) == (plain.person, plain.spellings)
             and (self.missing, self.missing_values) == (plain.missing, plain.missing_values)
             and self.admission == plain.admission
         )

@@ -76,7 +76,8 @@ def refuse_new_columns(known: object, job: Job, columns: Sequence[str]) -> None:
     """
     if not isinstance(known, list) or not known:  # a file of an earlier version, or rows that are no file's
         return
-    new = [name for name in columns if name not in known and name not in job.columns and name != job.person]
+    persons = job.schema().persons
+    new = [name for name in columns if name not in known and name not in job.columns and name not in persons]
     if new:
         several = len(new) > 1
         raise BadJob(

@@ -27,7 +27,7 @@ from kpareto.searches.names import METHODS, MODELS, SEED, check_method, own_sett
 from kpareto.strict import FileKind, is_missing, parse_toml, read_text, read_value
 from kpareto.tables.lattice import Kind
 from kpareto.tables.partition import EARLIER, RULES, STEP, Rule, read_limit
-from kpareto.tables.schema import DECIDE, ROLES
+from kpareto.tables.schema import DECIDE, ROLES, SPELLINGS, Spellings
 from kpareto.tables.spelling import NO_VALUE
 from kpareto.tables.table import Domain, Estimator
 
@@ -41,7 +41,7 @@ MOST_ROWS = 10**15  # a limit beyond this is a slip, and does not fit the counte
 MOST_RECODINGS = 10**10  # a budget beyond this would last for years
 
 PARTS = ("data", "columns", "population", "suppression", "search", "limits", "release")
-DATA = ("source", "missing", "missing_values", "person", "domain", "preset", "table", *FORM_KEYS)
+DATA = ("source", "missing", "missing_values", "person", "spellings", "domain", "preset", "table", *FORM_KEYS)
 ADMISSION_OPTIONS = ("memory", "too_many", "coarsen", "sample", "seed")
 TEXT_KEYS = ("separator", "encoding", "decimal")  # of [release]
 RELEASE_OPTIONS = ("identifiers", "order", "seed", "formulas", "representative", "sign", *TEXT_KEYS)
@@ -178,7 +178,10 @@ def _read_job(raw: Mapping[str, Any], folder: Path) -> Job:
         if "missing" in data
         else None,
         missing_values=tuple(_texts(data.get("missing_values", list(NO_VALUE)), "data.missing_values")),
-        person=_text_of(data, "data", "person"),
+        person=tuple(_texts(data["person"], "data.person"))
+        if isinstance(data.get("person"), list)
+        else _text_of(data, "data", "person"),
+        spellings=cast(Spellings, _one_of(data.get("spellings", "fold"), "data.spellings", SPELLINGS)),
         domain=cast(Domain, _one_of(data["domain"], "data.domain", get_args(Domain))) if "domain" in data else None,
         preset=_text_of(data, "data", "preset"),
         form=read_form(data, "data", folder),

@@ -82,7 +82,7 @@ def group_means(partition: Partition, by: str, of: Of = "protection") -> GroupMe
     everything too, and the protection of the class of masked rows.
     """
     if of == "protection":
-        by_class = np.where(partition.visible, 1.0 - 1.0 / partition.sizes, 1.0)
+        by_class = np.where(partition.visible, 1.0 - 1.0 / np.maximum(partition.sizes, 1), 1.0)
     elif of == "loss":
         by_class = row_loss(partition)
     elif of == "suppressed":

@@ -122,7 +122,11 @@ def least_size(table: Table, risk: float) -> int | None:
 def _people(partition: Partition) -> np.ndarray:
     """People behind each class, counted, or at least so many where they are estimated: (classes,) int64."""
     fraction = _fraction(partition.table)
-    return people_behind(partition)[0] if fraction is None else bound_people(partition.sizes, partition.table, fraction)
+    return (
+        people_behind(partition)[0]
+        if fraction is None
+        else bound_people(np.maximum(partition.sizes, 1), partition.table, fraction)
+    )
 
 
 # -- k-map and the journalist: the smallest class of the population behind a released one ----------------------------
@@ -200,8 +204,10 @@ def marketer_risk() -> Number:
 
 
 def _exact_marketer(partition: Partition) -> Fraction:
-    seen = partition.visible
-    rows, people = partition.rows[seen], _people(partition)[seen]
+    # Persons where these are told apart and people are estimated, else rows.
+    released = partition.rows if _fraction(partition.table) is None else partition.sizes
+    seen = partition.visible & (released > 0)
+    rows, people = released[seen], _people(partition)[seen]
     if not len(rows):
         return Fraction(0)
     sizes, inverse = np.unique(people, return_inverse=True)

@@ -18,6 +18,7 @@ from kpareto.errors import BadInput, BadJob, did_you_mean
 from kpareto.kernels.words import OWN, SQUARES
 from kpareto.measures.cells import CellLoss, lm
 from kpareto.measures.measure import Aspect, Better, Number, drop_unset, named, spell, trends
+from kpareto.measures.persons import count_units
 from kpareto.measures.reading import Questions, Reading, whole
 from kpareto.tables.partition import Partition
 from kpareto.tables.table import Counts, Table
@@ -71,7 +72,7 @@ def property_vector(partition: Partition, name: Property, column: str | None = N
     if name == "class-size":
         by_class = np.where(partition.visible, partition.sizes, 0).astype(np.float64)
     elif name == "breach-probability":
-        by_class = np.where(partition.visible, 1.0 / partition.sizes, 0.0)
+        by_class = np.where(partition.visible, 1.0 / np.maximum(partition.sizes, 1), 0.0)
     else:
         by_class = row_loss(partition)
     rows = np.arange(table.distinct)
@@ -79,14 +80,20 @@ def property_vector(partition: Partition, name: Property, column: str | None = N
 
 
 def _own_value(partition: Partition, name: Property, sensitive: Counts) -> PropertyVector:
-    counts = partition.counts(sensitive)
+    """How many persons, or rows, of the class have the row's own value; of a row that is nobody's, how many others."""
+    units, some = count_units(partition, sensitive)
+    owner, width = partition.members[sensitive.row], len(sensitive.values)
+    theirs = np.maximum(np.cumsum(some) - 1, 0)[owner]
     # Rising, so every entry finds its class's count by bisection.
-    key = counts.row * len(sensitive.values) + counts.code
-    entry = np.searchsorted(key, partition.members[sensitive.row] * len(sensitive.values) + sensitive.code)
-    owner = partition.members[sensitive.row]
-    values = np.where(partition.visible[owner], counts.count[entry], 0).astype(np.float64)
-    if name == "own-value-probability":
-        values = values / partition.rows[owner]
+    key = units.counts.row * width + units.counts.code
+    wanted = theirs * width + sensitive.code
+    entry = np.minimum(np.searchsorted(key, wanted), max(len(key) - 1, 0))
+    have = partition.visible[owner] & some[owner]
+    values = np.zeros(len(owner))
+    if len(key):
+        values = np.where(have & (key[entry] == wanted), units.counts.count[entry], 0).astype(np.float64)
+        if name == "own-value-probability":
+            values = values / units.sizes[theirs]
     return PropertyVector(name, PROPERTIES[name], values, sensitive.count, sensitive.row, sensitive.code)
 
 
@@ -214,12 +221,10 @@ def s_l(column: str | None = None) -> Number:
     """
 
     def total(partition: Partition) -> Fraction:
-        counts = partition.counts(partition.table.counts(column, "sensitive"))
-        seen = counts.count[partition.visible[counts.row]]
-        return Fraction(int(seen @ seen))
+        return Fraction(int(property_vector(partition, "own-value-count", column).total()))
 
     def read(ask: Questions) -> Reading | None:
-        if ask.masked:
+        if ask.masked or ask.table.persons is not None:
             return None
         squares = ask.hist(OWN, [ask.table.counts(column, "sensitive")])
         return Reading(squares, lambda c: -squares(c).astype(np.int64))

@@ -25,17 +25,25 @@ from kpareto.tables.table import Counts, Table
 ColumnBest = Callable[[Counts, int], float]  # a column, and how many rows may be suppressed -> the best value
 
 
-def reach_column(best: ColumnBest, column: str | None, better: str) -> Reacher:
-    """What a model of sensitive values can have; of several columns the one that allows least."""
+def reach_column(best: ColumnBest, column: str | None, better: str, known: bool = False) -> Reacher:
+    """What a model of sensitive values can have; of several columns the one that allows least.
+
+    Of persons, whose values come together as classes merge, no more is said than that no class has more values than the
+    column; ``known``: missing values do not count, so that suppressing rows may take away these alone.
+    """
 
     def reach(table: Table, spare: int) -> Reach:
-        bests = [(best(counts, spare), counts) for counts in sensitive_columns(table, column)]
+        columns = sensitive_columns(table, column, known)
+        by_rows = best if table.persons is None else most_distinct if better == "higher" else nothing_known
+        bests = [(by_rows(counts, spare) if int(counts.totals.sum()) else 0.0, counts) for counts in columns]
         worst = min if better == "higher" else max
         value, counts = worst(bests, key=lambda pair: pair[0])
         number = int((counts.totals > 0).sum())
         reason = f"the sensitive column {counts.name!r} has {several(number, 'distinct value')}"
-        most = percent(int(counts.totals.max()) / table.rows)
-        return Reach(value, reason if best is most_distinct else f"{reason}, the most frequent in {most} of the rows")
+        most = percent(int(counts.totals.max(initial=0)) / table.rows)
+        if best is not most_distinct and table.persons is None:
+            reason = f"{reason}, the most frequent in {most} of the rows"
+        return Reach(value, reason, table.persons is None)
 
     return reach
 
@@ -43,6 +51,11 @@ def reach_column(best: ColumnBest, column: str | None, better: str) -> Reacher:
 def most_distinct(counts: Counts, _spare: int) -> float:
     """Distinct values."""
     return float((counts.totals > 0).sum())
+
+
+def nothing_known(_counts: Counts, _spare: int) -> float:
+    """That a number may be as good as can be."""
+    return 0.0
 
 
 def most_entropy(counts: Counts, spare: int) -> float:

@@ -172,15 +172,26 @@ class ClassNumber:
     parameter: float = 0.0
     column: str | None = None  # the sensitive column; None means all of them
     of: Literal["sensitive", "population"] = "sensitive"  # whose counts the number is made of
+    known: bool = False  # missing values do not count
 
     def columns(self, table: Table) -> list[Counts]:
         """The columns meant: the named sensitive one, else all; the people of the population; none for the size."""
         if self.of == "population":
             return [table.joined.people]
-        return [] if self.kind == CLASS_SIZE else sensitive_columns(table, self.column)
+        return [] if self.kind == CLASS_SIZE else sensitive_columns(table, self.column, self.known)
 
-    def worst(self, questions: Questions) -> Reading:
+    def is_counted(self, table: Table) -> bool:
+        """Whether the kernels count it: of values they count rows, and entropies of whole classes alone."""
+        if self.kind == CLASS_SIZE or self.of == "population":
+            return True
+        if table.persons is not None:
+            return False
+        return self.kind != ENTROPY or all(int(c.totals.sum()) == table.rows for c in self.columns(table))
+
+    def worst(self, questions: Questions) -> Reading | None:
         """The worst class, as a measure."""
+        if not self.is_counted(questions.table):
+            return None
         columns = self.columns(questions.table)
         number = questions.hist(self.kind, columns, self.parameter)
         kind = BY_SET if self.kind == DISTINCT else BY_CLASS
@@ -189,11 +200,12 @@ class ClassNumber:
         return real(number, self.kind in (DISTINCT, ENTROPY), () if self.kind == DELTA else bounds)
 
 
-def sensitive_columns(table: Table, column: str | None) -> list[Counts]:
-    """The sensitive columns meant: the named one, else all."""
-    if column is not None or not table.sensitive:
-        return [table.counts(column, "sensitive")]
-    return list(table.sensitive)
+def sensitive_columns(table: Table, column: str | None, known: bool = False) -> list[Counts]:
+    """The sensitive columns meant: the named one, else all; ``known``: without the missing value."""
+    columns = table.sensitive
+    if column is not None or not columns:
+        columns = (table.counts(column, "sensitive"),)
+    return [table.known[table.sensitive.index(counts)] if known else counts for counts in columns]
 
 
 @dataclass(frozen=True)
@@ -211,6 +223,7 @@ class Reach:
 
     best: float
     why: str  # half a sentence: the table has 40 rows
+    reached: bool = True  # by hiding every quasi-identifier; else nobody knows of a recoding that has it
 
 
 Reacher = Callable[[Table, int], Reach]  # a table, and how many of its rows may be suppressed

@@ -1,14 +1,17 @@
 """Privacy measured by sensitive values: the l family, t-closeness, (alpha,k), beta-likeness and delta-disclosure.
 
 Each is a Model: one number per class from how often each sensitive value occurs in it, and the worst visible class
-is the measure. Shares count rows, also where persons are told apart. Without a column name the worst over all
-sensitive columns is taken. p is a value's share in the class, q its share in the whole table (``reference="table"``)
-or in the visible rows (``reference="release"``, which someone can recompute who has only the release).
+is the measure. Shares count persons where the table tells them apart, else rows (``measures/persons.py``). Without a
+column name the worst over all sensitive columns is taken. p is a value's share in the class, q its share in the whole
+table (``reference="table"``) or in the visible rows (``reference="release"``, which someone can recompute who has only
+the release). The trends are those of rows, and of persons whose rows all lie in one class: one whose rows come
+together only as classes merge may make a union worse than its parts.
 In an empty release nothing is learned: diversities are infinite, distances and gains 0.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -32,13 +35,14 @@ from kpareto.kernels.words import (
 )
 from kpareto.measures import reach
 from kpareto.measures.measure import Aspect, Better, Model, Trend, drop_unset, named, spell, trends
+from kpareto.measures.persons import Reference, Units, count_units, fewest_values
 from kpareto.measures.reading import ClassNumber, sensitive_columns
 from kpareto.tables.hierarchy import MISSING, Hierarchy
 from kpareto.tables.partition import Partition
+from kpareto.tables.spelling import fold_spelling
 from kpareto.tables.table import Counts
 
 Distance = Literal["equal", "ordered", "hierarchical"]
-Reference = Literal["table", "release"]
 ABSOLUTE = Aspect("privacy", column="sensitive", recounted=True)
 RELATIVE = replace(ABSOLUTE, relative=True)
 CHUNK = 2**22  # cells of a dense class × value block
@@ -92,6 +96,9 @@ class _Kind:
     kernel: tuple[int, float] | None = None  # kind and parameter of the kernels' class number
     aspect: Aspect = ABSOLUTE
     best: reach.ColumnBest | None = None  # that the values allow; None: all as one class is as good as can be
+    nobody: float = math.inf  # of a class in which nobody has a value
+    known: bool = False  # missing values do not count
+    even: bool = False  # each person is spread evenly over their values
 
     @property
     def column(self) -> str | None:
@@ -99,105 +106,148 @@ class _Kind:
         named = self.parameters.get("column")
         return None if named is None else str(named)
 
+    @property
+    def reference(self) -> Reference:
+        """What classes are compared with."""
+        return "release" if self.parameters.get("reference") == "release" else "table"
+
+    def units(self, partition: Partition) -> list[tuple[Units, np.ndarray]]:
+        """Of each column meant the persons or rows of the classes, and which classes have any."""
+        columns = sensitive_columns(partition.table, self.column, self.known)
+        return [count_units(partition, counts, self.reference, self.even) for counts in columns]
+
 
 def _model(
-    kind: _Kind,
-    by_class: Callable[[Partition, Counts], np.ndarray],
-    ratios: Callable[[Partition, Counts], Ratios] | None = None,
+    kind: _Kind, by_class: Callable[[Units], np.ndarray], ratios: Callable[[Units], Ratios] | None = None
 ) -> Model:
-    """A Model of one column's counts per class, taken as the worst over the columns meant."""
+    """A Model of one column's persons or rows per class, taken as the worst over the columns meant."""
     better = kind.better
     worst = np.minimum if better == "higher" else np.maximum
 
-    def columns(partition: Partition) -> list[Counts]:
-        return sensitive_columns(partition.table, kind.column)
+    def one(units: Units, some: np.ndarray) -> np.ndarray:
+        numbers = np.full(len(some), kind.nobody)
+        if some.any():
+            numbers[some] = by_class(units)
+        return numbers
 
     def each(partition: Partition) -> np.ndarray:
-        return worst.reduce([by_class(partition, partition.counts(c)) for c in columns(partition)])
+        return worst.reduce([one(units, some) for units, some in kind.units(partition)])
 
     def exact(partition: Partition) -> Fraction | None:
         if ratios is None or (partition.empty and better == "higher"):
             return None
         if partition.empty:
             return Fraction(0)
-        exacts = [ratios(partition, partition.counts(c)).exact(better, partition.visible) for c in columns(partition)]
+        exacts = []
+        for units, some in kind.units(partition):
+            if (partition.visible & ~some).any() or not units.visible.any():
+                return None if math.isinf(kind.nobody) else Fraction(kind.nobody)
+            exacts.append(ratios(units).exact(better, units.visible))
         known = [value for value in exacts if value is not None]
         if len(known) < len(exacts):
             return None
         return min(known) if better == "higher" else max(known)
 
     name = spell(kind.name, **kind.parameters)
-    judged = None if kind.kernel is None else ClassNumber(*kind.kernel, kind.column)
+    judged = None if kind.kernel is None else ClassNumber(*kind.kernel, kind.column, known=kind.known)
     reading = None if judged is None else judged.worst
     trend = trends(kind.trend)
-    best = None if kind.best is None else reach.reach_column(kind.best, kind.column, better)
+    best = None if kind.best is None else reach.reach_column(kind.best, kind.column, better, kind.known)
     return Model(name, better, kind.unit, trend, each, exact, kind.aspect, kind.parameters, reading, judged, best)
 
 
-def _ratio_model(kind: _Kind, ratios: Callable[[Partition, Counts], Ratios]) -> Model:
-    return _model(kind, lambda p, counts: ratios(p, counts).by_class(kind.better), ratios)
+def _ratio_model(kind: _Kind, ratios: Callable[[Units], Ratios]) -> Model:
+    return _model(kind, lambda units: ratios(units).by_class(kind.better), ratios)
 
 
 @named("l")
 def distinct_l(column: str | None = None) -> Model:
-    """Distinct l-diversity: the fewest distinct sensitive values in a class (Machanavajjhala et al. 2006)."""
+    """Distinct l-diversity: the fewest distinct sensitive values in a class (Machanavajjhala et al. 2006).
 
-    def ratios(_: Partition, counts: Counts) -> Ratios:
-        distinct = np.diff(counts.start)
+    With persons: the fewest values that together touch every person of the class. A missing value never counts.
+    """
+
+    def ratios(units: Units) -> Ratios:
+        distinct = fewest_values(units.counts)
         return Ratios(distinct, np.ones_like(distinct), np.arange(len(distinct)))
 
     aspect = replace(ABSOLUTE, logarithmic=True, shown=True)
-    parameters = drop_unset(column=column)
-    kind = _Kind("l", "higher", "distinct values", "rises", parameters, (DISTINCT, 0.0), aspect, reach.most_distinct)
-    return _ratio_model(kind, ratios)
+    kernel, best = (DISTINCT, 0.0), reach.most_distinct
+    parameters, unit = drop_unset(column=column), "distinct values"
+    return _ratio_model(_Kind("l", "higher", unit, "rises", parameters, kernel, aspect, best, 0.0, True), ratios)
+
+
+def _fill(units: Units) -> tuple[np.ndarray, np.ndarray]:
+    """Of each class the most uneven distribution of one value per person, falling: entries, and where classes start.
+
+    The most frequent value is given to everybody who has it, the next one to as many of those who are left, and so on,
+    which is the count of each value itself where nobody has two. Every other choice is at least as even: in no choice
+    do j values have more persons than the j most frequent ones have together.
+    """
+    counts = units.counts
+    order = np.lexsort((-counts.count, counts.row))  # within a class from the most frequent value down
+    falling, start = counts.count[order], counts.start[:-1]
+    sums = np.cumsum(falling)
+    before = sums - falling - (sums - falling)[start][counts.row]
+    return np.clip(units.rows - before, 0, falling), start
 
 
 @named("entropy-l")
 def entropy_l(column: str | None = None) -> Model:
-    """Entropy l-diversity: the least exp(−Σ p ln p) of a class (Machanavajjhala et al. 2006, definition 4.1)."""
+    """Entropy l-diversity: the least exp(−Σ p ln p) of a class (Machanavajjhala et al. 2006, definition 4.1).
 
-    def by_class(partition: Partition, counts: Counts) -> np.ndarray:
-        p = counts.count / partition.rows[counts.row]
-        return np.exp(np.add.reduceat(-p * np.log(p), counts.start[:-1]))
+    With persons: of the most uneven distribution that one value of each person could have. A missing value never
+    counts.
+    """
+
+    def by_class(units: Units) -> np.ndarray:
+        filled, start = _fill(units)
+        p = filled / units.rows
+        terms = np.zeros(len(p))
+        np.log(p, out=terms, where=p > 0)
+        return np.exp(np.add.reduceat(-p * terms, start))
 
     # Entropy is concave, so a union has at least the smaller entropy of its parts.
-    unit, parameters = "effective number of values", drop_unset(column=column)
-    return _model(
-        _Kind("entropy-l", "higher", unit, "rises", parameters, (ENTROPY, 0.0), best=reach.most_entropy), by_class
-    )
+    unit, parameters, kernel = "effective number of values", drop_unset(column=column), (ENTROPY, 0.0)
+    best = reach.most_entropy
+    return _model(_Kind("entropy-l", "higher", unit, "rises", parameters, kernel, ABSOLUTE, best, 0.0, True), by_class)
 
 
 @named("recursive-l")
 def recursive_l(l: float = 2, column: str | None = None) -> Model:
     """The least c of recursive (c,l)-diversity: r₁ / (r_l + … + r_m), counts falling (Machanavajjhala et al. 2006).
 
-    A class is (c,l)-diverse for every c above this number, which is infinite with fewer than l distinct values.
+    A class is (c,l)-diverse for every c above this number, which is infinite with fewer than l distinct values. With
+    persons the counts are those of the most uneven distribution of one value per person. A missing value never counts.
     """
     if l < 2 or l != int(l):
         raise BadJob(f"recursive-l has l = {l!r}. Give a whole number of at least 2.")
     rank = int(l)
 
-    def ratios(_: Partition, counts: Counts) -> Ratios:
-        order = np.lexsort((-counts.count, counts.row))  # within a class from the most frequent value down
-        falling = counts.count[order]
-        start = counts.start[:-1]
-        rank_in_class = np.arange(len(falling)) - start[counts.row]
+    def ratios(units: Units) -> Ratios:
+        falling, start = _fill(units)
+        rank_in_class = np.arange(len(falling)) - start[units.counts.row]
         tail = np.add.reduceat(np.where(rank_in_class >= rank - 1, falling, 0), start)
         return Ratios(falling[start], tail, np.arange(len(start)))
 
     parameters = drop_unset(l=None if rank == 2 else rank, column=column)
     # r₁ of a union is at most the sum of both r₁, its tail at least the sum of both tails.
-    known, best = (RECURSIVE, float(rank)), partial(reach.least_recursive, rank)
-    return _ratio_model(_Kind("recursive-l", "lower", "least c", "falls", parameters, known, best=best), ratios)
+    kernel, best = (RECURSIVE, float(rank)), partial(reach.least_recursive, rank)
+    kind = _Kind("recursive-l", "lower", "least c", "falls", parameters, kernel, best=best, known=True)
+    return _ratio_model(kind, ratios)
 
 
 @named("alpha")
 def alpha(column: str | None = None, value: str | None = None) -> Model:
-    """The largest share of one sensitive value, or of the given value, in a class: (α,k) (Wong et al. 2006)."""
+    """The largest share of one sensitive value, or of the given value, in a class: (α,k) (Wong et al. 2006).
 
-    def ratios(partition: Partition, counts: Counts) -> Ratios:
+    With persons: the share of the persons of the class who have it.
+    """
+
+    def ratios(units: Units) -> Ratios:
+        counts = units.counts
         count = counts.count if value is None else np.where(counts.code == _code(counts, value), counts.count, 0)
-        return Ratios(np.maximum.reduceat(count, counts.start[:-1]), partition.rows, np.arange(len(partition.rows)))
+        return Ratios(np.maximum.reduceat(count, counts.start[:-1]), units.sizes, np.arange(len(units.sizes)))
 
     parameters = drop_unset(column=column, value=value)
     kernel = (ALPHA, 0.0) if value is None else None
@@ -207,21 +257,26 @@ def alpha(column: str | None = None, value: str | None = None) -> Model:
             return reach.least_share(counts, spare)
         return reach.least_share_of(_code(counts, value), counts, spare)
 
-    return _ratio_model(_Kind("alpha", "lower", "share of a class", "falls", parameters, kernel, best=best), ratios)
+    kind = _Kind("alpha", "lower", "share of a class", "falls", parameters, kernel, best=best, nobody=1.0)
+    return _ratio_model(kind, ratios)
 
 
 def _code(counts: Counts, value: str) -> int:
-    if value not in counts.values:
+    """The code of a value; in another spelling where exactly one is spelled so."""
+    if value in counts.values:
+        return counts.values.index(value)
+    alike = [place for place, other in enumerate(counts.values) if fold_spelling(other) == fold_spelling(value)]
+    if len(alike) != 1:
         raise BadTable(
             f"The column {counts.name!r} has no value {value!r}. {did_you_mean(value, counts.values)}"
             f"It has: {shorten(counts.values)}."
         )
-    return counts.values.index(value)
+    return alike[0]
 
 
 @dataclass(frozen=True, eq=False)
 class _Shares:
-    """p and q as whole numbers: p = count / rows, q = total / whole."""
+    """p and q as whole numbers: p = count / rows, q = total / whole; rows are persons where these are told apart."""
 
     count: np.ndarray  # (entries,)
     total: np.ndarray  # (entries,) of the entry's value
@@ -235,17 +290,14 @@ class _Shares:
         return self.count * self.whole - self.total * self.rows
 
 
-def _shares(partition: Partition, counts: Counts, reference: Reference) -> _Shares:
-    totals = counts.totals
-    if reference == "release":
-        seen = partition.visible[counts.row]
-        totals = np.bincount(counts.code[seen], weights=counts.count[seen], minlength=len(counts.values))
+def _shares(units: Units) -> _Shares:
+    counts = units.counts
     # Products below 2**62 stay whole numbers; beyond that floats are good enough, but nothing is exact.
-    small = partition.table.rows**2 * (len(counts.values) + 1) < 2**62
+    most = max(units.whole, int(units.sizes.max(initial=0)))
+    small = most**2 * (len(counts.values) + 1) < 2**62 and counts.count.dtype.kind == "i"
     kind = np.int64 if small else np.float64
-    totals = totals.astype(kind)
-    rows = partition.rows.astype(kind)[counts.row]
-    return _Shares(counts.count.astype(kind), totals[counts.code], rows, int(totals.sum()), totals)
+    totals = units.totals.astype(kind)
+    return _Shares(counts.count.astype(kind), totals[counts.code], units.rows.astype(kind), units.whole, totals)
 
 
 def _check_reference(reference: str) -> None:
@@ -272,14 +324,13 @@ def t(
     if not isinstance(hierarchy, Hierarchy | None) or (distance == "hierarchical" and hierarchy is None):
         raise BadJob("The distance hierarchical of t needs the Hierarchy of the sensitive column. Give hierarchy=.")
 
-    def ratios(partition: Partition, counts: Counts) -> Ratios:
-        placed = counts if hierarchy is None or distance == "equal" else _place(counts, hierarchy)
+    def ratios(units: Units) -> Ratios:
+        placed = units if hierarchy is None or distance == "equal" else _place(units, hierarchy)
         if distance == "ordered":
-            shown = placed if reference == "table" else _count_seen(partition, placed, hierarchy is None)
-            return _order(partition, shown, reference)
+            return _order(placed if reference == "table" else _count_seen(placed, hierarchy is None))
         if distance == "equal" or hierarchy is None:
-            return _equal(partition, placed, reference)
-        return _hierarchical(partition, placed, hierarchy, reference)
+            return _equal(placed)
+        return _hierarchical(placed, hierarchy)
 
     tree = None if hierarchy is None or distance == "equal" else hierarchy.name
     parameters = drop_unset(
@@ -291,19 +342,20 @@ def t(
     kernel = ((T_EQUAL if distance == "equal" else T_ORDERED), 0.0) if tree is None and reference == "table" else None
     aspect = replace(RELATIVE, recounted=tree is None)  # a release does not show the hierarchy
     # A distance to a fixed distribution is convex, so a union is no farther than its farthest part.
-    return _ratio_model(_Kind("t", "lower", "distance from 0 to 1", "falls", parameters, kernel, aspect), ratios)
+    unit = "distance from 0 to 1"
+    return _ratio_model(_Kind("t", "lower", unit, "falls", parameters, kernel, aspect, nobody=1.0, even=True), ratios)
 
 
-def _equal(partition: Partition, counts: Counts, reference: Reference) -> Ratios:
-    shares = _shares(partition, counts, reference)
+def _equal(units: Units) -> Ratios:
+    shares, start = _shares(units), units.counts.start[:-1]
     # Σ |p − q| / 2 = Σ over the values present of (p − q)⁺, because both sum to one.
-    over = np.add.reduceat(np.maximum(shares.gain, 0), counts.start[:-1])
-    return Ratios(over, shares.rows[counts.start[:-1]] * shares.whole, np.arange(len(over)))
+    over = np.add.reduceat(np.maximum(shares.gain, 0), start)
+    return Ratios(over, shares.rows[start] * shares.whole, np.arange(len(over)))
 
 
-def _order(partition: Partition, counts: Counts, reference: Reference) -> Ratios:
-    shares = _shares(partition, counts, reference)
-    width, count = len(counts.values), len(partition.rows)
+def _order(units: Units) -> Ratios:
+    shares, counts = _shares(units), units.counts
+    width, count = len(counts.values), len(units.sizes)
     over = np.zeros(count, dtype=shares.count.dtype)
     rows = shares.rows[counts.start[:-1]]
     step = max(1, CHUNK // width)
@@ -316,41 +368,42 @@ def _order(partition: Partition, counts: Counts, reference: Reference) -> Ratios
     return Ratios(over, rows * (shares.whole * max(width - 1, 1)), np.arange(count))
 
 
-def _count_seen(partition: Partition, counts: Counts, sort: bool) -> Counts:
-    """The counts by the values of visible rows alone, in the order that someone finds who has only the release.
+def _count_seen(units: Units, sort: bool) -> Units:
+    """The units by the values of visible rows alone, in the order that someone finds who has only the release.
 
     That is numbers by size, where all of them are numbers, else texts; the missing value last. What stands in rows that
     nobody sees must not stretch the scale, and neither tell whether the values are numbers. Unless ``sort``, the order
     is that of a hierarchy.
     """
-    there = np.unique(counts.code[partition.visible[counts.row]]).tolist()
+    counts = units.counts
+    there = np.unique(counts.code[units.visible[counts.row]]).tolist()
     if sort:
         plain = [code for code in there if counts.values[code] != MISSING]
         number = all(PLAIN_NUMBER.fullmatch(counts.values[code]) for code in plain)
-        there = sorted(plain, key=lambda code: (float(counts.values[code]) if number else 0.0, counts.values[code])) + [
-            code for code in there if counts.values[code] == MISSING
-        ]
+        texts = {code: counts.values[code] for code in plain}
+        plain.sort(key=lambda code: (float(texts[code]) if number else 0.0, texts[code].casefold(), texts[code]))
+        there = plain + [code for code in there if counts.values[code] == MISSING]
     rank = np.zeros(len(counts.values), dtype=np.int64)  # values of invisible rows stand anywhere: nobody asks
     rank[there] = np.arange(len(there))
-    return _recode(counts, rank, tuple(counts.values[code] for code in there) or counts.values)
+    return _recode(units, rank, tuple(counts.values[code] for code in there) or counts.values)
 
 
-def _hierarchical(partition: Partition, counts: Counts, hierarchy: Hierarchy, reference: Reference) -> Ratios:
+def _hierarchical(units: Units, hierarchy: Hierarchy) -> Ratios:
     over: np.ndarray | None = None
     under: np.ndarray | None = None
     for level in range(hierarchy.height):
-        grouped = _recode(counts, hierarchy.groups[level], hierarchy.labels[level])
-        part = _equal(partition, grouped, reference)
+        part = _equal(_recode(units, hierarchy.groups[level], hierarchy.labels[level]))
         over = part.over if over is None else over + part.over
         under = part.under
     if over is None or under is None:
-        nothing = np.zeros(len(partition.rows), dtype=np.int64)
+        nothing = np.zeros(len(units.sizes), dtype=np.int64)
         return Ratios(nothing, nothing + 1, np.arange(len(nothing)))
     return Ratios(over, under * hierarchy.height, np.arange(len(over)))
 
 
-def _place(counts: Counts, hierarchy: Hierarchy) -> Counts:
-    """The counts with the hierarchy's leaves as values."""
+def _place(units: Units, hierarchy: Hierarchy) -> Units:
+    """The units with the hierarchy's leaves as values."""
+    counts = units.counts
     leaf = hierarchy.locate(counts.values)
     if (leaf < 0).any():
         lost = [value for value, leaf_of in zip(counts.values, leaf.tolist(), strict=True) if leaf_of < 0]
@@ -359,16 +412,18 @@ def _place(counts: Counts, hierarchy: Hierarchy) -> Counts:
             f"{'s' if len(lost) > 1 else ''} of {counts.name!r}: "
             f"{shorten(lost, 5)}. Add them to the hierarchy."
         )
-    return _recode(counts, leaf, hierarchy.leaves)
+    return _recode(units, leaf, hierarchy.leaves)
 
 
-def _recode(counts: Counts, recode: np.ndarray, values: tuple[str, ...]) -> Counts:
-    """The counts after values were replaced by (values,) recode, merged within each class."""
-    key = counts.row * len(values) + recode[counts.code]
-    distinct, inverse = np.unique(key, return_inverse=True)
-    count = np.bincount(inverse, weights=counts.count, minlength=len(distinct)).astype(np.int64)
-    start = np.searchsorted(distinct, np.arange(len(counts.start)) * len(values)).astype(np.int64)
-    return Counts(counts.name, values, start, (distinct % len(values)).astype(np.int32), count)
+def _recode(units: Units, recode: np.ndarray, values: tuple[str, ...]) -> Units:
+    """The units after values were replaced by (values,) recode, merged within each class."""
+    counts, width = units.counts, len(values)
+    keys, entry = np.unique(counts.row * width + recode[counts.code], return_inverse=True)
+    count = np.bincount(entry, weights=counts.count, minlength=len(keys)).astype(counts.count.dtype)
+    start = np.searchsorted(keys, np.arange(len(counts.start)) * width).astype(np.int64)
+    totals = np.bincount(recode, weights=units.totals, minlength=width).astype(units.totals.dtype)
+    merged = Counts(counts.name, values, start, (keys % width).astype(np.int32), count)
+    return replace(units, counts=merged, totals=totals)
 
 
 @named("beta")
@@ -376,9 +431,9 @@ def beta(column: str | None = None, reference: Reference = "table") -> Model:
     """Basic β-likeness: the largest relative gain (p − q) / q of a value (Cao & Karras 2012, definition 2)."""
     _check_reference(reference)
 
-    def ratios(partition: Partition, counts: Counts) -> Ratios:
-        shares = _shares(partition, counts, reference)
-        return Ratios(shares.gain, shares.total * shares.rows, counts.start[:-1])
+    def ratios(units: Units) -> Ratios:
+        shares = _shares(units)
+        return Ratios(shares.gain, shares.total * shares.rows, units.counts.start[:-1])
 
     parameters = drop_unset(column=column, reference=None if reference == "table" else reference)
     kernel = (BETA, 0.0) if reference == "table" else None
@@ -393,12 +448,12 @@ def enhanced_beta(column: str | None = None, reference: Reference = "table") -> 
     """
     _check_reference(reference)
 
-    def by_class(partition: Partition, counts: Counts) -> np.ndarray:
-        shares = _shares(partition, counts, reference)
-        gain = Ratios(shares.gain, shares.total * shares.rows, counts.start[:-1]).values()
+    def by_class(units: Units) -> np.ndarray:
+        shares, start = _shares(units), units.counts.start[:-1]
+        gain = Ratios(shares.gain, shares.total * shares.rows, start).values()
         with np.errstate(divide="ignore"):
             bound = -np.log(shares.total / shares.whole)
-        return np.maximum.reduceat(np.where(gain > bound + 1e-12, np.inf, gain), counts.start[:-1])
+        return np.maximum.reduceat(np.where(gain > bound + 1e-12, np.inf, gain), start)
 
     parameters = drop_unset(column=column, reference=None if reference == "table" else reference)
     kernel = (ENHANCED_BETA, 0.0) if reference == "table" else None
@@ -418,8 +473,8 @@ def delta(
     if absent not in ("ignored", "infinite"):
         raise BadJob(f"delta has absent = {absent!r}. Write 'ignored' or 'infinite'.")
 
-    def by_class(partition: Partition, counts: Counts) -> np.ndarray:
-        shares = _shares(partition, counts, reference)
+    def by_class(units: Units) -> np.ndarray:
+        shares, counts = _shares(units), units.counts
         with np.errstate(divide="ignore"):
             apart = np.abs(np.log(shares.count * float(shares.whole) / (shares.total * shares.rows)))
         worst = np.maximum.reduceat(apart, counts.start[:-1])

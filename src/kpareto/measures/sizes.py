@@ -1,6 +1,7 @@
 """Privacy measured by class sizes: k, the risk that a row is recognised, and how much was suppressed.
 
-A class counts persons where the table tells persons apart, else rows; shares and means are always taken over rows.
+A class counts persons where the table tells persons apart, else rows; shares and means are taken over the same, a
+person once in each class. Rows that belong to nobody fill no class: one of nobody else has k = 0.
 Only visible classes count: the class of masked rows is one of them, dropped rows are not.
 In an empty release nobody can be recognised: k is infinite and every risk is 0.
 """
@@ -64,7 +65,7 @@ def risk_max() -> Model:
 
 
 def _risks(partition: Partition) -> np.ndarray:
-    return 1.0 / partition.sizes
+    return 1.0 / np.maximum(partition.sizes, 1)
 
 
 def reach_risk(table: Table, _spare: int = 0) -> Reach:
@@ -85,12 +86,12 @@ def is_smallest_class(measure: Measure) -> bool:
 
 def _exact_risk_max(partition: Partition) -> Fraction | None:
     smallest = _exact_k(partition)
-    return Fraction(0) if smallest is None else 1 / smallest
+    return Fraction(0) if smallest is None else 1 / max(smallest, Fraction(1))
 
 
 @named("risk-mean")
 def risk_mean() -> Number:
-    """The mean prosecutor risk of the visible rows; classes / rows where persons are not told apart."""
+    """The mean prosecutor risk of the visible rows, or persons: classes / rows."""
     # Every row's class grows when classes merge, and without suppression the rows stay the same.
     trend = trends("falls")
     aspect = Aspect("privacy", logarithmic=True, recounted=True)
@@ -108,17 +109,13 @@ def _read_risk_mean(ask: Questions) -> Reading | None:
 
 
 def _exact_risk_mean(partition: Partition) -> Fraction:
-    if partition.empty:
-        return Fraction(0)
-    sizes, inverse = np.unique(partition.sizes[partition.visible], return_inverse=True)
-    rows = np.bincount(inverse, weights=partition.rows[partition.visible]).astype(np.int64)
-    total = sum((Fraction(n, size) for n, size in zip(rows.tolist(), sizes.tolist(), strict=True)), Fraction(0))
-    return total / int(rows.sum())
+    sizes = partition.sizes[partition.visible]
+    return Fraction(int((sizes > 0).sum()), max(int(sizes.sum()), 1))
 
 
 @named("risk-share")
 def risk_share(threshold: float = 0.2) -> Number:
-    """The share of visible rows whose prosecutor risk is above the threshold (O21)."""
+    """The share of visible rows, or persons, whose prosecutor risk is above the threshold (O21)."""
     if not 0 <= threshold <= 1:
         raise BadJob(f"The threshold of risk-share is {threshold!r}. Give a probability from 0 to 1.")
     border = Fraction(repr(float(threshold)))
@@ -128,7 +125,7 @@ def risk_share(threshold: float = 0.2) -> Number:
             return Fraction(0)
         # 1 / size > border, in whole numbers, so that a class of 5 is not above 0.2
         risky = partition.visible & (partition.sizes * border.numerator < border.denominator)
-        return Fraction(int(partition.rows[risky].sum()), int(partition.rows[partition.visible].sum()))
+        return Fraction(int(partition.sizes[risky].sum()), max(int(partition.sizes[partition.visible].sum()), 1))
 
     def read(ask: Questions) -> Reading | None:
         rows = ask.table.rows
@@ -156,7 +153,7 @@ def risk_share(threshold: float = 0.2) -> Number:
 
 @named("uniques")
 def uniques() -> Number:
-    """Rows that are alone in their class (with persons: whose person is alone)."""
+    """Rows, or persons, that are alone in their class."""
     # Classes of one under a coarser recoding are classes of one already. below-k and cap-max-k suppress either all
     # of them or none, and all of them stays all of them.
     trend = trends("falls", below_k="falls", cap_max_k="falls")
@@ -169,12 +166,12 @@ def uniques() -> Number:
         lambda p: Fraction(_uniques(p)),
         RECOUNTED,
         {},
-        lambda ask: whole(ask.ints(UNIQUES)),
+        lambda ask: None if ask.table.persons is not None else whole(ask.ints(UNIQUES)),
     )
 
 
 def _uniques(partition: Partition) -> int:
-    return int(partition.rows[partition.visible & (partition.sizes == 1)].sum())
+    return int((partition.visible & (partition.sizes == 1)).sum())
 
 
 @named("suppressed")

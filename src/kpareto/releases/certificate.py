@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
@@ -23,8 +23,10 @@ from kpareto._version import __version__
 from kpareto.atomic import write_whole
 from kpareto.measures import MAKERS, make
 from kpareto.measures.measure import Measure, aspect_of, parameters_of, short_name
+from kpareto.measures.persons import count_units
 from kpareto.measures.population import is_estimated
 from kpareto.measures.sensitive import distinct_l
+from kpareto.measures.sizes import is_smallest_class
 from kpareto.measures.sizes import k as smallest_class
 from kpareto.releases.choice import Choice, hierarchy_digest, legible
 from kpareto.releases.recoded_rows import runs
@@ -117,6 +119,7 @@ def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts
         "engine": facts.engine,
         "counted_by": counted.by,
         "missing": table.missing,
+        "spellings": table.schema.spellings,
         **({"population": _basis(table)} if table.population is not None else {}),
         "warnings": [number for number, _ in facts.warnings],
     }
@@ -136,6 +139,7 @@ def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts
         "distributions": {
             counts.name: _as_written(counts.values, counts.totals.tolist(), facts) for counts in table.sensitive
         },
+        **({} if table.persons is None else {"persons": _of_persons(partition, facts)}),
         "warnings": [list(warning) for warning in facts.warnings],
         "remarks": list(facts.remarks),
         **_population(choice, facts),
@@ -210,6 +214,17 @@ def population_rows(raw: Table, names: Sequence[str]) -> Iterator[list[Any]]:
         yield [*(leaves[c][code] for c, code in enumerate(codes)), times]
 
 
+def _of_persons(partition: Partition, facts: Facts) -> dict[str, list[list[Any]]]:
+    """Per sensitive column each value, the share of all persons who have it, and its share with everybody spread."""
+    columns = {}
+    for counts in partition.table.sensitive:
+        (one, _), (even, _) = (count_units(partition, counts, even=each) for each in (False, True))
+        shares, spreads = (units.totals / max(units.whole, 1) for units in (one, even))
+        names = [name for name, _ in _as_written(counts.values, counts.totals.tolist(), facts)]
+        columns[counts.name] = [list(each) for each in zip(names, shares.tolist(), spreads.tolist(), strict=True)]
+    return columns
+
+
 def _as_written(values: Sequence[str], totals: Sequence[int], facts: Facts) -> list[list[Any]]:
     """Each value as the release spells it, with its rows: [value, rows]; two that are written alike are one."""
     hidden = facts.handling.get("formulas") == "neutralise"
@@ -260,13 +275,16 @@ def claims(choice: Choice, partition: Partition) -> tuple[list[dict[str, Any]], 
             # What nobody can count again is no limit of the release; it was asked of the search, and met there.
             estimate = {"estimated": "estimated, not counted"} if is_estimated(measure, partition.table) else {}
             confidential.append({**claim, "limit": None, "asked": claim["limit"], "recomputed": False, **estimate})
+        elif partition.table.persons is not None:
+            counted = {**claim, "with": {"counts": "persons", **claim["with"]}}
+            against_table = aspect.relative and claim["with"].get("reference") != "release"
+            (confidential if against_table else public).append(counted)
+            # Everybody can count the rows: no class has fewer of these than persons, nor fewer values than touch them.
+            rows, same = partition.by_rows, limit if aspect.shown or is_smallest_class(measure) else None
+            public.append(_claim_of_release(measure, None, rows) if aspect.relative else _claim(measure, same, rows))
         elif aspect.relative:
             confidential.append(claim)
             public.append(_claim_of_release(measure, limit, partition))
-        elif aspect.column is None and partition.table.persons is not None:
-            counted = {"counts": "persons", **claim["with"]}
-            public.append({**claim, "with": counted})
-            public.append(_claim(measure, limit, replace(partition, sizes=partition.rows)))
         else:
             public.append(claim)
     return public, confidential

@@ -262,6 +262,7 @@ class Stored:
                 "identifier": list(schema.identifier),
                 "person": schema.person,
                 "weights": dict(schema.weights),
+                **({} if schema.spellings == "fold" else {"spellings": schema.spellings}),
             },
             "columns": {
                 h.name: {

@@ -26,7 +26,7 @@ from kpareto.releases.labels import SHOWN, Shown, shown_labels
 from kpareto.tables.hierarchy import MISSING, STAR
 from kpareto.tables.partition import Partition, classes
 from kpareto.tables.schema import Schema
-from kpareto.tables.spelling import NO_VALUE
+from kpareto.tables.spelling import NO_VALUE, fold_spelling
 
 QUASI = "quasi-identifier"
 WAYS = {  # setting of a Handling -> what it may be, the usual one first
@@ -135,7 +135,8 @@ class Recoded:
     numbered: str  # the same, with the place of each row in the source as rid
     labels: Mapping[str, tuple[str, ...]]
     handling: Handling
-    person: str | None = None  # what tells persons apart, over the joined tables
+    person: str | None = None  # what tells persons apart, over the joined tables; null in rows that are nobody's
+    ids: tuple[str, ...] = ()  # the texts of their ids as the rows have them
     whole: bool = False  # whether the quasi-identifiers of a row are looked up together, in one table d
 
     @property
@@ -209,21 +210,22 @@ class Recoded:
         positions = [f"rid - 1 AS {sql.quote(chr(0) + 'rid')}"] if with_positions else []
         return f"SELECT {', '.join([*shown, *positions])} FROM ({ordered}) AS i"
 
-    def persons(self) -> Iterator[tuple[Any, ...]] | None:
-        """The quasi-identifiers of each class as they are written, its persons and its rows; None without persons.
+    def persons(self) -> Iterator[tuple[list[Any], list[Any], list[Any], int]] | None:
+        """Who has what: quasi-identifiers and sensitive values as they are written, ids, rows; None without persons.
 
         The engine counts them in the very rows that are written, where alone the persons are still to be seen.
         """
         if self.person is None:
             return None
         sql = self.rows.layout().sql
-        quasi = [out for out in self.outs if out.role == "quasi-identifier"]
-        cells = [self._neutral(sql.text(out.value) if out.text else out.value, out) for out in quasi]
-        listed = ", ".join(f"{cell} AS l{place}" for place, cell in enumerate(cells))
-        keys = ", ".join(f"l{place}" for place in range(len(cells)))
-        people = f"SELECT {listed}, {self.person} AS person {self.tables}"
-        answer = self.rows.ask(f"SELECT {keys}, count(DISTINCT person), count(*) FROM ({people}) AS i GROUP BY {keys}")
-        return zip(*(column.to_pylist() for column in answer.columns), strict=True)
+        quasi, values = ([out for out in self.outs if out.role == role] for role in (QUASI, "sensitive"))
+        cells = [self._neutral(sql.text(out.value) if out.text else out.value, out) for out in (*quasi, *values)]
+        listed = ", ".join(f"{cell} AS l{place}" for place, cell in enumerate((*cells, *self.ids)))
+        keys = ", ".join(f"l{place}" for place in range(len(cells) + len(self.ids)))
+        answer = self.rows.ask(f"SELECT {keys}, count(*) FROM (SELECT {listed} {self.tables}) AS i GROUP BY {keys}")
+        ends = len(quasi), len(cells), len(cells) + len(self.ids)
+        rows = zip(*(column.to_pylist() for column in answer.columns), strict=True)
+        return (([*r[: ends[0]]], [*r[ends[0] : ends[1]]], [*r[ends[1] : ends[2]]], int(r[-1])) for r in rows)
 
     def outgoing(self) -> Outgoing:
         """What the engine is told to write."""
@@ -280,7 +282,7 @@ def recode(rows: Source, choice: Choice, partition: Partition, handling: Handlin
 
     for index, name in enumerate(rows.columns):
         role = schema.role(name)
-        if name == schema.person or (role == "identifier" and handling.identifiers == "drop"):
+        if name in schema.persons or (role == "identifier" and handling.identifiers == "drop"):
             continue
         if role in ("plain", "identifier") and name in handling.left_out:
             continue
@@ -296,9 +298,19 @@ def recode(rows: Source, choice: Choice, partition: Partition, handling: Handlin
         return _recode_local(rows, choice, partition, handling, (outs, labels, joins, kept))
     joined = f"{' '.join(joins)} WHERE {' AND '.join(kept or ['true'])}"
     numbered = f"FROM (SELECT *, {layout.sql.number} AS rid FROM {layout.table}) AS t {joined}"
-    person = None if schema.person is None else f"m{rows.columns.index(schema.person)}.w"
-    tables = f"FROM {layout.table} {joined}"
-    return Recoded(rows, tuple(outs), tables, numbered, labels, handling, person, row_join is not None)
+    places = [rows.columns.index(name) for name in schema.persons]
+    ids, tables = tuple(f"m{place}.w" for place in places), f"FROM {layout.table} {joined}"
+    person = _tell_apart([f"m{place}.p" for place in places]) if places else None
+    return Recoded(rows, tuple(outs), tables, numbered, labels, handling, person, ids, row_join is not None)
+
+
+def _tell_apart(parts: Sequence[str]) -> str:
+    """What tells persons apart by one or more columns; null where one of them has no value."""
+    if len(parts) == 1:
+        return parts[0]
+    lacking = " OR ".join(f"{part} IS NULL" for part in parts)
+    joined = ", chr(9), ".join(parts)  # what no folded text has
+    return f"CASE WHEN {lacking} THEN NULL ELSE concat({joined}) END"
 
 
 def _join_columns(
@@ -425,6 +437,11 @@ def _map(rows: Source, choice: Choice, name: str, labels: tuple[str, ...] | None
         columns["w"] = arrow_texts([None if group < 0 else labels[group] for group in groups.tolist()])
         columns |= {"g": arrow_places(groups), "leaf": arrow_places(leaves)}
         same = bool(pc.all(pc.equal(columns["w"], words)).as_py())
+    schema = choice.table.schema
+    if name in schema.persons:
+        fold = fold_spelling if schema.spellings == "fold" else str
+        texts = [None if word in (None, MISSING) else fold(word) or None for word in words.to_pylist()]
+        columns["p"] = arrow_texts(texts)
     suspect = any(word is not None and runs(word) for word in pc.unique(columns["w"]).to_pylist())
     return _Spelled(pa.table(columns), same, suspect)
 

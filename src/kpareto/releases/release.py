@@ -319,11 +319,12 @@ def _say_budget(warned: Sequence[Remark], source: object) -> tuple[Remark, ...]:
 
 def _count_again(written: Written, choice: Choice, partition: Partition, recoded: Recoded) -> Counted:
     """What the verifier's counter finds where the rows were written and nobody looks yet; as many rows as there are."""
-    shape = {"columns": list(recoded.roles), "roles": recoded.roles, "form": dict(written.form)}
+    spellings = choice.table.schema.spellings
+    shape = {"columns": list(recoded.roles), "roles": recoded.roles, "form": dict(written.form), "spellings": spellings}
     counted = count(written.kind, written.where, shape, written.part, written.link)
     people = recoded.persons()
     if people is not None:
-        counted = with_persons(counted, people, written.shown)
+        counted = with_persons(counted, people, shape, written.shown)
     expected = choice.table.rows - int(partition.rows[~partition.visible].sum())
     if counted.rows != expected:
         raise BadTable(

@@ -27,14 +27,14 @@ from kpareto.releases.certificate import Warned
 from kpareto.releases.choice import Choice
 from kpareto.releases.labels import compose, has_row_borders
 from kpareto.releases.recoded_rows import Handling
-from kpareto.releases.risk.attacks import classes_have, downcoding, homogeneity, minimality
+from kpareto.releases.risk.attacks import classes_have, downcoding, find_missing, homogeneity, minimality
 from kpareto.releases.risk.composition import Composition
 from kpareto.releases.risk.disclosing_columns import DisclosingColumn
 from kpareto.releases.risk.overlaps import overlaps
 from kpareto.releases.risk.risk import bias_tables
 from kpareto.tables.hierarchy import MISSING
 from kpareto.tables.partition import Partition, Suppression
-from kpareto.tables.spelling import percent
+from kpareto.tables.spelling import are, percent, several
 from kpareto.tables.table import Population, UniqueRows
 
 Severity = Literal["note", "caution", "danger"]
@@ -186,9 +186,9 @@ def _w2(context: Context) -> Remark | None:
     worst = max(verdicts, key=lambda each: (each.rows, each.certain_rows))
     head = f"No limit protects the sensitive columns ({shorten([each.column for each in verdicts])})."
     text = (
-        f"{head} In {worst.column!r} {classes_have(worst.classes, worst.rows)} one value at {worst.share:.0%} or more, "
-        f"and {classes_have(worst.certain_classes, worst.certain_rows)} one value only: finding the class is knowing "
-        "the value."
+        f"{head} In {worst.column!r} {classes_have(worst.classes, worst.rows, worst.unit)} one value at "
+        f"{worst.share:.0%} or more, and {classes_have(worst.certain_classes, worst.certain_rows, worst.unit)} one "
+        "value only: finding the class is knowing the value."
     )
     remedy = Remedy("set-limit", "Add a limit such as l = 2.")
     if not worst.rows:
@@ -223,15 +223,19 @@ def _w3(context: Context) -> Remark | None:
             "Python.",
         )
         return Remark("W3", "caution", f"{text} {remedy.text}", {"k_rows": _smallest(partition)}, remedy)
-    people = int(np.count_nonzero(persons.totals))
+    people, nobodys = int(np.count_nonzero(persons.totals)), partition.table.nobodys
     if people == partition.table.rows:
         return None
     rows = int(partition.rows[partition.visible].min())
     text = (
-        f"{partition.table.rows:,} rows belong to {people:,} persons. Classes count persons: the smallest has "
-        f"{_smallest(partition)} persons, where counting rows would claim {rows}."
+        f"{partition.table.rows - nobodys:,} rows belong to {people:,} persons. Classes count persons: the smallest "
+        f"has {_smallest(partition)} persons, where counting rows would claim {rows}."
     )
-    return Remark("W3", "note", text, {"k_persons": _smallest(partition), "k_rows": rows, "persons": people})
+    numbers: dict[str, Number] = {"k_persons": _smallest(partition), "k_rows": rows, "persons": people}
+    if nobodys:
+        text += f" Rows without an id belong to nobody and protect nobody: {nobodys:,} of {partition.table.rows:,}."
+        numbers["nobodys"] = nobodys
+    return Remark("W3", "caution" if nobodys else "note", text, numbers)
 
 
 def _w4(context: Context) -> Remark | None:
@@ -252,9 +256,12 @@ def _w4(context: Context) -> Remark | None:
         text += f" The release is not minimal: {shorten(verdict.finer)} could be a step finer, which helps against it."
     numbers: dict[str, Number] = {"excluded_rows": verdict.excluded_rows, "rows": verdict.all_rows}
     shaped = minimality(partition, limits, context.suppression)
-    if shaped.found:
+    if shaped.classes:
         text += f" {shaped.rows:,} rows were generalized for their sensitive values alone."
         numbers["minimality_rows"] = shaped.rows
+    if shaped.missing_classes:
+        text += f" {shaped.missing_rows:,} rows were left out for their sensitive values alone."
+        numbers["missing_rows"] = shaped.missing_rows
     return Remark("W4", "caution" if verdict.excluded_rows or shaped.found else "note", text, numbers)
 
 
@@ -318,10 +325,50 @@ def _w7(context: Context) -> Remark | None:
         masked = int(partition.sizes[partition.suppressed & partition.visible].sum())
         numbers["masked"] = masked
         text += f" They are masked and form a visible class of {masked:,}."
+    text += _say_missing(context, numbers)
     if not partition.empty and lost < _smallest(partition):
         text += f" Their number is itself below k = {_smallest(partition)}: do not publish it."
         numbers["below_k"] = _smallest(partition)
     return Remark("W7", severity, text + " Check that they may be missing from the release.", numbers)
+
+
+def _say_missing(context: Context, numbers: dict[str, Number]) -> str:
+    """That classes large enough for k are missing, which tells that they failed another limit."""
+    partition = context.partition
+    asked = {} if context.suppression is None else dict(context.suppression.thresholds)
+    limits = {"k": 1.0 if partition.empty else float(_smallest(partition)), **stricter(context.limits, asked)}
+    whole, gone = find_missing(partition, limits["k"])
+    if not gone.any():
+        return ""
+    rows, count = int(whole.rows[gone].sum()), int(gone.sum())
+    numbers |= {"missing_classes": count, "missing_rows": rows}
+    others = ", ".join(f"{name} = {limit:g}" for name, limit in limits.items() if name != "k")
+    failed = f"({others})" if others else "or rule besides k"
+    return (
+        f" {several(count, 'class', 'classes')} of them ({several(rows, 'row')}) {are(count)} large enough for "
+        f"k = {limits['k']:g}: a class missing from the release has failed another limit {failed}, and whoever knows "
+        "that somebody is in it learns that."
+    )
+
+
+def count_told(partition: Partition) -> int:
+    """Rows whose quasi-identifiers are known but for which row of the class has which.
+
+    In their classes every value stands at an end of a label that is made of its ends, and so is told by it.
+    """
+    table, recoding = partition.table, partition.recoding
+    if table.leaf_counts is not None or recoding.levels is not None:
+        return 0
+    told, by_ends = ~partition.suppressed, np.zeros(len(partition.rows), dtype=np.bool_)
+    for column, hierarchy in enumerate(recoding.hierarchies):
+        first, last = recoding.runs(column)
+        composed = [compose(hierarchy, low, high) for low, high in zip(first.tolist(), last.tolist(), strict=True)]
+        ends, group = np.array(composed, dtype=np.bool_), partition.groups[:, column]
+        told &= (first[group] == last[group]) | ends[group]
+        by_ends |= ends[group] & (first[group] < last[group])
+        own, code = group[partition.members], table.codes[:, column]
+        told[partition.members[(code != first[own]) & (code != last[own])]] = False
+    return int(partition.rows[told & by_ends & (partition.groups[:, 0] >= 0)].sum())
 
 
 def _w8(context: Context) -> Remark | None:
@@ -336,6 +383,9 @@ def _w8(context: Context) -> Remark | None:
         revealing = revealing or (cells and not context.partition.suppressed.any())
         if revealing and hierarchy.name not in shown:
             shown.append(hierarchy.name)
+    told = count_told(context.partition)
+    if told and not shown:
+        shown = [hierarchy.name for hierarchy in recoding.hierarchies]
     if not shown:
         return None
     text = (
@@ -343,7 +393,16 @@ def _w8(context: Context) -> Remark | None:
         "actual rows, such as the smallest and the largest: these values are revealed. Declare borders that do not "
         "depend on the rows."
     )
-    return Remark("W8", "caution", text, {"columns": len(shown)})
+    numbers: dict[str, Number] = {"columns": len(shown)}
+    if not told:
+        return Remark("W8", "caution", text, numbers)
+    rows = int(context.partition.rows[~context.partition.suppressed].sum())
+    text += (
+        f" In {told:,} of {several(rows, 'row')} the borders tell every quasi-identifier, but for which row of the "
+        "class has which: that is hardly hidden. Ask for a larger k, or for labels of the hierarchies "
+        "(intervals = false)."
+    )
+    return Remark("W8", "danger", text, numbers | {"told": told, "rows": rows})
 
 
 def _w9(context: Context) -> Remark | None:
@@ -414,7 +473,7 @@ def _w12(context: Context) -> Remark | None:
     verdict = homogeneity(partition, both[0])
     text = (
         f"The target column {both[0]!r} is also sensitive: the better the release predicts it, the more it gives "
-        f"away. {verdict.rows:,} of {verdict.all_rows:,} rows are in classes where one value has "
+        f"away. {verdict.rows:,} of {several(verdict.all_rows, verdict.unit)} are in classes where one value has "
         f"{verdict.share:.0%} or more."
     )
     grave = _severity(verdict.rows, verdict.all_rows) == "danger"

@@ -57,6 +57,8 @@ def say_impossible(table: Table, measure: Measure, limit: float, spare: int = 0,
     if math.isinf(best):
         return f"{begin}, too few for it. Take it out, or ask for less of another kind."
     higher = measure.better == "higher"
+    if not sure.reached:
+        return f"{begin}, so no {measure.name} above {_spell(best, not higher)} is possible. Ask for less."
     possible = _spell(sure.best, higher)
     if math.isclose(best, sure.best):
         ends = ("largest", "less") if higher else ("least", "more")

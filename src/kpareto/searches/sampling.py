@@ -34,9 +34,9 @@ def sample_rows(table: Table, rows: int, seed: int = 1) -> Table:
         # Values of one column stand beside rows in any order within a distinct row: the table keeps no more than that.
         return counts.values, np.repeat(counts.code, counts.count)[chosen], counts.numbers
 
-    extras = {counts.name: draw(counts) for counts in (*table.sensitive, *table.targets)}
     if table.persons is not None:
-        extras[table.persons.name] = draw(table.persons)
+        raise BadJob("A sample of rows would tear values from the persons who have them. Draw it where rows are read.")
+    extras = {counts.name: draw(counts) for counts in (*table.sensitive, *table.targets)}
     ones = np.ones(rows, dtype=np.int64)
     small_table = make_table(table.schema, table.hierarchies, table.codes[row_of[chosen]], ones, extras)
     kept = Sample(rows, table.rows, seed)

@@ -213,6 +213,12 @@ class Partition:
         """Classes that keep their cells."""
         return int((~self.suppressed).sum())
 
+    @property
+    def by_rows(self) -> Partition:
+        """The same classes with persons not told apart."""
+        plain = tuple(replace(counts, held=None) for counts in self.table.sensitive)
+        return replace(self, table=replace(self.table, persons=None, sensitive=plain), sizes=self.rows)
+
     def counts(self, counts: Counts) -> Counts:
         """The counts of a sensitive, target or person column per class instead of per distinct row."""
         return merge_counts(counts, self.members, len(self.rows))

@@ -9,6 +9,8 @@ from typing import Literal
 from kpareto.errors import BadSchema, KparetoError, did_you_mean, shorten
 
 Role = Literal["identifier", "quasi-identifier", "sensitive", "target", "plain"]
+Spellings = Literal["fold", "exact"]
+SPELLINGS: tuple[Spellings, ...] = ("fold", "exact")
 ROLES: tuple[Role, ...] = ("identifier", "quasi-identifier", "sensitive", "target", "plain")
 # What a job may say of a column instead of a role: that a person has to give it one. Until then it is left out.
 DECIDE: Literal["decide"] = "decide"
@@ -53,13 +55,16 @@ class Schema:
         Columns that are to be predicted from the others after the release.
     identifier : sequence of str, optional
         Columns that name a person, such as an insurance number; they are left out, or become tokens (``Handling``).
-    person : str, optional
-        The column that tells persons apart: classes then count persons, not rows.
+    person : str or sequence of str, optional
+        The column, or the columns together, that tell persons apart: everything then counts persons, not rows.
     weights : mapping of str to float, optional
         Quasi-identifier -> weight in the loss, 1 unless given.
     plain : sequence of str, optional
         Columns that are meant to leave as they are. One that is not named here and looks like a direct identifier stops
         a release.
+    spellings : {'fold', 'exact'}, optional
+        Whether sensitive values, and persons, that differ only in case, blanks, the form of their characters or as
+        numbers are written (1 and 1.0) are one.
 
     Raises
     ------
@@ -78,9 +83,10 @@ class Schema:
     sensitive: tuple[str, ...] = ()
     target: tuple[str, ...] = ()
     identifier: tuple[str, ...] = ()
-    person: str | None = None
+    person: str | tuple[str, ...] | None = None
     weights: Mapping[str, float] = field(default_factory=dict)
     plain: tuple[str, ...] = ()
+    spellings: Spellings = "fold"
 
     def __post_init__(self) -> None:
         for name in ("quasi", "sensitive", "target", "identifier", "plain"):
@@ -98,17 +104,34 @@ class Schema:
                 if other is not None and {other, role} != {"sensitive", "target"}:
                     raise BadSchema(f"Column {name!r} is both {other} and {role}. Give it one role.")
                 seen[name] = role
-        if self.person in self.quasi or self.person in self.sensitive or self.person in self.target:
-            raise BadSchema(
-                f"Column {self.person!r} tells persons apart and also has the role {seen[str(self.person)]}. "
-                "A person id must not be released: give the column no other role than identifier."
-            )
+        self._check_person(seen)
+        if self.spellings not in SPELLINGS:
+            raise BadSchema(f"spellings is {self.spellings!r}. Write 'fold' or 'exact'.")
         check_quasi(self.weights, self.quasi, "A weight is given for", BadSchema)
         for name, weight in self.weights.items():
             if not 0 <= weight < float("inf"):
                 raise BadSchema(f"The weight of {name!r} is {weight!r}. Give a number of at least 0.")
         if self.weights and not any(self.weight(name) > 0 for name in self.quasi):
             raise BadSchema("Every weight is 0. Give at least one quasi-identifier a weight above 0.")
+
+    def _check_person(self, roles: Mapping[str, str]) -> None:
+        """One column stays a text, several are a tuple; none of them may be released."""
+        if self.person is not None and not isinstance(self.person, str):
+            names = as_names(self.person)
+            if not names or len(set(names)) < len(names):
+                raise BadSchema(f"person is {self.person!r}. Name the columns that tell persons apart, each once.")
+            object.__setattr__(self, "person", names[0] if len(names) == 1 else names)
+        for name in self.persons:
+            if roles.get(name) in ("quasi-identifier", "sensitive", "target"):
+                raise BadSchema(
+                    f"Column {name!r} tells persons apart and also has the role {roles[name]}. "
+                    "A person id must not be released: give the column no other role than identifier."
+                )
+
+    @property
+    def persons(self) -> tuple[str, ...]:
+        """The columns that tell persons apart; none, one or several."""
+        return () if self.person is None else (self.person,) if isinstance(self.person, str) else self.person
 
     def roles(self) -> dict[Role, tuple[str, ...]]:
         """The named columns by role (columns that are named nowhere are plain too)."""
@@ -122,18 +145,17 @@ class Schema:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """Every column that is read or left out, in the order of roles; the one that tells persons apart comes last."""
-        person = () if self.person is None else (self.person,)
-        return tuple(dict.fromkeys((*self.quasi, *self.sensitive, *self.target, *self.identifier, *person)))
+        """Every column that is read or left out, in the order of roles; those that tell persons apart come last."""
+        return tuple(dict.fromkeys((*self.quasi, *self.sensitive, *self.target, *self.identifier, *self.persons)))
 
     @property
     def counted(self) -> tuple[str, ...]:
         """The columns that classes and measures are made of: all but the identifiers."""
-        return tuple(name for name in self.named if name not in self.identifier or name == self.person)
+        return tuple(name for name in self.named if name not in self.identifier or name in self.persons)
 
     def role(self, name: str) -> Role:
         """The role of one column; a person column is an identifier, sensitive wins over target."""
-        if name == self.person:
+        if name in self.persons:
             return "identifier"
         for role in ("quasi-identifier", "sensitive", "target", "identifier"):
             if name in self.roles()[role]:

@@ -1,9 +1,13 @@
-"""How values are written: numbers, each with a noun and a verb that fit it, and what stands for no value."""
+"""How values are written: numbers with a noun and a verb, what stands for no value, and spellings of one value."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 EXACT = 2**53  # from here on a float does not hold every whole number, and other programs (JSON in a browser) round
 NO_VALUE = ("?", "")  # what stands in a cell without a value, unless somebody says otherwise
@@ -13,6 +17,9 @@ MARKS = (
     *("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "-", ".", "#NV", "<NA>", "NaT", "N.A.", "n.a."),
     *("k.A.", "k. A.", "k.A", "kA", "keine Angabe", "unbekannt", "Unbekannt"),
 )
+
+# A number as people write it, after case folding: 01, 1, 1.0 and 1e0 are one.
+_NUMBER = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?(?:e([+-]?[0-9]{1,6}))?", re.ASCII)
 
 
 def without_point(number: float, below: float = math.inf) -> float:
@@ -51,3 +58,49 @@ def percent(share: float) -> str:
 def are(amount: int) -> str:
     """The verb of a number of things."""
     return "is" if amount == 1 else "are"
+
+
+def fold_spelling(value: str) -> str:
+    """A value without what tells spellings of it apart: form of characters, case, blanks, how a number is written.
+
+    Characters that nobody sees are left out, so that a value of nothing else is an empty text.
+    """
+    text = value.casefold()
+    if not value.isascii():
+        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", value).casefold())
+        text = "".join(character for character in text if unicodedata.category(character) != "Cf")
+    text = " ".join(text.split())
+    if not any(map(str.isdigit, text[:3])):
+        return text
+    number = _NUMBER.fullmatch(text)
+    if number is None:
+        return text
+    sign, whole, part, power = number.groups(default="")
+    digits = (whole + part).lstrip("0")
+    kept = digits.rstrip("0")
+    exponent = int(power or 0) - len(part) + len(digits) - len(kept)
+    return f"{'-' * (sign == '-')}{kept}e{exponent}" if kept else "0e0"
+
+
+def merge_spellings(values: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The new code of each value, and the values that are left: the first of those that are spelled alike.
+
+    codes: (values,) int64, rising for the values that are left.
+    """
+    places: dict[str, int] = {}
+    codes = np.array([places.setdefault(fold_spelling(value), len(places)) for value in values], dtype=np.int64)
+    if len(places) == len(values):
+        return codes, tuple(values)
+    _, first = np.unique(codes, return_index=True)
+    return codes, tuple(values[place] for place in first.tolist())
+
+
+def say_spellings(name: str, values: Sequence[str], what: str) -> str:
+    """That values of a column differ from others in spelling only, and ``what`` that means; nothing where none do."""
+    alike = len(values) - len(merge_spellings(values)[1])
+    if not alike:
+        return ""
+    verb = "differs" if alike == 1 else "differ"
+    return (
+        f"{several(alike, 'value')} of {name!r} {verb} from others in spelling only (case, blanks, 1 and 1.0): {what}"
+    )

@@ -15,11 +15,29 @@ from typing import Any, Literal
 import numpy as np
 
 from kpareto.errors import BadHierarchy, BadInput, BadTable, did_you_mean, shorten
-from kpareto.tables.hierarchy import Hierarchy, tell_lost
+from kpareto.tables.hierarchy import MISSING, Hierarchy, tell_lost
 from kpareto.tables.schema import Schema, check_quasi
+from kpareto.tables.spelling import fold_spelling, merge_spellings
 
 Domain = Literal["observed", "declared"]
 Estimator = Literal["auto", "pitman", "zayatz", "snb"]
+# Of a further column: its values, the code of each row (n,), and its numbers (values,) where it is numeric.
+Extra = tuple[tuple[str, ...], np.ndarray, np.ndarray | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Which person has which value: every combination of row, person and value once, in this order."""
+
+    row: np.ndarray  # (entries,) int64, distinct row or class
+    person: np.ndarray  # (entries,) int64
+    code: np.ndarray  # (entries,) int64, of the value
+
+    def recode(self, recode: np.ndarray, column: Literal["row", "code"]) -> Held:
+        """The same after rows or values were replaced by others, each combination once again."""
+        changed = replace(self, **{column: recode[getattr(self, column)]})
+        order, start = distinct_rows(np.column_stack((changed.row, changed.person, changed.code)))
+        return Held(*(part[order[start]] for part in (changed.row, changed.person, changed.code)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +53,7 @@ class Counts:
     code: np.ndarray  # (entries,) int32, into values
     count: np.ndarray  # (entries,) int64, rows, none zero
     numbers: np.ndarray | None = None  # (values,) float64 where every value is a number
+    held: Held | None = None  # by whom, where persons are told apart and the column is sensitive
 
     @cached_property
     def row(self) -> np.ndarray:
@@ -45,6 +64,19 @@ class Counts:
     def totals(self) -> np.ndarray:
         """Rows with each value in the whole table: (values,) int64."""
         return np.bincount(self.code, weights=self.count, minlength=len(self.values)).astype(np.int64)
+
+    def without(self, value: str) -> Counts:
+        """The counts without one value, which must be the last; the same where it is not there."""
+        if not self.values or self.values[-1] != value:
+            return self
+        last = len(self.values) - 1
+        kept = self.code != last
+        start = np.concatenate(([0], np.cumsum(kept)))[self.start]
+        owners = self.held
+        if owners is not None:
+            have = owners.code != last
+            owners = Held(owners.row[have], owners.person[have], owners.code[have])
+        return Counts(self.name, self.values[:-1], start, self.code[kept], self.count[kept], self.numbers, owners)
 
 
 @dataclass(frozen=True)
@@ -134,7 +166,7 @@ class Table:
     sensitive, targets : tuple of Counts
         How often each value of these columns occurs in each distinct row.
     persons : Counts or None
-        The same for the column that tells persons apart.
+        The same for the columns that tell persons apart; a row without an id is in none of them.
     dropped : int
         Rows left out for a missing value.
     missing : str
@@ -205,6 +237,16 @@ class Table:
     def rows(self) -> int:
         """Rows the table stands for."""
         return int(self.weights.sum())
+
+    @cached_property
+    def nobodys(self) -> int:
+        """Rows without an id, where persons are told apart: they belong to nobody and protect nobody."""
+        return 0 if self.persons is None else self.rows - int(self.persons.count.sum())
+
+    @cached_property
+    def known(self) -> tuple[Counts, ...]:
+        """The sensitive columns without the missing value, which nobody can learn and which hides nobody."""
+        return tuple(counts.without(MISSING) for counts in self.sensitive)
 
     @property
     def distinct(self) -> int:
@@ -424,7 +466,8 @@ def table_digest(table: Table) -> str:
     digest.update(table.weights.astype("<i8").tobytes())
     for counts in (*table.sensitive, *table.targets, *(() if table.persons is None else (table.persons,))):
         digest.update(repr((counts.name, counts.values)).encode())
-        for array in (counts.start, counts.code, counts.count):
+        owners = () if counts.held is None else (counts.held.row, counts.held.person, counts.held.code)
+        for array in (counts.start, counts.code, counts.count, *owners):
             digest.update(array.astype("<i8").tobytes())
     return digest.hexdigest()
 
@@ -470,6 +513,7 @@ def merge_counts(counts: Counts, group: np.ndarray, groups: int) -> Counts:
         start=start.astype(np.int64),
         code=(distinct % max(len(counts.values), 1)).astype(np.int32),
         count=merged,
+        held=None if counts.held is None else counts.held.recode(group, "row"),
     )
 
 
@@ -478,31 +522,68 @@ def make_table(
     hierarchies: tuple[Hierarchy, ...],
     codes: np.ndarray,
     weights: np.ndarray,
-    extras: Mapping[str, tuple[tuple[str, ...], np.ndarray, np.ndarray | None]],
+    extras: Mapping[str, Extra],
 ) -> Table:
     """A Table from rolled-up rows that may repeat: codes (n, quasi), weights (n,), and per further column
-    (sensitive, target, person) its dictionary, its code per row (n,), and its numbers where it is numeric."""
+    (sensitive, target, person) its dictionary, its code per row (n,), and its numbers where it is numeric.
+
+    Spellings of one sensitive value, and of one person, become one unless the schema says otherwise."""
     order, start = distinct_rows(codes)
     count = len(start)
     group = np.empty(len(codes), dtype=np.int64)
     group[order] = np.repeat(np.arange(count), np.diff(np.append(start, len(order))))
+    units = weights.astype(np.int64)
+    people = _tell_persons(schema, extras, units)
 
-    def counts(name: str) -> Counts:
-        values, code, numbers = extras[name]
-        entries = Counts(
-            name, values, np.arange(len(code) + 1), code.astype(np.int32), weights.astype(np.int64), numbers
-        )
+    def counts(name: str, fold: bool) -> Counts:
+        values, code, numbers = _fold(extras[name]) if fold else extras[name]
+        entries = Counts(name, values, np.arange(len(code) + 1), code.astype(np.int32), units, numbers)
+        if people is not None and name in schema.sensitive:
+            entries = replace(entries, held=Held(people.row, people.code.astype(np.int64), code[people.row]))
         return merge_counts(entries, group, count)
 
+    fold = schema.spellings == "fold"
     return Table(
         schema,
         hierarchies,
         codes[order[start]].astype(np.int32) if count else codes.reshape(0, len(schema.quasi)).astype(np.int32),
         np.bincount(group, weights=weights, minlength=count).astype(np.int64),
-        tuple(counts(name) for name in schema.sensitive),
-        tuple(counts(name) for name in schema.target),
-        counts(schema.person) if schema.person is not None else None,
+        tuple(counts(name, fold) for name in schema.sensitive),
+        tuple(counts(name, fold and name in schema.sensitive) for name in schema.target),
+        None if people is None else merge_counts(people, group, count),
     )
+
+
+def _fold(column: Extra) -> Extra:
+    """A column with the spellings of each value as one; one of which nothing is to be seen is no value."""
+    values, code, numbers = column
+    seen = [value if fold_spelling(value) else MISSING for value in values]
+    recode, left = merge_spellings(seen)
+    if len(left) == len(values):
+        return (tuple(seen), code, numbers)
+    kept = np.unique(recode, return_index=True)[1]
+    if MISSING in left and left[-1] != MISSING:  # it is the last one
+        place = left.index(MISSING)
+        rank = np.where(np.arange(len(left)) > place, np.arange(len(left)) - 1, np.arange(len(left)))
+        rank[place] = len(left) - 1
+        return (*left[:place], *left[place + 1 :], MISSING), rank[recode][code], None
+    return left, recode[code], None if numbers is None else numbers[kept]
+
+
+def _tell_persons(schema: Schema, extras: Mapping[str, Extra], weights: np.ndarray) -> Counts | None:
+    """The person of each row, none where an id is missing; None where persons are not told apart."""
+    if not schema.persons:
+        return None
+    parts = [_fold(extras[name]) if schema.spellings == "fold" else extras[name] for name in schema.persons]
+    known = np.logical_and.reduce([np.array([v != MISSING for v in values])[code] for values, code, _ in parts])
+    theirs = np.column_stack([code for _, code, _ in parts])[known]
+    order, first = distinct_rows(theirs)
+    people = np.empty(len(theirs), dtype=np.int32)
+    people[order] = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(order))))
+    ids = [[values[place] for place in theirs[order[first], at].tolist()] for at, (values, _, _) in enumerate(parts)]
+    names = ids[0] if len(ids) == 1 else map("\0".join, zip(*([fold_spelling(v) for v in p] for p in ids), strict=True))
+    start = np.concatenate(([0], np.cumsum(known)))
+    return Counts(", ".join(schema.persons), tuple(names), start, people, weights[known])
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ while a release is made, and nobody can count them later: then such a claim is l
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
@@ -21,8 +20,9 @@ from kpareto.verifier.certificate import CERTIFICATE, tell_broken, tell_stopped
 from kpareto.verifier.certificate import digest_of as digest_of
 from kpareto.verifier.certificate import parts as parts
 from kpareto.verifier.counters import COUNTERS, count
-from kpareto.verifier.counting import QUASI, Class, Counted, Labels, order_values
-from kpareto.verifier.definitions import HIGHER, RELATIVE, SIZES, TOTALS, VALUES, Look, judge_thresholds, of_persons
+from kpareto.verifier.counting import QUASI, Class, Counted, Labels
+from kpareto.verifier.definitions import HIGHER, SIZES, TOTALS, VALUES, judge_thresholds, of_persons
+from kpareto.verifier.judging import judge_persons, judge_rows
 from kpareto.verifier.population import PEOPLE, PEOPLE_HIGHER, Cells, by_people, count_people, pair_classes, read_cells
 from kpareto.verifier.signatures import Signer, trusted_json
 from kpareto.verifier.statements import check_labels, name_class, weigh
@@ -212,9 +212,11 @@ def _recount(
     roles, persons = public["release"]["roles"], all(class_.persons is not None for class_ in classes.values())
     numbers: dict[str, float] = {}
     unchecked = []
-    for part, tables in ((public, {}), (confidential, confidential.get("distributions", {}))):
+    fold = public.get("spellings", "fold") == "fold"
+    for part in (public, confidential):
         for claim in part.get("claims", ()):
             refuse_others(claim) if claim.get("recomputed") is False else check_claim(claim)
+            tables = part.get("persons" if of_persons(claim) else "distributions", {})
             if claim.get("needs") == "population" and claim["measure"] in PEOPLE:
                 if people is None:
                     unchecked.append(spell_claim(claim))
@@ -226,7 +228,7 @@ def _recount(
             if not open_to_all and claim.get("limit") is not None and not of_persons(claim):
                 raise Unsafe(f"The certificate claims a limit on {spell_claim(claim)} that nobody may count again.")
             if persons if of_persons(claim) else open_to_all:
-                by_labels = by_class(claim, classes, roles, tables)
+                by_labels = by_class(claim, classes, roles, tables, fold)
                 numbers[spell_claim(claim)] = _judge(claim, by_labels, claim["measure"] in HIGHER)
             else:
                 unchecked.append(spell_claim(claim) + " (estimated, not counted)" * ("estimated" in claim))
@@ -235,7 +237,7 @@ def _recount(
 
 def _size(claim: dict[str, Any], class_: Class) -> int:
     """What a class holds, as the claim counts it."""
-    return class_.persons if of_persons(claim) and class_.persons is not None else class_.rows
+    return len(class_.persons) if of_persons(claim) and class_.persons is not None else class_.rows
 
 
 def content_digest(classes: dict[Labels, Class]) -> str:
@@ -259,15 +261,19 @@ def _judge(claim: dict[str, Any], numbers: dict[Labels, float], higher: bool) ->
 
 
 def by_class(
-    claim: dict[str, Any], classes: dict[Labels, Class], roles: dict[str, str], tables: dict[str, Any]
+    claim: dict[str, Any],
+    classes: dict[Labels, Class],
+    roles: dict[str, str],
+    tables: dict[str, Any],
+    fold: bool = True,
 ) -> dict[Labels, float]:
-    """One number per class: the worst over the sensitive columns the claim is about."""
+    """One number per class: the worst over the sensitive columns the claim is about; fold: spellings are one value."""
     options = dict(claim.get("with", {}))
     measure = claim["measure"]
     if measure in SIZES:
         return {labels: SIZES[measure](float(_size(claim, class_))) for labels, class_ in classes.items()}
     if measure in TOTALS:
-        number = TOTALS[measure]([(class_.rows, _size(claim, class_)) for class_ in classes.values()], options)
+        number = TOTALS[measure]([_size(claim, class_) for class_ in classes.values()], options)
         return dict.fromkeys(classes, number)
     if measure not in VALUES:
         raise Unsafe(f"The certificate claims {spell_claim(claim)}, which nobody can count in a release alone.")
@@ -275,18 +281,10 @@ def by_class(
     columns = [name for name, role in roles.items() if role == "sensitive" and asked in (None, name)]
     if not columns:
         raise Unsafe(f"The certificate claims {spell_claim(claim)}, and the release has no such sensitive column.")
-    against = options.pop("reference", "table")
-    if against == "table" and measure in RELATIVE and not set(columns) <= set(tables):
-        raise Unsafe(f"The certificate claims {spell_claim(claim)} of the whole table, which nobody can count here.")
     worst = min if measure in HIGHER else max
     numbers: dict[Labels, float] = {}
     for column in columns:
-        seen: Counter[str] = Counter()
-        for class_ in classes.values():
-            seen.update(class_.values[column])
-        order = [value for value, _ in tables[column]] if column in tables else order_values(seen)
-        whole = dict(tables[column]) if against == "table" and measure in RELATIVE else dict(seen)
-        for labels, class_ in classes.items():
-            number = VALUES[measure](Look(class_.values[column], whole, order, options))
+        judge = judge_persons if of_persons(claim) else judge_rows
+        for labels, number in judge(measure, options, classes, column, tables.get(column), fold).items():
             numbers[labels] = worst(numbers.get(labels, number), number)
     return numbers

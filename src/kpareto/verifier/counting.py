@@ -12,8 +12,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from decimal import Context
 from pathlib import Path
 from typing import Any
+from unicodedata import category, normalize
 
 from kpareto.errors import Unsafe
 from kpareto.verifier.cells import NOTHING, SHEETS, STATISTICS, read_rows, text, text_form, with_point
@@ -32,7 +34,7 @@ class Class:
 
     rows: int = 0
     values: dict[str, Counter[str]] = field(default_factory=dict)  # sensitive column -> value -> rows
-    persons: int | None = None  # where they could be told apart
+    persons: dict[tuple[str, ...], dict[str, set[str]]] | None = None  # id -> sensitive column -> values, where known
 
 
 @dataclass(frozen=True)
@@ -198,26 +200,47 @@ def _code(column: Any, comma: bool) -> tuple[list[str], list[int]]:
     return [with_point(cell) for cell in texts] if comma else texts, encoded.indices.to_pylist()
 
 
-def with_persons(counted: Counted, cells: Iterable[tuple[Any, ...]], shown: str) -> Counted:
-    """The same, with the persons of each class; ``cells`` are the labels of each class, its persons and its rows.
+def with_persons(counted: Counted, cells: Iterable[tuple[Any, ...]], record: dict[str, Any], shown: str) -> Counted:
+    """The same, with what each person of a class has; ``cells`` are labels, sensitive values, ids and rows.
 
-    They come from the rows that were written, before the column of persons was left out: every class must be there
-    with as many rows as it has in what was written.
+    They come from the rows that were written, before the columns of persons were left out: every class must be there
+    with the rows and values that it has in what was written. A row without an id is nobody's.
     """
-    persons = {tuple(map(text, labels)): (int(people), int(rows)) for *labels, people, rows in cells}
-    if {labels: rows for labels, (_, rows) in persons.items()} != {
-        k: class_.rows for k, class_ in counted.classes.items()
-    }:
+    names = [name for name in wanted_columns(record) if record["roles"][name] == "sensitive"]
+    seen: dict[Labels, Class] = {}
+    for labels, values, ids, rows in cells:
+        class_ = seen.setdefault(
+            tuple(map(text, labels)), Class(values={name: Counter() for name in names}, persons={})
+        )
+        class_.rows += rows
+        who = tuple(one_spelling(text(part)) if record["spellings"] == "fold" else text(part) for part in ids)
+        person = None if class_.persons is None or NOTHING in who or "" in who else class_.persons.setdefault(who, {})
+        for name, value in zip(names, map(text, values), strict=True):
+            class_.values[name][value] += rows
+            if person is not None:
+                person.setdefault(name, set()).add(value)
+    there = {labels: (class_.rows, class_.values) for labels, class_ in counted.classes.items()}
+    if there != {labels: (class_.rows, class_.values) for labels, class_ in seen.items()}:
         raise Unsafe(f"The persons of {shown} were counted in other rows than those that were written. Release again.")
-    classes = {labels: replace(class_, persons=persons[labels][0]) for labels, class_ in counted.classes.items()}
-    return replace(counted, classes=classes)
+    return replace(counted, classes=seen)
+
+
+def one_spelling(value: str) -> str:
+    """A value in one of its spellings: form of characters, case, blanks and how a number is written left aside."""
+    seen = [c for c in normalize("NFKC", normalize("NFKC", value).casefold()) if category(c) != "Cf"]
+    words = " ".join("".join(seen).split())
+    if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,6})?", words, re.ASCII):
+        return words
+    number = Context(prec=len(words) + 1, Emin=-9_999_999, Emax=9_999_999).create_decimal(words)
+    sign, digits, exponent = number.normalize(Context(len(words) + 1, Emin=-9_999_999, Emax=9_999_999)).as_tuple()
+    return repr((sign and any(digits), digits, exponent if any(digits) else 0))
 
 
 def order_values(values: Iterable[str]) -> list[str]:
     """Values of an ordered column: numbers by size where all are numbers (007 is none), else texts; no value last."""
     plain = [value for value in values if value != NOTHING]
     number = all(NUMBER.fullmatch(value) for value in plain)
-    placed = sorted(plain, key=lambda value: (float(value) if number else 0.0, value))
+    placed = sorted(plain, key=lambda value: (float(value) if number else 0.0, value.casefold(), value))
     return placed + [value for value in values if value == NOTHING]
 
 

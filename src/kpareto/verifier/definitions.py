@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from kpareto.verifier.cells import NOTHING
+
 
 @dataclass(frozen=True)
 class Look:
@@ -31,13 +33,18 @@ class Look:
         rows, total = self.rows, sum(self.whole.values())
         return {value: (self.mine.get(value, 0) / rows, n / total) for value, n in self.whole.items() if n}
 
+    def known(self) -> list[int]:
+        """How often each value occurs but the missing one, which never counts towards diversity; falling."""
+        return sorted((n for value, n in self.mine.items() if value != NOTHING), reverse=True)
+
 
 def _entropy(look: Look) -> float:
-    return math.exp(-math.fsum(n / look.rows * math.log(n / look.rows) for n in look.mine.values()))
+    counts = look.known()
+    return math.exp(-math.fsum(n / sum(counts) * math.log(n / sum(counts)) for n in counts)) if counts else 0.0
 
 
 def _recursive(look: Look) -> float:
-    falling = sorted(look.mine.values(), reverse=True)
+    falling = look.known()
     tail = sum(falling[int(look.given.get("l", 2)) - 1 :])
     return falling[0] / tail if tail else math.inf
 
@@ -75,26 +82,26 @@ def _delta(look: Look) -> float:
     return max(abs(math.log(p / q)) for p, q in shares.values() if p)
 
 
-def _mean_risk(sizes: list[tuple[int, int]], _: Mapping[str, Any]) -> float:
-    return float(sum(Fraction(rows, size) for rows, size in sizes) / sum(rows for rows, _ in sizes))
+def _mean_risk(sizes: list[int], _: Mapping[str, Any]) -> float:
+    return sum(size > 0 for size in sizes) / max(sum(sizes), 1)
 
 
-def _risky_share(sizes: list[tuple[int, int]], options: Mapping[str, Any]) -> float:
+def _risky_share(sizes: list[int], options: Mapping[str, Any]) -> float:
     border = Fraction(str(options.get("threshold", 0.2)))
-    return sum(rows for rows, size in sizes if Fraction(1, size) > border) / sum(rows for rows, _ in sizes)
+    return sum(size for size in sizes if size and Fraction(1, size) > border) / max(sum(sizes), 1)
 
 
 HIGHER = {"k", "l", "entropy-l"}  # where more is safer
 RELATIVE = {"t", "beta", "enhanced-beta", "delta"}  # compared with a distribution
-SIZES: dict[str, Callable[[float], float]] = {"k": lambda size: size, "risk-max": lambda size: 1 / size}
-# One number about all classes: from the rows of each, and how many rows, or persons, it holds.
-TOTALS: dict[str, Callable[[list[tuple[int, int]], Mapping[str, Any]], float]] = {
+SIZES: dict[str, Callable[[float], float]] = {"k": lambda size: size, "risk-max": lambda size: 1 / max(size, 1)}
+# One number about all classes: from how many rows, or persons, each holds.
+TOTALS: dict[str, Callable[[list[int], Mapping[str, Any]], float]] = {
     "risk-mean": _mean_risk,
     "risk-share": _risky_share,
-    "uniques": lambda sizes, _: float(sum(rows for rows, size in sizes if size == 1)),
+    "uniques": lambda sizes, _: float(sum(size == 1 for size in sizes)),
 }
 VALUES: dict[str, Callable[[Look], float]] = {
-    "l": lambda look: float(len(look.mine)),
+    "l": lambda look: float(len(look.known())),
     "entropy-l": _entropy,
     "recursive-l": _recursive,
     "alpha": _alpha,
@@ -110,6 +117,13 @@ def of_persons(claim: Mapping[str, Any]) -> bool:
     return bool(claim.get("with", {}).get("counts") == "persons")
 
 
+def _by_persons(name: str) -> str:
+    """The same measure of persons, as claims spell it."""
+    measure, _, inside = name.removesuffix(")").partition("(")
+    options = sorted([*(part for part in inside.split(", ") if part), "counts=persons"])
+    return f"{measure}({', '.join(options)})"
+
+
 def judge_thresholds(
     public: Mapping[str, Any], numbers: Mapping[str, float], higher: Collection[str], slack: float
 ) -> tuple[dict[str, float], list[str], list[str]]:
@@ -120,8 +134,9 @@ def judge_thresholds(
     """
     met: dict[str, float] = {}
     unchecked, missed = [], []
+    persons = any(of_persons(claim) for claim in public["claims"])
     for name, threshold in public["suppression"].get("thresholds", {}).items():
-        number = numbers.get(name, numbers.get(f"{name}(counts=persons)"))
+        number = numbers.get(_by_persons(name) if persons else name)
         if number is None:
             unchecked.append(f"threshold of {name}")
         elif number < threshold - slack if name.partition("(")[0] in higher else number > threshold + slack:

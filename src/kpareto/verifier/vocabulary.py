@@ -36,7 +36,7 @@ def _is_share(value: Any) -> bool:
 
 
 _SIZE: dict[str, Fits] = {"counts": _one_of("persons")}
-_VALUES: dict[str, Fits] = {"column": _is_text}
+_VALUES: dict[str, Fits] = {**_SIZE, "column": _is_text}
 _RELATIVE: dict[str, Fits] = {**_VALUES, "reference": _one_of("table", "release")}
 # measure -> its options -> which values they may have
 OPTIONS: dict[str, dict[str, Fits]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -33,28 +34,79 @@ def _columns(p: Parted, given: Given) -> list[tuple[str, ...]]:
     return [p.sheet.sensitive[given["column"]]] if "column" in given else list(p.sheet.sensitive.values())
 
 
-def _shares(values: Sequence[str], rows: Sequence[int]) -> dict[str, Fraction]:
-    counts = Counter(values[row] for row in rows)
-    return {value: Fraction(count, len(rows)) for value, count in counts.items()}
+NOTHING = "(missing)"
 
 
-def _reference(p: Parted, values: Sequence[str], given: Given) -> dict[str, Fraction]:
-    rows = range(p.count) if given.get("reference", "table") == "table" else [r for c in p.seen for r in c.rows]
-    return _shares(values, list(rows))
+def _spell(value: str) -> str:
+    """A value as it counts, whatever its case and blanks and however a number is written."""
+    plain = " ".join(unicodedata.normalize("NFKC", value).casefold().split())
+    return str(Fraction(plain)) if plain and all(c in "0123456789.+-" for c in plain) and _is_real(plain) else plain
+
+
+def _is_real(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _sets(p: Parted, values: Sequence[str], rows: Sequence[int], known: bool = False) -> list[set[str]]:
+    """Of each person, or row, the values; ``known``: without missing ones, and those who have no other."""
+    held: dict[object, set[str]] = {}
+    for row in rows:
+        held.setdefault(row if p.sheet.persons is None else p.sheet.persons[row], set()).add(_spell(values[row]))
+    sets = [some - {NOTHING} if known else some for some in held.values()]
+    return [some for some in sets if some]
+
+
+def _shares(p: Parted, values: Sequence[str], rows: Sequence[int]) -> dict[str, Fraction]:
+    sets = _sets(p, values, rows)
+    return {v: Fraction(sum(v in some for some in sets), len(sets)) for v in set().union(*sets)}
+
+
+def _spread(p: Parted, values: Sequence[str], rows: Sequence[int]) -> dict[str, Fraction]:
+    sets = _sets(p, values, rows)
+    return {v: sum((Fraction(v in s, len(s) * len(sets)) for s in sets), Fraction(0)) for v in set().union(*sets)}
+
+
+def _rows_of_reference(p: Parted, given: Given) -> list[int]:
+    return list(range(p.count)) if given.get("reference", "table") == "table" else [r for c in p.seen for r in c.rows]
+
+
+def _fewest(sets: Sequence[set[str]]) -> int:
+    """The fewest values of which everybody has one; what somebody has alone is taken, the rest tried out up to 6."""
+    alone = {value for some in sets if len(some) == 1 for value in some}
+    rest = [some for some in sets if not some & alone]
+    every = sorted(set().union(*rest))
+    tried = (n for n in range(6) for c in itertools.combinations(every, n) if all({*c} & some for some in rest))
+    return len(alone) + next(tried, 6)
+
+
+def _uneven(p: Parted, values: Sequence[str], rows: Sequence[int]) -> list[int]:
+    sets = _sets(p, values, rows, known=True)
+    counts, left = [], len(sets)
+    for count in sorted(Counter(v for some in sets for v in some).values(), reverse=True):
+        counts.append(min(count, left))
+        left -= counts[-1]
+    return [count for count in counts if count]
 
 
 def _l(p: Parted, c: Class, given: Given) -> Number:
-    return Fraction(min(len({values[row] for row in c.rows}) for values in _columns(p, given)))
+    return Fraction(min(_fewest(_sets(p, values, c.rows, known=True)) for values in _columns(p, given)))
 
 
 def _entropy_l(p: Parted, c: Class, given: Given) -> Number:
-    return min(math.exp(-sum(float(s) * math.log(s) for s in _shares(v, c.rows).values())) for v in _columns(p, given))
+    worst = math.inf
+    for values in _columns(p, given):
+        counts = _uneven(p, values, c.rows)
+        worst = min(worst, math.exp(-sum(n / sum(counts) * math.log(n / sum(counts)) for n in counts)) if counts else 0)
+    return worst
 
 
 def _recursive_l(p: Parted, c: Class, given: Given) -> Number:
     rank, worst = int(given.get("l", "2")), Fraction(0)
     for values in _columns(p, given):
-        counts = sorted(Counter(values[row] for row in c.rows).values(), reverse=True)
+        counts = _uneven(p, values, c.rows)
         if len(counts) < rank:
             return INFINITE
         worst = max(worst, Fraction(counts[0], sum(counts[rank - 1 :])))
@@ -62,7 +114,7 @@ def _recursive_l(p: Parted, c: Class, given: Given) -> Number:
 
 
 def _alpha(p: Parted, c: Class, given: Given) -> Number:
-    return max(max(_shares(values, c.rows).values()) for values in _columns(p, given))
+    return max(max(_shares(p, values, c.rows).values()) for values in _columns(p, given))
 
 
 def in_order(values: Sequence[str]) -> list[str]:
@@ -88,8 +140,8 @@ def is_number(text: str) -> bool:
 def _t(p: Parted, c: Class, given: Given) -> Number:
     worst = Fraction(0)
     for values in _columns(p, given):
-        mine, all_ = _shares(values, c.rows), _reference(p, values, given)
-        order = in_order(values)
+        mine, all_ = _spread(p, values, c.rows), _spread(p, values, _rows_of_reference(p, given))
+        order = list(dict.fromkeys(map(_spell, in_order(values))))
         gaps = [mine.get(value, Fraction(0)) - all_.get(value, Fraction(0)) for value in order]
         if given.get("distance", "equal") == "equal":
             found = sum((abs(gap) for gap in gaps), Fraction(0)) / 2
@@ -103,8 +155,8 @@ def _t(p: Parted, c: Class, given: Given) -> Number:
 
 def _gains(p: Parted, c: Class, given: Given) -> Iterator[tuple[Fraction, Fraction]]:
     for values in _columns(p, given):
-        all_ = _reference(p, values, given)
-        for value, share in _shares(values, c.rows).items():
+        all_ = _shares(p, values, _rows_of_reference(p, given))
+        for value, share in _shares(p, values, c.rows).items():
             yield share, all_[value]
 
 
@@ -233,13 +285,13 @@ def _average(p: Parted, given: Given) -> Number:
 
 
 def _risk_mean(p: Parted, given: Given) -> Number:
-    return sum((Fraction(len(c.rows), c.size) for c in p.seen), Fraction(0)) / sum(len(c.rows) for c in p.seen)
+    return Fraction(len(p.seen), sum(c.size for c in p.seen))
 
 
 def _risk_share(p: Parted, given: Given) -> Number:
     threshold = Fraction(given.get("threshold", "0.2"))
-    above = sum(len(c.rows) for c in p.seen if Fraction(1, c.size) > threshold)
-    return Fraction(above, sum(len(c.rows) for c in p.seen))
+    above = sum(c.size for c in p.seen if Fraction(1, c.size) > threshold)
+    return Fraction(above, sum(c.size for c in p.seen))
 
 
 def _necd(p: Parted, given: Given) -> Number:
@@ -260,7 +312,7 @@ OF_WHOLE: dict[str, Callable[[Parted, Given], Number]] = {
     "average-class-size": _average,
     "risk-mean": _risk_mean,
     "risk-share": _risk_share,
-    "uniques": lambda p, given: Fraction(sum(len(c.rows) for c in p.seen if c.size == 1)),
+    "uniques": lambda p, given: Fraction(sum(c.size == 1 for c in p.seen)),
     "suppressed": lambda p, given: Fraction(len(p.lost)),
     "classes": lambda p, given: Fraction(len(p.kept)),
     "necd": _necd,

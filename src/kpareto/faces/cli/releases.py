@@ -33,7 +33,7 @@ from kpareto.jobs.private import PrivateWish, Privatized, privatize
 from kpareto.jobs.release import file_name, files_of, place_of, release_job
 from kpareto.kernels.compiling import working
 from kpareto.measures.cells import lm
-from kpareto.measures.measure import make
+from kpareto.measures.measure import make, spell
 from kpareto.releases.apply import NewColumns, Unseen, apply
 from kpareto.releases.documents import document_files, documents_of, refuse_others_documents, refuse_overwriting
 from kpareto.releases.release import Release
@@ -222,19 +222,25 @@ def size_of(verified: Verified) -> str:
 
 
 def verified_numbers(verified: Verified, certificate: object) -> list[str]:
-    """Each number that was recounted; where persons are told apart, k in persons stands before that in rows."""
-    claims = parts(certificate)[0]["claims"]
-    persons = {each["measure"]: each["value"] for each in claims if each.get("with", {}).get("counts") == "persons"}
+    """Each number that was recounted; where persons are told apart, what counts them stands before what counts rows."""
+    claims = [claim for part in parts(certificate) for claim in part.get("claims", ())]
+    of_persons = [claim for claim in claims if claim.get("with", {}).get("counts") == "persons"]
     lines = []
-    for name, value in verified.numbers.items():
-        shown = f"{value:g}"
-        if name in persons:
-            counted = any("counts=persons" in other for other in verified.numbers)
-            people = f"{persons[name]:g} persons" if name == "k" else f"{persons[name]:g}"
-            shown = f"{people} ({value:g} rows)" if counted else f"{value:g} rows (of {people}, it says)"
-        if "counts=persons" not in name:
-            lines.append(f"{name} = {shown}")
-    return lines
+    for claim in of_persons:
+        options = dict(sorted(claim["with"].items()))
+        name = spell(claim["measure"], **{key: option for key, option in options.items() if key != "counts"})
+        value = verified.numbers.get(spell(claim["measure"], **options))
+        rows, size = verified.numbers.get(name), name == "k"
+        if value is not None:
+            more = "" if rows is None else f" ({rows:g} {'rows' if size else 'by rows'})"
+            lines.append(f"{name} = {value:g}{' persons' * size}{more}")
+        elif rows is not None:
+            said = f"of {claim['value']} persons" if size else f"{claim['value']} by persons"
+            lines.append(f"{name} = {rows:g} {'rows' if size else 'by rows'} ({said}, it says)")
+    known = {line.partition(" = ")[0] for line in lines}
+    others = {name: value for name, value in verified.numbers.items() if "counts=persons" not in name}
+    by_rows = " by rows" if of_persons else ""
+    return lines + [f"{name} = {value:g}{by_rows}" for name, value in others.items() if name not in known]
 
 
 def unchecked_statements(verified: Verified) -> list[str]:

@@ -160,12 +160,9 @@ def inventory(
     identifiers = "removed, or a random token per row" if handling is None else IDENTIFIERS[handling.identifiers]
     tied, undecided = ({}, ()) if handling is None else (handling.tied, handling.left_out)
     rows: list[tuple[str, ...]] = []
-    direct = [
-        *schema.identifier,
-        *((schema.person,) if schema.person and schema.person not in schema.identifier else ()),
-    ]
+    direct = [*schema.identifier, *(name for name in schema.persons if name not in schema.identifier)]
     for name in direct:
-        done = "not released; classes count persons by it" if name == schema.person else identifiers
+        done = "not released; classes count persons by it" if name in schema.persons else identifiers
         if name in undecided:
             rows.append((name, "not decided", "removed until somebody decides", ""))
         else:

@@ -273,7 +273,7 @@ def _unique_rows(rows: object, public: Mapping[str, Any]) -> UniqueRows:
 def plain_columns(job: Job, point: Point) -> tuple[str, ...] | None:
     """The columns without another role, by name; None where the source is no longer there to be asked."""
     schema = point.front.problem.table.schema
-    named = {*schema.quasi, *schema.sensitive, *schema.target, *schema.identifier, schema.person}
+    named = {*schema.quasi, *schema.sensitive, *schema.target, *schema.identifier, *schema.persons}
     try:
         with open_source(job.rows_source(), job.encoding) as source:
             return tuple(name for name in source.columns if name not in named)

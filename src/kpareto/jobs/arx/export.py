@@ -148,7 +148,7 @@ def _data_line(job: Job, target: Path, notes: list[str]) -> str:
 
 def _column_lines(schema: Schema, files: dict[str, str]) -> list[str]:
     """The role of each column, quasi-identifiers with their hierarchies."""
-    person = () if schema.person is None or schema.person in schema.identifier else (schema.person,)
+    person = tuple(name for name in schema.persons if name not in schema.identifier)
     kinds = {
         "SENSITIVE": schema.sensitive,
         "INSENSITIVE": (*schema.plain, *schema.target),

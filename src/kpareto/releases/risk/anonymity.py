@@ -179,7 +179,12 @@ class Anonymity:
     def _say(self, each: Diversity) -> str:
         l, alpha = each.numbers["l"], each.numbers["alpha"]
         certain = "a class has one value only, so finding it is knowing the value"
-        worst = certain if l < 2 else f"in some class a value has {alpha:.0%} of the rows"
+        if self.persons is not None:
+            certain = "in a class all persons share a value, so finding it is knowing the value"
+        of = "rows" if self.persons is None else "persons"
+        if l < 1:
+            certain = "a class has no value at all"
+        worst = certain if l < 2 else f"in some class a value has {alpha:.0%} of the {of}"
         return f"{each.column}: l = {l:g}, t = {each.numbers['t']:.3g}; {worst}."
 
     def summary(self) -> str:
@@ -212,7 +217,7 @@ def measure(  # noqa: PLR0913 (what the command is told, as keywords)
     sensitive: str | Iterable[str] = (),
     *,
     population: object = None,
-    person: str | None = None,
+    person: str | tuple[str, ...] | None = None,
     pairs: int = PAIRS,
     rows: int = ROWS,
     encoding: str = "utf-8",
@@ -231,7 +236,7 @@ def measure(  # noqa: PLR0913 (what the command is told, as keywords)
     population : object, optional
         Whom the rows were drawn from: a table of everybody, the share of everybody that is in the table (below 1), or
         how many everybody are.
-    person : str, optional
+    person : str or tuple of str, optional
         The column that tells persons apart who have several rows.
     pairs : int, optional
         How many pairs of columns are counted at most.
@@ -284,7 +289,7 @@ def measure_table(table: Table, pairs: int = PAIRS, rows: int = ROWS) -> Anonymi
     without = {name: coded.unique(rest).unique for name, rest in others.items() if rest}
     return Anonymity(
         table.rows,
-        None if table.persons is None else len(table.persons.values),
+        None if table.persons is None else int(np.count_nonzero(table.persons.totals)),
         table.schema.quasi,
         int(smallest_class()(partition)),
         whole,
@@ -328,8 +333,9 @@ def _diversity(partition: Partition, column: str) -> Diversity:
 def count_bands(partition: Partition) -> tuple[ClassBand, ...]:
     """The visible rows by the size of their class."""
     bands = []
+    sizes = np.maximum(partition.sizes, 1)  # rows of nobody are as good as alone
     for low, high in BANDS:
-        within = (partition.sizes >= low) & (partition.sizes <= (high or np.iinfo(np.int64).max)) & partition.visible
+        within = (sizes >= low) & (sizes <= (high or np.iinfo(np.int64).max)) & partition.visible
         bands.append(ClassBand(low, high, int(partition.rows[within].sum()), int(within.sum())))
     return tuple(bands)
 

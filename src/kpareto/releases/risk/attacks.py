@@ -16,14 +16,15 @@ from kpareto.errors import BadJob
 from kpareto.measures import make
 from kpareto.measures.measure import Measure, Model
 from kpareto.measures.measure import meets as reaches
+from kpareto.measures.persons import count_units
 from kpareto.releases.risk.composition import Composition, composition
 from kpareto.releases.risk.definetti import DeFinetti, de_finetti
 from kpareto.releases.risk.overlaps import Overlaps, overlaps
 from kpareto.tables.boxes import LabelBoxes
-from kpareto.tables.hierarchy import Hierarchy, bits_cut, runs_of
+from kpareto.tables.hierarchy import MISSING, Hierarchy, bits_cut, runs_of
 from kpareto.tables.partition import Partition, Suppression, classes, partition
 from kpareto.tables.recoding import Recoding, local, node
-from kpareto.tables.spelling import several
+from kpareto.tables.spelling import are, several
 from kpareto.tables.table import Counts
 
 LIKELY = 0.8  # a value with this share of a class is as good as known
@@ -54,6 +55,7 @@ class Homogeneity:
     certain_rows: int
     all_rows: int
     examples: tuple[HomogeneousClass, ...]  # the worst; confidential
+    unit: str = "row"  # what is counted: persons where they are told apart
 
     @property
     def found(self) -> bool:
@@ -66,9 +68,9 @@ class Homogeneity:
         if not self.found:
             return f"No class gives {self.column!r} away: no value has {self.share:.0%} of its class."
         where = "one class" if self.classes == 1 else f"one of {self.classes:,} classes"
-        certain = f"for {several(self.certain_rows, 'row')} in {several(self.certain_classes, 'class', 'classes')}"
+        certain = f"for {several(self.certain_rows, self.unit)} in {several(self.certain_classes, 'class', 'classes')}"
         return (
-            f"Whoever finds a person in {where} ({self.rows:,} of {several(self.all_rows, 'row')}) "
+            f"Whoever finds a person in {where} ({self.rows:,} of {several(self.all_rows, self.unit)}) "
             f"knows {self.column!r} with at least {self.share:.0%} certainty; "
             f"{certain if self.certain_classes else 'in no class'} it is certain."
         )
@@ -83,38 +85,44 @@ def homogeneity(release: Partition, column: str | None = None, share: float = LI
     """Visible classes where one sensitive value has at least this share (Machanavajjhala et al. 2006)."""
     if not 0 < share <= 1:
         raise BadJob(f"The share is {share!r}. Give a number above 0 and at most 1, such as 0.8.")
-    counts = release.counts(release.table.counts(column, "sensitive"))
-    top = np.maximum.reduceat(counts.count, counts.start[:-1])
-    part = top / release.rows
+    units, some = count_units(release, release.table.counts(column, "sensitive").without(MISSING))
+    counts, sizes = units.counts, release.sizes
+    top, most = np.zeros(len(some), dtype=np.int64), np.full(len(some), -1)
+    if some.any():
+        top[some] = np.maximum.reduceat(counts.count, counts.start[:-1])
+        most[some] = [_most(counts, place) for place in range(int(some.sum()))]
+    part = top / np.maximum(sizes, 1)
     likely = release.visible & (part >= share - 1e-12)
-    certain = likely & (top == release.rows)
+    certain = likely & (top == sizes)
     worst = sorted(np.flatnonzero(likely).tolist(), key=lambda c: (-part[c], -release.rows[c], c))[:EXAMPLES]
     return Homogeneity(
         counts.name,
         share,
         int(likely.sum()),
-        int(release.rows[likely].sum()),
+        int(sizes[likely].sum()),
         int(certain.sum()),
-        int(release.rows[certain].sum()),
-        int(release.rows[release.visible].sum()),
+        int(sizes[certain].sum()),
+        int(sizes[release.visible].sum()),
         tuple(
-            HomogeneousClass(class_labels(release, c), int(release.rows[c]), _most(counts, c), float(part[c]))
+            HomogeneousClass(class_labels(release, c), int(sizes[c]), counts.values[most[c]], float(part[c]))
             for c in worst
         ),
+        "row" if release.table.persons is None else "person",
     )
 
 
-def classes_have(classes: int, rows: int) -> str:
-    """So many classes, of so many rows, with their verb."""
+def classes_have(classes: int, rows: int, unit: str = "row") -> str:
+    """So many classes, of so many rows or persons, with their verb."""
     if not classes:
         return "no class has"
-    many = f"{several(classes, 'class', 'classes')} with {several(rows, 'row')}"
+    many = f"{several(classes, 'class', 'classes')} with {several(rows, unit)}"
     return f"{many} {'has' if classes == 1 else 'have'}"
 
 
-def _most(counts: Counts, place: int) -> str:
+def _most(counts: Counts, place: int) -> int:
+    """The code of the most frequent value of a class."""
     entries = slice(int(counts.start[place]), int(counts.start[place + 1]))
-    return counts.values[int(counts.code[entries][np.argmax(counts.count[entries])])]
+    return int(counts.code[entries][np.argmax(counts.count[entries])])
 
 
 def class_labels(release: Partition, place: int) -> tuple[str, ...]:
@@ -222,11 +230,13 @@ class Minimality:
     rows: int
     all_rows: int
     columns: tuple[str, ...]  # which could be a step finer in the whole release but for the sensitive values
+    missing_classes: int = 0  # large enough for k, and left out for their sensitive values
+    missing_rows: int = 0
 
     @property
     def found(self) -> bool:
         """Whether there is something to worry about."""
-        return self.classes > 0
+        return self.classes > 0 or self.missing_classes > 0
 
     @property
     def meaning(self) -> str:
@@ -234,14 +244,24 @@ class Minimality:
         if not self.applies:
             return "No limit on sensitive values shaped the release, so its shape says nothing about them."
         if not self.found:
-            return "No class was generalized for its sensitive values alone."
+            return "No class was generalized or left out for its sensitive values alone."
+        missing = ""
+        if self.missing_classes:
+            their = "its" if self.missing_classes == 1 else "their"
+            missing = (
+                f"{several(self.missing_classes, 'class', 'classes')} of {several(self.missing_rows, 'row')} "
+                f"{are(self.missing_classes)} large enough for k and left out because of {their} sensitive values: an "
+                "intruder who knows the method and somebody of such a class concludes that its values are too alike."
+            )
+        if not self.classes:
+            return missing
         whole = f" In the whole release this holds for {', '.join(self.columns)}." if self.columns else ""
         verb, their, them = ("is", "its", "it") if self.classes == 1 else ("are", "their", "them")
         return (
             f"{several(self.classes, 'class', 'classes')} ({self.rows:,} of {several(self.all_rows, 'row')}) {verb} "
             f"large enough to be a step finer and {verb} not because of {their} sensitive values: an intruder who "
             "knows the method and the quasi-identifiers can conclude that such values are frequent in parts of "
-            f"{them}.{whole}"
+            f"{them}.{whole}{' ' * bool(missing)}{missing}"
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -256,7 +276,10 @@ class Minimality:
 
 
 def minimality(release: Partition, limits: Limits, suppression: Suppression | None = None) -> Minimality:
-    """Classes that would keep k one step finer and break a limit on sensitive values there (Wong et al. 2007)."""
+    """Classes that would keep k one step finer and break a limit on sensitive values there (Wong et al. 2007).
+
+    A class that is large enough for k and was left out has broken one as it is: that it is missing tells so.
+    """
     k = float(limits.get("k", 1))
     models = [(m, limit) for name, (m, limit) in _measures(limits).items() if name != "k" and isinstance(m, Model)]
     count, kept = len(release.rows), release.visible & ~release.suppressed
@@ -274,7 +297,22 @@ def minimality(release: Partition, limits: Limits, suppression: Suppression | No
             columns.append(name)
     rows = int(release.rows[exposed].sum())
     everybody = int(release.rows[release.visible].sum())
-    return Minimality(dict(limits), bool(models), int(exposed.sum()), rows, everybody, tuple(columns))
+    whole, gone = find_missing(release, k)
+    if models and gone.any():
+        gone &= np.logical_or.reduce([model.fails(limit)(whole) for model, limit in models])
+    missing = (int(gone.sum()), int(whole.rows[gone].sum())) if models else (0, 0)
+    return Minimality(dict(limits), bool(models), int(exposed.sum()), rows, everybody, tuple(columns), *missing)
+
+
+def find_missing(release: Partition, k: float) -> tuple[Partition, np.ndarray]:
+    """The classes as they were before any was suppressed, and which of them are missing though large enough for k.
+
+    What a local recoding puts into no class is none: nobody can tell what it would have looked like.
+    """
+    whole = classes(release.table, release.recoding)
+    gone = np.zeros(len(whole.rows), dtype=np.bool_)
+    gone[whole.members] = release.suppressed[release.members]
+    return whole, gone & ~whole.suppressed & (whole.sizes >= k)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import numpy as np
 
 from kpareto.errors import BadInput, shorten
 from kpareto.tables.partition import Partition
+from kpareto.tables.spelling import fold_spelling
 from kpareto.tables.table import Counts
 
 By = Literal["rows", "persons", "labels"]
@@ -159,8 +160,9 @@ def _by_persons(first: Partition, second: Partition) -> tuple[np.ndarray, np.nda
     one, two = first.table.persons, second.table.persons
     if one is None or two is None:
         raise BadInput("Both tables need a person id.")
-    number = {name: place for place, name in enumerate(one.values)}
-    there = np.array([number.get(name, -1) for name in two.values], dtype=np.int64)
+    fold = fold_spelling if "fold" in (first.table.schema.spellings, second.table.schema.spellings) else str
+    number = {fold(name): place for place, name in enumerate(one.values)}
+    there = np.array([number.get(fold(name), -1) for name in two.values], dtype=np.int64)
     ours = _entries(first, one, np.arange(len(one.values)))
     theirs = _entries(second, two, there)
     begin = np.searchsorted(theirs[0], ours[0], side="left")

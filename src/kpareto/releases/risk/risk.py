@@ -145,7 +145,9 @@ def risks(
     chosen = [_threshold(border) for border in thresholds]
     known = population or partition.table.population or Population()
     seen = partition.visible
-    rows, sizes = partition.rows[seen], partition.sizes[seen]
+    seen = seen & (partition.sizes > 0) if partition.sizes[seen].any() else seen  # nobody is recognised in the others
+    sizes = np.maximum(partition.sizes[seen], 1)
+    rows = partition.rows[seen] if partition.table.persons is None else sizes
     prosecutor = _count_risks("prosecutor", rows, sizes, chosen, "class sizes of the release")
     alone = int(rows[sizes == 1].sum())
     if not known.known:
