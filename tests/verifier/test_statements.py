@@ -172,7 +172,7 @@ def test_the_options_of_a_claim_are_a_closed_list(measure: str, released: tuple[
         ({"measure": "k", "value": 15, "scope": "for ever"}, "'scope' as well, which is not known to this verifier"),
         ({"measure": "magic", "value": 1, "recomputed": False, "scope": 1}, "not known to this verifier"),
         ({"measure": "journalist-risk", "value": 0.01}, "nobody can count in a release alone"),
-        ({"measure": "t", "value": 0.1}, "of the whole table, which nobody can count here"),
+        ({"measure": "t", "value": 0.1}, "with the whole table, and does not say what is there"),
     ],
 )
 def test_claims_in_other_words_are_refused(
