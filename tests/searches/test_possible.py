@@ -99,6 +99,8 @@ def test_what_is_refused_is_impossible_and_what_is_possible_is_not_refused(
         sentence = say_impossible(case.table, measure, limit, spare)
         if bool(meets(measure.better, best, limit)):
             assert not sentence
+        elif case.table.persons is not None and measure.name not in ("k", "risk-max"):
+            continue  # values of persons come together as classes merge: only what is impossible is refused
         elif measure.name in ("k", "l") or (spare == 0 and measure.reach is not None):  # type: ignore[attr-defined]
             assert sentence  # exact both ways, but for a limit within rounding
     hidden = measure(classes(case.table, top(case.table.hierarchies)))
