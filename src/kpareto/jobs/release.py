@@ -26,7 +26,7 @@ from kpareto.releases.documents import document_files, documents_of, refuse_othe
 from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import Documents, Release, release
 from kpareto.releases.signing import key_named, signature_files, with_signatures
-from kpareto.releases.warnings import Remark, warnings_for
+from kpareto.releases.warnings import DANGERS, Remark, warnings_for
 from kpareto.tables.partition import Partition
 
 
@@ -78,6 +78,7 @@ def _release_point(
         memory=job.admission.memory,
         progress=report,
         papers=documents,
+        accept=DANGERS if target is None else job.release.get("accept", ()),
     )
 
 

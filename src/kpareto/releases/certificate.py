@@ -78,6 +78,7 @@ class Facts:
     warnings: Sequence[Warned] = ()
     remarks: Sequence[str] = ()
     form: Mapping[str, str] = field(default_factory=dict)  # separator, encoding and decimal of text that are not usual
+    accepted: Sequence[str] = ()  # the warnings that are dangers, each accepted by name
 
 
 def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts) -> Certificate:
@@ -134,6 +135,7 @@ def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts
             counts.name: _as_written(counts.values, counts.totals.tolist(), facts) for counts in table.sensitive
         },
         "warnings": [list(warning) for warning in facts.warnings],
+        "accepted": list(facts.accepted),
         "remarks": list(facts.remarks),
         **_population(choice, facts),
     }

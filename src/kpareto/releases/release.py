@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -32,7 +32,16 @@ from kpareto.releases.certificate import Certificate, Facts, Warned, certify, po
 from kpareto.releases.choice import Choice, Origin, as_choice, on_all_rows
 from kpareto.releases.recoded_rows import QUASI, Handling, Recoded, recode
 from kpareto.releases.risk.disclosing_columns import DisclosingColumn, find_disclosing_columns
-from kpareto.releases.warnings import Remark, complete_warnings, count_remarks, rank_remarks, tell_once, warnings_for
+from kpareto.releases.warnings import (
+    Remark,
+    complete_warnings,
+    count_remarks,
+    rank_remarks,
+    read_accepted,
+    refuse_dangers,
+    tell_once,
+    warnings_for,
+)
 from kpareto.tables.hierarchy import STAR
 from kpareto.tables.partition import Partition
 from kpareto.tables.proposals import ColumnFacts, why_direct
@@ -169,6 +178,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     memory: str | int | None = None,
     progress: Progress | None = None,
     papers: Documents | None = None,
+    accept: Iterable[str] = (),
 ) -> Release:
     """Recode the rows of a source as chosen, and write them to the target (or return them).
 
@@ -198,6 +208,8 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
         Called with what is written of how much.
     papers : callable, optional
         Makes the files that come into place with the release, or not at all.
+    accept : iterable of str, optional
+        Warnings such as "W1" that do not stop the release where they are dangers; the certificate names them.
 
     Returns
     -------
@@ -207,7 +219,8 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     Raises
     ------
     Unsafe
-        If the rows as written do not meet the limits; nothing is left then.
+        If the rows as written do not meet the limits, or a warning is a danger that is not accepted; nothing is left
+        then.
     BadInput
         If the source is not that of the choice, a column looks like a direct identifier, or the target cannot be
         written.
@@ -222,6 +235,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     >>> done.rows, done.data.column_names
     (32561, ['age', 'sex', 'occupation'])
     """
+    accepted = read_accepted(accept)
     chosen = as_choice(choice, limits)
     how, source = handling or _own_handling(chosen), _as_read(source, chosen, encoding)
     _check_target(target, source)
@@ -257,6 +271,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
                 alone = written.unique([out.name for out in recoded.outs if out.role != "identifier"])
                 warn = warn(alone)
             warned = complete_warnings(warn, how, partition, disclosing)
+            dangers = refuse_dangers(warned, accepted)
             facts = Facts(
                 recoded.roles,
                 recoded.labels,
@@ -269,6 +284,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
                 [(each.id, each.text) for each in warned],
                 remarks,
                 written.form,
+                dangers,
             )  # fmt: skip
             certificate = certify(counted, chosen, partition, facts)
             quasi = [name for name, role in recoded.roles.items() if role == QUASI]

@@ -9,14 +9,14 @@ tells them, stands at the end.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 from warnings import warn
 
 import numpy as np
 
-from kpareto.errors import ReleaseWarning, Remedy, shorten
+from kpareto.errors import BadJob, ReleaseWarning, Remedy, Unsafe, did_you_mean, shorten
 from kpareto.fronts.front import Point
 from kpareto.fronts.numbers import spell_count
 from kpareto.fronts.problem import stricter
@@ -40,7 +40,7 @@ from kpareto.tables.table import Population, UniqueRows
 Severity = Literal["note", "caution", "danger"]
 GRAVEST = tuple(reversed(get_args(Severity)))  # danger, caution, note
 Number = int | float | str | None
-DECLARED = " The job declares that this is known."  # ends W17 where it is no danger
+DANGERS = ("W1", "W2", "W5", "W11", "W12", "W17")  # those that can be dangers, and so stop a release
 MOST_LEFT_OUT = 0.2  # share of the rows that may be left out for missing values before it is a danger
 GRAVE = 0.05  # share of the rows concerned from which a warning is a danger
 PROFILE = 3  # groups named among the suppressed
@@ -555,7 +555,7 @@ def warn_of_disclosing(disclosing: Sequence[DisclosingColumn], partition: Partit
             f'In the job, give the column tie = "{worst.tells}" to show it in the same groups, make it an identifier '
             "to leave it out or a quasi-identifier, or write declared = true if nobody outside can know it.",
         )
-    text += DECLARED if remedy is None else f" {remedy.text}"
+    text += " The job declares that this is known." if remedy is None else f" {remedy.text}"
     numbers: dict[str, Number] = {
         "columns": len(disclosing),
         "k": worst.k,
@@ -563,6 +563,38 @@ def warn_of_disclosing(disclosing: Sequence[DisclosingColumn], partition: Partit
         "told": worst.told.told,
     }
     return Remark("W17", "caution" if worst.declared else "danger", text, numbers, remedy)
+
+
+def read_accepted(words: object, where: str = "accept") -> tuple[str, ...]:
+    """The dangers that somebody accepts by name, each of them one that there can be."""
+    if isinstance(words, str) or not isinstance(words, Iterable):
+        raise BadJob(f'is {words!r}. Give a list of warnings, such as ["W1", "W17"].', where=where)
+    names = tuple(dict.fromkeys(str(word) for word in words))
+    for name in names:
+        if name not in DANGERS:
+            near = did_you_mean(name, DANGERS)
+            raise BadJob(f"has {name!r}, which is never a danger. {near}Take of: {', '.join(DANGERS)}.", where=where)
+    return names
+
+
+def refuse_dangers(warnings: Sequence[Remark], accepted: Sequence[str]) -> tuple[str, ...]:
+    """The dangers of a release, each of them accepted by name; one that is not stops it."""
+    dangers = [each for each in warnings if each.severity == "danger"]
+    names = tuple(each.id for each in dangers)
+    left = [each for each in dangers if each.id not in accepted]
+    if not left:
+        return names
+    several, text = len(left) > 1, " ".join(f"{each.id}: {each.text}" for each in left)
+    option, listed = ",".join(each.id for each in left), ", ".join(f'"{each.id}"' for each in left)
+    raise Unsafe(
+        f"Nothing was released: {'dangers' if several else 'a danger'} that nobody has accepted stand"
+        f"{'' if several else 's'} against it. {text}",
+        remedy=Remedy(
+            "accept-danger",
+            f"Mend {'them' if several else 'it'}, or accept by name: --accept {option}, accept = [{listed}] under "
+            f"[release] in the job, or accept=[{listed}] in Python.",
+        ),
+    )
 
 
 def search_facts(point: Point) -> SearchFacts:

@@ -23,6 +23,7 @@ SETTINGS = {
 }
 # What to do -> where it is done on the page; it ends the sentence before it, or is one of its own.
 ADVICE = {
+    "accept-danger": "mend it, or tick its box on the Release step.",
     "choose-encoding": "choose how its letters are written and open it again.",
     "choose-objectives": "choose at least one.",
     "declare-column": "give the role identifier on the Data step, which keeps a column out, or plain, which lets it "

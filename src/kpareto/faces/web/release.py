@@ -18,6 +18,7 @@ from kpareto.jobs.job import Job
 from kpareto.jobs.kept import refuse_new_columns
 from kpareto.jobs.release import ReleaseTrial, check_release, choosing, release_job
 from kpareto.releases.recoded_rows import WAYS
+from kpareto.releases.warnings import read_accepted
 from kpareto.verifier import verify
 
 TRYING = ("Recoding the rows for a trial", "Counting what the trial gives away")
@@ -85,6 +86,11 @@ def formula_job(job: Job, formulas: object) -> Job:
     if formulas not in WAYS["formulas"]:
         raise BadJob(f"Cells that begin like a formula are to be {formulas!r}. Give report or neutralise.")
     return replace(job, release={**job.release, "formulas": formulas})
+
+
+def accepting_job(job: Job, accepted: object) -> Job:
+    """The job with the dangers that were ticked on the page, those of the job itself aside; nothing said leaves it."""
+    return job if accepted is None else replace(job, release={**job.release, "accept": read_accepted(accepted)})
 
 
 def release_point(job: Job, front: Front, place: int, target: Path, piece: Work | None = None) -> dict[str, Any]:
