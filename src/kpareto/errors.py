@@ -45,6 +45,7 @@ REMEDIES = (
     "give-new-role",
     "give-role",
     "give-rows",
+    "group-values",
     "leave-out",
     "name-person",
     "set-limit",

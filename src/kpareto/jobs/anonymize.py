@@ -212,7 +212,7 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
     done = release(
         choice,
         data,
-        warnings=lambda alone: warnings_for(choice, Handling(), limits, alone, search=search),
+        warnings=lambda alone, how: warnings_for(choice, how, limits, alone, search=search),
         accept=as_names(accept),
     )
     done = replace(done, remarks=(*table.remarks, *done.remarks))  # what became of rows without a value

@@ -242,8 +242,8 @@ def _write(drawn: PrivateRelease, target: Path, files: Mapping[str, Path]) -> tu
     handling = Handling(missing_values=())
     statement: dict[str, Any] = {}
 
-    def warn(unique: UniqueRows) -> list[Remark]:
-        return warnings_for(choice, handling, choice.limits, unique, private=drawn.secret)
+    def warn(unique: UniqueRows, handled: Handling) -> list[Remark]:
+        return warnings_for(choice, handled, choice.limits, unique, private=drawn.secret)
 
     def papers(done: Release) -> Any:
         stated = state_privacy(done.certificate, drawn)

@@ -73,7 +73,7 @@ def _release_point(
         job.rows_source(),
         target,
         handling=handling,
-        warnings=lambda unique: warnings_for(point, handling, limits, unique, partition),
+        warnings=lambda unique, how: warnings_for(point, how, limits, unique, partition),
         encoding=job.encoding,
         memory=job.admission.memory,
         progress=report,

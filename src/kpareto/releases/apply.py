@@ -152,8 +152,8 @@ def apply(  # noqa: PLR0913 (keywords, each a choice of its own)
     union, unknown_union = _union(choice, partition, [in_form(each, written) for each in earlier], how)
     remarks += unknown_union
 
-    def warn(unique: UniqueRows) -> list[Remark]:
-        return warnings_for(choice, how, choice.limits, unique, partition)
+    def warn(unique: UniqueRows, handled: Handling) -> list[Remark]:
+        return warnings_for(choice, handled, choice.limits, unique, partition)
 
     done = release(choice, source, target, handling=how, papers=papers, warnings=warn, accept=accept)
     partition = done.partition

@@ -31,7 +31,7 @@ from kpareto.measures.measure import Measure, Model, meets
 from kpareto.releases.certificate import Certificate, Facts, Warned, certify, population_cells
 from kpareto.releases.choice import Choice, Origin, as_choice, on_all_rows
 from kpareto.releases.recoded_rows import QUASI, Handling, Recoded, recode
-from kpareto.releases.risk.disclosing_columns import DisclosingColumn, find_disclosing_columns
+from kpareto.releases.risk.disclosing_columns import DisclosingColumn, tie_undecided
 from kpareto.releases.warnings import (
     Remark,
     complete_warnings,
@@ -55,7 +55,8 @@ from kpareto.verifier.counting import Counted, with_persons
 
 SAMPLE = 100_000  # rows that are looked at first for columns that identify, about
 LEAST = 500_000_000  # bytes without which DuckDB cannot sort rows on disk
-Warn = Callable[[UniqueRows], Sequence[Remark | Warned]]  # from the rows that are alone in what was written
+# From the rows that are alone in what was written, and how rows were handled at last.
+Warn = Callable[[UniqueRows, Handling], Sequence[Remark | Warned]]
 # From a release that was counted and is not yet in its place: its documents, and None for one there that goes.
 Documents = Callable[["Release"], Mapping[Path, Document | None]]
 
@@ -244,8 +245,8 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     partition, remarks = settle(chosen)
     remarks += [] if applied is None else [applied.sentence()]
 
-    def work_out(unique: UniqueRows) -> Sequence[Remark]:
-        return warnings_for(choice if isinstance(choice, Point) else chosen, how, chosen.limits, unique, partition)
+    def work_out(unique: UniqueRows, handled: Handling) -> Sequence[Remark]:
+        return warnings_for(choice if isinstance(choice, Point) else chosen, handled, chosen.limits, unique, partition)
 
     warn = work_out if warnings is None else warnings
     with (
@@ -255,6 +256,11 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
         _check_rows(chosen, rows.count())
         recoded = recode(rows, chosen, partition, how, plain=is_text(target))
         refuse_identifying(recoded, chosen.table.schema)
+        undecided = {out.name for out in recoded.outs if out.role == "plain"} - {*chosen.table.schema.plain, *how.declared}
+        recoded, told = tie_undecided(recoded, partition, undecided, how.declared)
+        remarks += [f"Column {name!r} tells what {other!r} hides, and nobody has decided about it: it shows its groups."
+                    for name, other in recoded.tied.items() if name not in how.tied]  # fmt: skip
+        remarks, how = remarks + told.sentences(), recoded.handling
         with rows.write(recoded.outgoing(), target) as written:
             formulas = recoded.formulas(written.rows)
             remarks += [*_formula_remarks(formulas, how), *_plain_remarks(recoded)]
@@ -264,13 +270,12 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
             form = form_of(source, encoding)
             roles = {name: chosen.table.schema.role(name) for name in known}
             origin = Origin(roles, form.encoding, digest, form.to_dict(), [str(value) for value in how.missing_values])
-            disclosing = find_disclosing_columns(recoded, partition, how.declared)
             counted = _count_again(written, chosen, partition, recoded)
             alone = None
             if callable(warn):
                 alone = written.unique([out.name for out in recoded.outs if out.role != "identifier"])
-                warn = warn(alone)
-            warned = complete_warnings(warn, how, partition, disclosing)
+                warn = warn(alone, how)
+            warned = complete_warnings(warn, how, partition, told.columns)
             dangers = refuse_dangers(warned, accepted)
             facts = Facts(
                 recoded.roles,
@@ -293,7 +298,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
                 raise BadTable("The source was changed while it was released. Nothing was released; release it again.")
             done = Release(
                 certificate, partition, verified, written.path, written.data(), formulas, tuple(remarks), warned,
-                origin, chosen, alone, disclosing, choice if isinstance(choice, Point) else None, target or "",
+                origin, chosen, alone, told.columns, choice if isinstance(choice, Point) else None, target or "",
             )  # fmt: skip
             if papers is not None:
                 hidden = None if written.part is None or written.path is None else Moving(written.part, written.path)

@@ -34,6 +34,7 @@ from kpareto.releases.risk.overlaps import overlaps
 from kpareto.releases.risk.risk import bias_tables
 from kpareto.tables.hierarchy import MISSING
 from kpareto.tables.partition import Partition, Suppression
+from kpareto.tables.proposals import NEARLY_UNIQUE
 from kpareto.tables.spelling import percent
 from kpareto.tables.table import Population, UniqueRows
 
@@ -151,7 +152,26 @@ def _w1(context: Context) -> Remark | None:
     numbers |= {"unique_rows": unique.unique, "rows": unique.rows, "columns": len(unique.columns)}
     sentence, remedy = _say_unique(context, unique)
     text = f"{limit} {sentence} {remedy.text if remedy else ''}".rstrip()
-    return Remark("W1", _severity(unique.unique, unique.rows), text, numbers, remedy)
+    severity = _severity(unique.unique, unique.rows)
+    # Where l is kept the values of a class differ, so that groups and a sensitive value single out rows by design.
+    if severity == "danger" and not _known_columns(context, unique) and not _pointing_columns(context):
+        severity = "caution"
+    return Remark("W1", severity, text, numbers, remedy)
+
+
+def _known_columns(context: Context, unique: UniqueRows) -> list[str]:
+    """The released columns that somebody outside may know, beside the quasi-identifiers and those that show these."""
+    schema = context.partition.table.schema
+    return [name for name in unique.columns if name not in (*schema.quasi, *context.tied, *schema.sensitive)]
+
+
+def _pointing_columns(context: Context) -> list[str]:
+    """The sensitive columns whose values hardly repeat, so that each points at a person."""
+    return [
+        counts.name
+        for counts in context.partition.table.sensitive
+        if int(np.count_nonzero(counts.totals == 1)) >= NEARLY_UNIQUE * int(counts.totals.sum())
+    ]
 
 
 def _say_unique(context: Context, unique: UniqueRows) -> tuple[str, Remedy | None]:
@@ -166,9 +186,11 @@ def _say_unique(context: Context, unique: UniqueRows) -> tuple[str, Remedy | Non
     if not others:
         return f"{text}.", None
     text += f": whoever knows the other columns, which leave as they are ({shorten(others, 10)}), can single them out."
-    plain = [name for name in others if name not in schema.sensitive and name not in schema.target]
+    plain = [name for name in _known_columns(context, unique) if name not in schema.target]
     if not plain:
-        return text, None
+        pointing = _pointing_columns(context)
+        advice = f"Put the values of {shorten(pointing, 10)} in groups, which need not be those of the search."
+        return text, Remedy("group-values", advice) if pointing else None
     return text, Remedy(
         "leave-out",
         f"Leave {shorten(plain, 10)} out by role = 'identifier', or make quasi-identifiers of those that somebody "
