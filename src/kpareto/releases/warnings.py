@@ -563,7 +563,7 @@ def complete_warnings(
 
 
 def warn_of_disclosing(disclosing: Sequence[DisclosingColumn], partition: Partition) -> Remark | None:
-    """W17: plain columns tell what generalized ones hide. Found in the rows that are written, so it comes last."""
+    """W17: columns tell what generalized ones hide. Found in the rows that are written, so it comes last."""
     if not disclosing or partition.empty:
         return None
     worst = max(disclosing, key=lambda each: (not each.declared, each.below))
@@ -572,11 +572,14 @@ def warn_of_disclosing(disclosing: Sequence[DisclosingColumn], partition: Partit
     text += f" So it is with {shorten(others)}." if others else ""
     remedy = None
     if not worst.declared:
-        remedy = Remedy(
-            "tie-column",
+        schema = partition.table.schema
+        leave = "make it an identifier to leave it out, or a quasi-identifier."
+        tie = (
             f'In the job, give the column tie = "{worst.tells}" to show it in the same groups, make it an identifier '
-            "to leave it out or a quasi-identifier, or write declared = true if nobody outside can know it.",
+            "to leave it out or a quasi-identifier, or write declared = true if nobody outside can know it."
         )
+        named = any(name in (*schema.sensitive, *schema.target) for name in worst.columns)
+        remedy = Remedy("tie-column", f"In the job or the call, {leave}" if named else tie)
     text += " The job declares that this is known." if remedy is None else f" {remedy.text}"
     numbers: dict[str, Number] = {
         "columns": len(disclosing),

@@ -55,7 +55,7 @@ class DisclosingColumn:
         what = " and ".join(map(repr, self.columns))
         how = "in every row" if self.told.exact else f"in {self.told.share:.0%} of the rows"
         verb = "tells" if len(self.columns) == 1 else "together tell"
-        part = "about " if self.told.part == "about" else f"the {self.told.part} of " if self.told.part else ""
+        part = {"": "", "nearly": "nearly "}.get(self.told.part, f"the {self.told.part} of ")
         return (
             f"{what} {verb} {part}what {self.tells!r} hides {how}: joined with the quasi-identifiers k is {self.k} "
             f"where {k} is promised, and {self.below:,} rows are in smaller classes."
@@ -245,7 +245,7 @@ def _compare(engine: duckdb.DuckDBPyConnection, pair: tuple[int, int], counted: 
     rows = min(engine.execute("SELECT count(*) FROM words").fetchall()[0][0], ENOUGH)
     for part, question in write_questions(*pair, "words", dated):
         shown = read_shown(engine.execute(question).fetchone() or (0, 0, 0), rows)
-        if shown > counted.share * rows:
+        if shown > counted.share * rows or (shown and counted.part and not part):
             return Disclosure.of(rows, shown, shown == counted.rows, part)
     return counted
 

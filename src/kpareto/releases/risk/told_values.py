@@ -15,7 +15,7 @@ import numpy as np
 
 NEARLY = 0.95  # share of the rows with a value, from which a column tells what another one hides, by any way
 WORTH = 0.05  # share of all rows that this must be about, to be worth a word
-NEAR = 0.05  # share of its group that a number told this closely is told
+NEAR = 0.125  # share of the rows of its group that a number must be within, to be told nearly
 LEAST = 12  # exceptions that chance would make, below which nothing can be said
 ROWS = 20_000  # that are put in order, or asked for pairs of columns
 TRIMMED = 0.9  # share of the rows that arithmetic is fitted to, those that fit worst left out
@@ -30,7 +30,7 @@ class Disclosure:
     rows: int
     told: int  # rows whose value they nearly determine, where it was open before
     exact: bool  # they determine it in every row
-    part: str = ""  # the part that is told, where it is not all: month or year, or about
+    part: str = ""  # the part that is told, where it is not all: month or year, or nearly
     share: float = 0.0  # of all rows
 
     @classmethod
@@ -99,7 +99,7 @@ def order_told(key: np.ndarray, hidden: Hidden) -> Disclosure:
     """What the order of a column (numbers, nan where there is none) tells of a hidden value, beyond its group.
 
     Rows are put in that order, group by group, and neighbours compared: they have the same value, or, of numbers, one
-    within a twentieth of the group. The same rows in an order by chance are what it must be better than.
+    within an eighth of the rows of the group. The same rows in an order by chance are what it must be better than.
     """
     rows = len(key)
     there = np.flatnonzero(~np.isnan(key) & (hidden.value >= 0))
@@ -111,7 +111,7 @@ def order_told(key: np.ndarray, hidden: Hidden) -> Disclosure:
     chance = np.random.default_rng(1).permutation(len(there))  # equal keys must not keep the order of the source
     ordered, drawn = (known.take(np.lexsort((chance, one, known.group))) for one in (key, chance))
     asked = len(there)
-    for part, count in (("", _breaks), ("about", _jumps)):
+    for part, count in (("", _breaks), ("nearly", _jumps)):
         if part and not known.numeric:
             continue
         wrong, expected = count(ordered), count(drawn)
@@ -128,7 +128,7 @@ def _breaks(rows: Hidden) -> int:
 
 
 def _jumps(rows: Hidden) -> int:
-    """How often neighbours in ordered rows differ by more than a twentieth of their group, by the rank of numbers."""
+    """How often neighbours in ordered rows differ by more than an eighth of their group, by the rank of numbers."""
     order = np.lexsort((rows.number, rows.group))
     group, number = rows.group[order], rows.number[order]
     new = np.concatenate(([True], np.diff(group) != 0))
@@ -169,7 +169,7 @@ def sums_told(numbers: Mapping[str, np.ndarray], hidden: Hidden) -> Iterator[tup
     for columns, target in ((numbers, hidden.number), (logs, log_hidden)):
         if not is_numeric(target, hidden.value):
             continue
-        usable = tuple(n for n in names if np.isnan(columns[n]).sum() <= np.isnan(numbers[n]).sum() + NEAR * len(target))
+        usable = tuple(n for n in names if np.isnan(columns[n]).sum() <= np.isnan(numbers[n]).sum() + WORTH * len(target))
         told = order_told(_fit(columns, usable, target), hidden)
         if told.share < WORTH:
             continue
