@@ -251,6 +251,16 @@ def claims(choice: Choice, partition: Partition) -> tuple[list[dict[str, Any]], 
     return public, confidential
 
 
+def unlimited(public: Mapping[str, Any]) -> tuple[str, ...]:
+    """The sensitive columns of a certificate that no limit protects, by the claims on them."""
+    columns: dict[str, bool] = {}
+    for claim in public["claims"]:
+        name = claim.get("with", {}).get("column")
+        if name is not None:
+            columns[name] = columns.get(name, False) or claim.get("limit") is not None
+    return tuple(name for name, limited in columns.items() if not limited)
+
+
 def _k_first(limit: tuple[str, float]) -> tuple[bool, str]:
     """The verifier checks claims in their order, and a small class is what a person should hear of first."""
     return limit[0] != "k", limit[0]

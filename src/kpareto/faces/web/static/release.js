@@ -82,9 +82,13 @@ export async function releaseView(page) {
         `Released ${number(released.rows)} rows; the written file was read again and verified: ${Object.entries(
           released.verified,
         )
+          .filter(([name]) => !released.unlimited.some((column) => name.includes(`column=${column}`)))
           .map(([name, value]) => `${name.replace(/\(column=(.+)\)$/, " of $1")} = ${number(value)}`)
           .join(", ")}. ${number(released.suppressed)} rows were suppressed.`,
       ),
+      released.unlimited.length
+        ? h("p", { class: "bad" }, `No limit protects the values of ${released.unlimited.join(", ")}.`)
+        : null,
       released.remarks.map((each) => h("p", { class: "quiet" }, each)),
       h(
         "ul",
