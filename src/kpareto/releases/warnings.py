@@ -594,7 +594,7 @@ def read_accepted(words: object, where: str = "accept") -> tuple[str, ...]:
     """The dangers that somebody accepts by name, each of them one that there can be."""
     if isinstance(words, str) or not isinstance(words, Iterable):
         raise BadJob(f'is {words!r}. Give a list of warnings, such as ["W1", "W17"].', where=where)
-    names = tuple(dict.fromkeys(str(word) for word in words))
+    names = tuple(dict.fromkeys(str(word).upper() for word in words))
     for name in names:
         if name not in DANGERS:
             near = did_you_mean(name, DANGERS)
