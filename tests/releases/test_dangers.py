@@ -59,7 +59,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_python_needs_the_word() -> None:
     """One call is refused with the danger and the way on, and goes through when the danger is named."""
     asked = {"quasi_identifiers": ["age", "sex"], "sensitive_attributes": "ill", "plain": "shoe", "l": 2}
-    with pytest.raises(kp.Unsafe, match="Nothing was released: a danger .*W1: ") as caught:
+    with pytest.raises(kp.Unsafe, match=r"Nothing was released: a danger .*W1: ") as caught:
         kp.anonymize(FRAME, **asked)  # type: ignore[arg-type]
     assert 'accept=["W1"] in Python' in str(caught.value)
     done = kp.anonymize(FRAME, **asked, accept="W1")  # type: ignore[arg-type]

@@ -11,8 +11,8 @@ import pytest
 from kpareto.tables.forms import are_moments, form_of, luhn
 
 CHANCE = random.Random(7)
-GIVEN = "Anna Bob Carla Dan Eva Finn Hana Ivo Jan Kim Lea Maria".split()
-FAMILY = "Ash Bell Cox Dunn Eck Frost Gray Hill Ito Jung King Lund".split()
+GIVEN = ["Anna", "Bob", "Carla", "Dan", "Eva", "Finn", "Hana", "Ivo", "Jan", "Kim", "Lea", "Maria"]
+FAMILY = ["Ash", "Bell", "Cox", "Dunn", "Eck", "Frost", "Gray", "Hill", "Ito", "Jung", "King", "Lund"]
 
 
 def card() -> str:

@@ -27,7 +27,6 @@ from kpareto.measures.cells import glm, lm
 from kpareto.measures.sensitive import distinct_l
 from kpareto.measures.sizes import k as k_anonymity
 from kpareto.releases.choice import Choice, as_choice
-from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import Release, release
 from kpareto.releases.risk.anonymity import count_bands
 from kpareto.releases.warnings import (

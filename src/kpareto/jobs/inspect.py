@@ -376,7 +376,7 @@ def _say_unlimited(profile: Profile) -> list[str]:
     if not names:
         return []
     why = f"one value has more than {LIKELY:.0%} of its rows, so that a limit would cost much"
-    return [f"No limit is proposed on {shorten(names)}: {why}. Whoever finds the class is then likely to know the value."]
+    return [f"No limit is proposed on {shorten(names)}: {why}; whoever finds the class is likely to know the value."]
 
 
 def _sensitive_facts(profile: Profile) -> list[ColumnFacts]:

@@ -256,7 +256,8 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
         _check_rows(chosen, rows.count())
         recoded = recode(rows, chosen, partition, how, plain=is_text(target))
         refuse_identifying(recoded, chosen.table.schema)
-        undecided = {out.name for out in recoded.outs if out.role == "plain"} - {*chosen.table.schema.plain, *how.declared}
+        decided = {*chosen.table.schema.plain, *how.declared}
+        undecided = {out.name for out in recoded.outs if out.role == "plain"} - decided
         recoded, told = tie_undecided(recoded, partition, undecided, how.declared)
         remarks += [f"Column {name!r} tells what {other!r} hides, and nobody has decided about it: it shows its groups."
                     for name, other in recoded.tied.items() if name not in how.tied]  # fmt: skip

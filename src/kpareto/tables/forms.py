@@ -1,4 +1,4 @@
-"""What the values of a column are by their form, whatever its name: mail, telephone, accounts, hashes, names of persons.
+"""What the values of a column are by their form, whatever its name: mail, telephone, accounts, hashes, names.
 
 A form is one where nearly all of some values have it; check digits are reckoned where there are any. Names of persons
 have no form of their own: they are two or more words with capitals, of which one is often a frequent given name.
@@ -43,8 +43,8 @@ hermann hugo ian ibrahim ida inga ingo ingrid irene iris isabel isabella ivan iv
 janet jason javier jean jeffrey jennifer jens jessica joachim joan joanna joao john jonas jonathan jorge jose josef
 joseph joshua juan judith julia julian julie jurgen juergen justin kai karen karin karl katharina katherine kathleen
 katja kevin kim klara klaus kristin kurt larissa lars laura lea lena leo leon leonard leonie linda lisa liz lorenzo
-louis louise luca lucas lucia lucie luis luisa lukas maja manfred manuel marc marcel marco marcus margaret maria marianne
-marie marina mario marion mark markus marta martha martin martina mary mathias matteo matthew matthias max maximilian
+louis louise luca lucas lucia lucie luis luisa lukas maja manfred manuel marc marcel marco marcus margaret maria
+marianne marie marina mario marion mark markus marta martha martin martina mary mathias matteo matthew matthias max maximilian
 megan mehmet melanie melissa mia michael michaela michel michelle miguel mohamed mohammed monica monika muhammad murat
 mustafa nadine nancy natalie nicholas nick nico nicolas nicole nina noah nora norbert olaf olga oliver olivia oscar
 otto pablo pamela paolo patricia patrick paul paula paulo pedro peter petra philip philipp pia pierre rachel rafael ralf
@@ -112,7 +112,9 @@ FORMS: Mapping[str, Callable[[str], bool]] = {  # what a column holds -> whether
     "numbers that tell one thing from all others (UUID)": _by_pattern(
         r"(urn:uuid:)?\{?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\}?"
     ),
-    "network addresses": _by_pattern(r"(\d{1,3}\.){3}\d{1,3}(:\d+)?|([0-9a-f]{2}[:-]){5}[0-9a-f]{2}|[0-9a-f:]*::[0-9a-f:]+"),
+    "network addresses": _by_pattern(
+        r"(\d{1,3}\.){3}\d{1,3}(:\d+)?|([0-9a-f]{2}[:-]){5}[0-9a-f]{2}|[0-9a-f:]*::[0-9a-f:]+"
+    ),
     "addresses of pages": _by_pattern(r"(https?://|www\.)\S+"),
     "bank accounts (IBAN)": _is_account,
     "numbers of persons": _is_person_number,
@@ -124,7 +126,8 @@ FORMS: Mapping[str, Callable[[str], bool]] = {  # what a column holds -> whether
 
 def are_moments(values: Sequence[str]) -> bool:
     """Whether nearly all of some dates have a time of the day, other than midnight."""
-    timed = [re.search(r"[T ]\d{2}:\d{2}", value) and not re.search(r"[T ]00:00(:00(\.0+)?)?Z?$", value) for value in values]
+    midnight = re.compile(r"[T ]00:00(:00(\.0+)?)?Z?$")
+    timed = [re.search(r"[T ]\d{2}:\d{2}", value) and not midnight.search(value) for value in values]
     return bool(timed) and sum(map(bool, timed)) >= MOSTLY * len(timed)
 
 

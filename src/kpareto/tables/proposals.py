@@ -157,7 +157,7 @@ def _sensitive(facts: ColumnFacts, why: str) -> Proposal:
         return Proposal("sensitive", why)
     own = f"{facts.unique_share:.1%} of the rows have a value of their own" if unique else "its numbers are exact"
     steps = hierarchy_for(facts)[0].get("intervals") if counted else None
-    how = f"Round it in the table, to steps of {steps[0]} say" if isinstance(steps, list) else "Put its values in groups"
+    how = f"Round it in the table, to steps of {steps[0]} say" if isinstance(steps, list) else "Put values in groups"
     note = f"{how}, and make it sensitive with a limit; or make it sensitive as it is, if nobody outside can know it."
     return Proposal(DECIDE, f"{why}, but {own}{UNDECIDED}", note=note)
 

@@ -15,6 +15,8 @@ from kpareto.faces.cli import main
 from tests.twins.consoles import change_job, follow
 from tests.twins.first_tables import HOSPITAL, write_hospital, write_service, write_survey
 
+pytestmark = pytest.mark.dangers  # what newcomers are shown releases nothing dangerous
+
 TUTORIAL = HOSPITAL.parent / "tutorial.md"
 
 

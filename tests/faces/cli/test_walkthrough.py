@@ -14,6 +14,8 @@ from kpareto.faces.cli import main, walkthrough
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import release_job
 
+pytestmark = pytest.mark.dangers  # what newcomers are shown releases nothing dangerous
+
 WHOLE = """
 [data]
 source = "adult"

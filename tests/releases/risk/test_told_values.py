@@ -73,7 +73,7 @@ def anonymized(frame: pd.DataFrame, **more: object) -> kp.Anonymized:
 def test_what_tells_stops_a_release(kind: str) -> None:
     """Columns that were meant to leave as they are, and tell the age, are a danger that names them."""
     more = TELLING[kind]
-    with pytest.raises(kp.Unsafe, match="W17: .*hides") as caught:
+    with pytest.raises(kp.Unsafe, match=r"W17: .*hides") as caught:
         anonymized(people(more), sensitive_attributes=["ill"], plain=list(more), accept=["W1", "W2"])
     assert all(repr(name) in str(caught.value) for name in more)
     assert "--accept W17" in str(caught.value)

@@ -15,8 +15,8 @@ import click
 from kpareto.errors import BadJob, Interrupted, KparetoError, Unsafe, keep_interrupt
 from kpareto.faces.cli.hierarchies import HIERARCHY_COMMANDS
 from kpareto.faces.cli.options import (
-    accept_option,
     Commands,
+    accept_option,
     commands,
     json_option,
     model_option,

@@ -73,10 +73,8 @@ class Asked:
         """That not every pair was asked."""
         if not self.pairs_left:
             return []
-        return [
-            f"{self.pairs_left:,} pairs of columns were not asked by counting whether both together tell what a "
-            "generalized column hides: there are too many of them."
-        ]
+        ask = "were not asked by counting whether both together tell what a generalized column hides"
+        return [f"{self.pairs_left:,} pairs of columns {ask}: there are too many of them."]
 
 
 def find_disclosing_columns(recoded: Recoded, partition: Partition, declared: Sequence[str] = ()) -> Asked:
@@ -116,7 +114,7 @@ def tie_undecided(
     """The rows with the columns tied that tell and that nobody has decided about, and what the others still tell."""
     for _ in range(MOST_TIES):
         asked = find_disclosing_columns(recoded, partition, declared)
-        ties = {}
+        ties: dict[str, str] = {}
         for each in asked.columns:
             open_columns = [name for name in each.columns if name in undecided]
             if open_columns and not set(each.columns) & ties.keys():
@@ -175,7 +173,7 @@ class _SampleRows:
         names = [*_name_columns(asked, "p"), *_name_columns(hidden, "y")]
         listed = ", ".join(f"{_measure_query(f'CAST({name} AS VARCHAR)')} AS {name}" for name in names)
         told = engine.execute(f"SELECT {listed} FROM sample").fetchnumpy()
-        numbers = {name: _floats(told[name]) for name in names}
+        numbers = {name: _floats(np.ma.asarray(told[name])) for name in names}
         codes = {name: _codes(sample.column(name)) for name in sample.column_names}
         few = sample.slice(0, ROWS)
         return cls(

@@ -169,7 +169,8 @@ def sums_told(numbers: Mapping[str, np.ndarray], hidden: Hidden) -> Iterator[tup
     for columns, target in ((numbers, hidden.number), (logs, log_hidden)):
         if not is_numeric(target, hidden.value):
             continue
-        usable = tuple(n for n in names if np.isnan(columns[n]).sum() <= np.isnan(numbers[n]).sum() + WORTH * len(target))
+        most = {name: np.isnan(numbers[name]).sum() + WORTH * len(target) for name in names}
+        usable = tuple(name for name in names if np.isnan(columns[name]).sum() <= most[name])
         told = order_told(_fit(columns, usable, target), hidden)
         if told.share < WORTH:
             continue
