@@ -566,7 +566,7 @@ def warn_of_disclosing(disclosing: Sequence[DisclosingColumn], partition: Partit
     """W17: columns tell what generalized ones hide. Found in the rows that are written, so it comes last."""
     if not disclosing or partition.empty:
         return None
-    worst = max(disclosing, key=lambda each: (not each.declared, each.below))
+    worst = max(disclosing, key=lambda each: (each.grave, not each.declared, each.below))
     others = [" and ".join(each.columns) for each in disclosing if each is not worst]
     text = worst.sentence(int(partition.sizes[partition.visible].min()))
     text += f" So it is with {shorten(others)}." if others else ""
@@ -587,7 +587,7 @@ def warn_of_disclosing(disclosing: Sequence[DisclosingColumn], partition: Partit
         "below": worst.below,
         "told": worst.told.told,
     }
-    return Remark("W17", "caution" if worst.declared else "danger", text, numbers, remedy)
+    return Remark("W17", "danger" if worst.grave else "caution", text, numbers, remedy)
 
 
 def read_accepted(words: object, where: str = "accept") -> tuple[str, ...]:

@@ -44,9 +44,9 @@ janet jason javier jean jeffrey jennifer jens jessica joachim joan joanna joao j
 joseph joshua juan judith julia julian julie jurgen juergen justin kai karen karin karl katharina katherine kathleen
 katja kevin kim klara klaus kristin kurt larissa lars laura lea lena leo leon leonard leonie linda lisa liz lorenzo
 louis louise luca lucas lucia lucie luis luisa lukas maja manfred manuel marc marcel marco marcus margaret maria
-marianne marie marina mario marion mark markus marta martha martin martina mary mathias matteo matthew matthias max maximilian
-megan mehmet melanie melissa mia michael michaela michel michelle miguel mohamed mohammed monica monika muhammad murat
-mustafa nadine nancy natalie nicholas nick nico nicolas nicole nina noah nora norbert olaf olga oliver olivia oscar
+marianne marie marina mario marion mark markus marta martha martin martina mary mathias matteo matthew matthias max
+maximilian megan mehmet melanie melissa mia michael michaela michel michelle miguel mohamed mohammed monica monika
+muhammad murat mustafa nadine nancy natalie nicholas nick nico nicolas nicole nina noah nora norbert olaf olga oliver olivia oscar
 otto pablo pamela paolo patricia patrick paul paula paulo pedro peter petra philip philipp pia pierre rachel rafael ralf
 ralph raymond rebecca regina reinhard renate ricardo richard rita robert roberto roland rolf ronald rosa rose rudolf
 ruth ryan sabine sabrina samantha samuel sandra sara sarah scott sean sebastian sergio sharon silke silvia simon simone

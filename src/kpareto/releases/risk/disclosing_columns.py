@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 SAMPLE = 100_000  # rows that are asked, about
 PAIR_ROWS = 10_000_000  # rows that are looked at for pairs of columns, over all pairs: a release must not take hours
+MOST = 0.5  # share of the rows from which a sensitive column that tells is a danger
 MOST_TIES = 8  # columns are tied in so many turns at the most
 
 
@@ -49,6 +50,12 @@ class DisclosingColumn:
     k: int  # the smallest class by the quasi-identifiers together with these columns
     below: int  # rows in such classes that are smaller than the release promises
     declared: bool = False  # the job says that this is known and meant
+    sensitive: bool = False  # only columns that somebody wants to learn, and so does not know
+
+    @property
+    def grave(self) -> bool:
+        """Whether it is a danger: a diagnosis that tells the sex of some is what a diagnosis does, of most it is not."""
+        return not self.declared and (not self.sensitive or self.told.share >= MOST)
 
     def sentence(self, k: int) -> str:
         """What it does to a release that promises k."""
@@ -104,7 +111,8 @@ def find_disclosing_columns(recoded: Recoded, partition: Partition, declared: Se
         least, below = _count_joined(recoded, [*quasi, *(shown[column] for column in names)], k)
         if least < k:
             meant = all(column in declared for column in names)
-            disclosing.append(DisclosingColumn(names, name, disclosure, least, below, meant))
+            learned = all(outs[column].role == "sensitive" for column in names)
+            disclosing.append(DisclosingColumn(names, name, disclosure, least, below, meant, learned))
     return Asked(tuple(disclosing), left)
 
 
