@@ -253,12 +253,15 @@ def claims(choice: Choice, partition: Partition) -> tuple[list[dict[str, Any]], 
 
 def unlimited(public: Mapping[str, Any]) -> tuple[str, ...]:
     """The sensitive columns of a certificate that no limit protects, by the claims on them."""
-    columns: dict[str, bool] = {}
+    limited: set[str | None] = set()
+    named: dict[str, None] = {}
     for claim in public["claims"]:
         name = claim.get("with", {}).get("column")
+        if claim.get("limit") is not None and aspect_of(make(claim["measure"])).column == "sensitive":
+            limited.add(name)  # without a name it is about every sensitive column
         if name is not None:
-            columns[name] = columns.get(name, False) or claim.get("limit") is not None
-    return tuple(name for name, limited in columns.items() if not limited)
+            named[name] = None
+    return () if None in limited else tuple(name for name in named if name not in limited)
 
 
 def _k_first(limit: tuple[str, float]) -> tuple[bool, str]:

@@ -30,30 +30,30 @@ _PHONE = re.compile(
 )
 _GIVEN = """
 aaron adam adrian ahmed aisha alan albert alejandro alessandro alex alexander alexandra alexis ali alice alicia alina
-allison amanda amelia amir amy ana andre andrea andreas andrew angela anita anja ann anna anne annika antje anthony
-antoine anton antonia antonio arthur astrid barbara beate ben benjamin bernd betty bianca bill birgit bjorn bob brandon
-brenda brian bruno camille carl carla carlos carmen carol caroline catherine cem charles charlotte chen chloe chris
-christa christian christina christine christoph christopher claire clara claudia clemens cynthia daniel daniela david
-deborah denise dennis diana diego dieter dirk dominik donald donna doris dorothy edith eduardo edward eleni elena
-elias elif elisabeth elizabeth ella ellen emil emilia emily emma eric erik erika ernst esther eva evelyn fabian fatima
-felix fernando finn florian frances francesca francesco francisco francois frank franz fred frederik friedrich gabriel
-gabriela gary george gerd gerhard gertrud gianni gina giovanni giulia giuseppe gloria greta gudrun guillaume gus gustav
-hana hanna hannah hans harald harry hassan heather heike heinrich heinz helen helena helga helmut henrik henry herbert
-hermann hugo ian ibrahim ida inga ingo ingrid irene iris isabel isabella ivan ivo jack jacob jakob james jan jana jane
-janet jason javier jean jeffrey jennifer jens jessica joachim joan joanna joao john jonas jonathan jorge jose josef
-joseph joshua juan judith julia julian julie jurgen juergen justin kai karen karin karl katharina katherine kathleen
-katja kevin kim klara klaus kristin kurt larissa lars laura lea lena leo leon leonard leonie linda lisa liz lorenzo
-louis louise luca lucas lucia lucie luis luisa lukas maja manfred manuel marc marcel marco marcus margaret maria
-marianne marie marina mario marion mark markus marta martha martin martina mary mathias matteo matthew matthias max
-maximilian megan mehmet melanie melissa mia michael michaela michel michelle miguel mohamed mohammed monica monika
-muhammad murat mustafa nadine nancy natalie nicholas nick nico nicolas nicole nina noah nora norbert olaf olga oliver olivia oscar
-otto pablo pamela paolo patricia patrick paul paula paulo pedro peter petra philip philipp pia pierre rachel rafael ralf
-ralph raymond rebecca regina reinhard renate ricardo richard rita robert roberto roland rolf ronald rosa rose rudolf
-ruth ryan sabine sabrina samantha samuel sandra sara sarah scott sean sebastian sergio sharon silke silvia simon simone
-sofia sonja sophia sophie stefan stefanie stephanie stephen steven sue susan susanne sven svenja sylvia tanja tatjana
-teresa theo theresa thomas thorsten tim timo tina tobias tom tomas ulrich ulrike ursula ute uwe valentina vanessa vera
-veronica victor victoria viktor vincent volker walter waltraud wei werner wilhelm william wolfgang xavier yasmin yusuf
-yvonne zoe
+allison amanda amelia amir amy ana andre andrea andreas andrew angela anita anja ann anna anne annika anthony antje
+antoine anton antonia antonio arthur astrid barbara beate ben benjamin bernd betty bianca bill birgit bjorn bob
+brandon brenda brian bruno camille carl carla carlos carmen carol caroline catherine cem charles charlotte chen chloe
+chris christa christian christina christine christoph christopher claire clara claudia clemens cynthia daniel daniela
+david deborah denise dennis diana diego dieter dirk dominik donald donna doris dorothy edith eduardo edward elena
+eleni elias elif elisabeth elizabeth ella ellen emil emilia emily emma eric erik erika ernst esther eva evelyn fabian
+fatima felix fernando finn florian frances francesca francesco francisco francois frank franz fred frederik friedrich
+gabriel gabriela gary george gerd gerhard gertrud gianni gina giovanni giulia giuseppe gloria greta gudrun guillaume
+gus gustav hana hanna hannah hans harald harry hassan heather heike heinrich heinz helen helena helga helmut henrik
+henry herbert hermann hugo ian ibrahim ida inga ingo ingrid irene iris isabel isabella ivan ivo jack jacob jakob james
+jan jana jane janet jason javier jean jeffrey jennifer jens jessica joachim joan joanna joao john jonas jonathan jorge
+jose josef joseph joshua juan judith juergen julia julian julie jurgen justin kai karen karin karl katharina katherine
+kathleen katja kevin kim klara klaus kristin kurt larissa lars laura lea lena leo leon leonard leonie linda lisa liz
+lorenzo louis louise luca lucas lucia lucie luis luisa lukas maja manfred manuel marc marcel marco marcus margaret
+maria marianne marie marina mario marion mark markus marta martha martin martina mary mathias matteo matthew matthias
+max maximilian megan mehmet melanie melissa mia michael michaela michel michelle miguel mohamed mohammed monica monika
+muhammad murat mustafa nadine nancy natalie nicholas nick nico nicolas nicole nina noah nora norbert olaf olga oliver
+olivia oscar otto pablo pamela paolo patricia patrick paul paula paulo pedro peter petra philip philipp pia pierre
+rachel rafael ralf ralph raymond rebecca regina reinhard renate ricardo richard rita robert roberto roland rolf ronald
+rosa rose rudolf ruth ryan sabine sabrina samantha samuel sandra sara sarah scott sean sebastian sergio sharon silke
+silvia simon simone sofia sonja sophia sophie stefan stefanie stephanie stephen steven sue susan susanne sven svenja
+sylvia tanja tatjana teresa theo theresa thomas thorsten tim timo tina tobias tom tomas ulrich ulrike ursula ute uwe
+valentina vanessa vera veronica victor victoria viktor vincent volker walter waltraud wei werner wilhelm william
+wolfgang xavier yasmin yusuf yvonne zoe
 """
 GIVEN = frozenset(_GIVEN.split())
 _WORD = r"[^\W\d_][^\W\d_.'’-]*[.'’-]?[^\W\d_]*"

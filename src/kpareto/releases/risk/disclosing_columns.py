@@ -54,7 +54,7 @@ class DisclosingColumn:
 
     @property
     def grave(self) -> bool:
-        """Whether it is a danger: a diagnosis that tells the sex of some is what a diagnosis does, of most it is not."""
+        """Whether it is a danger: that a diagnosis tells the sex of some is what it is about; of most it is not."""
         return not self.declared and (not self.sensitive or self.told.share >= MOST)
 
     def sentence(self, k: int) -> str:

@@ -57,11 +57,7 @@ function part(title, words, make, closed = false) {
     "details",
     { open },
     // Remembered at the click: the event "toggle" comes later, and the panel may be drawn anew in between.
-    h(
-      "summary",
-      { "data-key": `part-${title}`, onclick: () => opened.set(title, !box.open) },
-      h("h3", {}, title),
-    ),
+    h("summary", { "data-key": `part-${title}`, onclick: () => opened.set(title, !box.open) }, h("h3", {}, title)),
     words ? h("p", { class: "quiet" }, words) : null,
     body,
   );
