@@ -251,7 +251,7 @@ def claims(choice: Choice, partition: Partition) -> tuple[list[dict[str, Any]], 
     return public, confidential
 
 
-def unlimited(public: Mapping[str, Any]) -> tuple[str, ...]:
+def find_unlimited(public: Mapping[str, Any]) -> tuple[str, ...]:
     """The sensitive columns of a certificate that no limit protects, by the claims on them."""
     limited: set[str | None] = set()
     named: dict[str, None] = {}

@@ -35,7 +35,7 @@ from kpareto.jobs.release import file_name, files_of, place_of, release_job
 from kpareto.measures.cells import lm
 from kpareto.measures.measure import make
 from kpareto.releases.apply import NewColumns, Unseen, apply
-from kpareto.releases.certificate import unlimited
+from kpareto.releases.certificate import find_unlimited
 from kpareto.releases.documents import document_files, documents_of, refuse_others_documents, refuse_overwriting
 from kpareto.releases.release import Release
 from kpareto.releases.signing import key_named, load_key, new_key, signature_files, with_signatures
@@ -219,7 +219,7 @@ def print_release(done: Release) -> None:
     """What was released, in a few lines, and every warning."""
     numbers = ", ".join(verified_numbers(done.verified, done.certificate))
     click.echo(f"Released {size_of(done.verified)} to {done.place}; verified: {numbers}.")
-    if bare_columns := unlimited(done.certificate.public):
+    if bare_columns := find_unlimited(done.certificate.public):
         click.echo(f"No limit protects the values of {shorten(bare_columns)}.")
     click.echo(f"Suppressed {done.suppressed:,} of {several(done.partition.table.rows, 'row')}.")
     kept = f"{100 * (1 - lm()(done.partition)):.1f} % of the detail is kept"

@@ -17,7 +17,7 @@ from kpareto.fronts.front import Front
 from kpareto.jobs.job import Job
 from kpareto.jobs.kept import refuse_new_columns
 from kpareto.jobs.release import ReleaseTrial, check_release, choosing, release_job
-from kpareto.releases.certificate import unlimited
+from kpareto.releases.certificate import find_unlimited
 from kpareto.releases.recoded_rows import WAYS
 from kpareto.releases.warnings import read_accepted
 from kpareto.verifier import verify
@@ -111,7 +111,7 @@ def release_point(job: Job, front: Front, place: int, target: Path, piece: Work 
     told = released.to_dict()
     return told | {
         "warnings": page_warnings(released.warnings),
-        "unlimited": list(unlimited(released.certificate.public)),
+        "unlimited": list(find_unlimited(released.certificate.public)),
         "files": {word: Path(file).name for word, file in files.items()},
     }
 
