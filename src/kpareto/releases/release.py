@@ -261,10 +261,10 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
         recoded, told = tie_undecided(recoded, partition, undecided, how.declared)
         remarks += [f"Column {name!r} tells what {other!r} hides, and nobody has decided about it: it shows its groups."
                     for name, other in recoded.tied.items() if name not in how.tied]  # fmt: skip
-        remarks, how = remarks + told.sentences(), recoded.handling
+        remarks, how, asked_ties = remarks + told.sentences(), recoded.handling, how.tied
         with rows.write(recoded.outgoing(), target) as written:
             formulas = recoded.formulas(written.rows)
-            remarks += [*_formula_remarks(formulas, how), *_plain_remarks(recoded)]
+            remarks += [*_formula_remarks(formulas, how), *_plain_remarks(recoded, asked_ties)]
             digest = _digest(source, chosen, rows.costly)
             # A tied column is not named there: without its tie, apply would release it in clear, so it asks first.
             known = [name for name in rows.columns if name not in how.tied]
@@ -395,11 +395,12 @@ def _check_limit(measure: Measure, spec: str, limit: float, partition: Partition
     raise Unsafe(f"{spec} is {value:.6g}{where}, and {side} {limit:g} is asked. Nothing was released.")
 
 
-def _plain_remarks(recoded: Recoded) -> list[str]:
+def _plain_remarks(recoded: Recoded, asked_ties: Mapping[str, str]) -> list[str]:
     """A column that nobody gave a role may hold anything, so it is named before it leaves."""
     names = [out.name for out in recoded.outs if out.role == "plain" and out.name not in recoded.tied]
     remarks = [f"These columns leave as they are: {', '.join(names)}."] if names else []
-    return remarks + [f"Column {name!r} shows the groups of {other!r}." for name, other in recoded.tied.items()]
+    ties = {name: other for name, other in recoded.tied.items() if name in asked_ties}
+    return remarks + [f"Column {name!r} shows the groups of {other!r}." for name, other in ties.items()]
 
 
 def _formula_remarks(formulas: Mapping[str, int], how: Handling) -> list[str]:

@@ -22,7 +22,7 @@ AGE = [CHANCE.randint(20, 59) for _ in range(ROWS)]
 DAYS = [int(age * 365.25) + CHANCE.randint(0, 364) for age in AGE]
 DRAWN = [CHANCE.randint(0, 99) for _ in range(ROWS)]
 OTHER = [CHANCE.randint(0, 50) for _ in range(ROWS)]
-SEEN = [date(2000, 1, 1) + timedelta(days=37 * row % 9000) for row in range(ROWS)]
+SEEN = [date(2000, 1, 1) + timedelta(days=37 * row % 1400) for row in range(ROWS)]
 BORN = [date(2024, 1, 1) - timedelta(days=days) for days in DAYS]
 HIERARCHIES = {"age": {"intervals": [10, 20], "from": 0}, "zip": {"prefix": [4]}}
 
