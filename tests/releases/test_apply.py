@@ -73,6 +73,8 @@ def test_a_stored_limit_keeps_its_meaning(tmp_path: Path) -> None:
 def test_adult_test_by_the_recoding_of_adult_data(tmp_path: Path) -> None:
     """The rows of adult.test under a recoding found on adult.data: both suppressions and both losses (IY-13)."""
     table = adult_table()
+    plain = ("education-num", "relationship")  # decided about, so that they are not tied
+    table = replace(table, schema=replace(table.schema, plain=plain))
     choice = Choice(table, node(table.hierarchies, (4, 2, 3, 2, 0, 0, 3, 1)), Suppression("cap-max-k", 0.01), {"k": 5})
     fitted = release(choice, adult("train"), tmp_path / "train.csv")
     store(choice, None, fitted.origin).write(tmp_path / "recoding.json")

@@ -195,7 +195,7 @@ def _new_columns(stored: Stored, source: object, how: NewColumns) -> tuple[list[
     remarks = [f"The new rows lack columns of the fitting table: {', '.join(gone)}."
                for gone in [[name for name in plain if name not in columns]] if gone]  # fmt: skip
     if new and how == "error":
-        why = "which the fitting table did not have"
+        why = "which the fitting table did not have, or showed in the groups of another column"
         if stored.origin is None:
             why = "and the recoding file does not say which columns without a role the fitting table had"
         raise BadInput(
