@@ -49,6 +49,17 @@ def own_data_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytes
     monkeypatch.setenv("XDG_DATA_HOME", str(own))
 
 
+@pytest.fixture(autouse=True)
+def accepted_dangers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests release tiny tables for other reasons: every danger is accepted by name, but in those marked ``dangers``."""
+    if request.node.get_closest_marker("dangers") is not None:
+        return
+    from kpareto.releases import release, warnings
+
+    read = warnings.read_accepted
+    monkeypatch.setattr(release, "read_accepted", lambda words: (*read(words), *warnings.DANGERS))
+
+
 @pytest.fixture
 def tiny() -> Table:
     """PO's Table 1 in spirit: six rows, two quasi-identifiers, a sensitive column."""
@@ -108,6 +119,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Name the rings; what fails is told at once by the process that writes."""
     for ring, what in RINGS.items():
         config.addinivalue_line("markers", f"{ring}: {what}")
+    config.addinivalue_line("markers", "dangers: nothing is accepted for the test, so a danger stops its releases")
     terminal = config.pluginmanager.getplugin("terminalreporter")
     if terminal is not None and not hasattr(config, "workerinput"):
         config.pluginmanager.register(AtOnce(terminal), "at-once")

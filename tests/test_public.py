@@ -14,6 +14,8 @@ import pytest
 
 import kpareto
 
+pytestmark = pytest.mark.dangers  # what newcomers are shown releases nothing dangerous
+
 INIT = Path(kpareto.__file__)
 THINGS = {name: getattr(kpareto, name) for name in kpareto.__all__ if name != "__version__"}
 FUNCTIONS = [name for name, thing in THINGS.items() if inspect.isfunction(thing)]

@@ -7,7 +7,7 @@ KparetoError
 │   ├── BadTable        the rows themselves: empty, ragged, undecodable, unseen values
 │   ├── BadJob          a job file or an argument that makes no sense
 │   └── MissingExtra    an optional package is not installed
-├── Unsafe              exit status 3: a limit is not met; nothing was released
+├── Unsafe              exit status 3: a limit is not met, or a danger not accepted; nothing was released
 └── Interrupted         exit status 130: stopped by the user; what is known is kept
 """
 
@@ -37,6 +37,7 @@ class Remedy:
 
 # What a person can be asked to do, wherever it is said.
 REMEDIES = (
+    "accept-danger",
     "choose-encoding",
     "choose-objectives",
     "declare-column",
@@ -44,6 +45,7 @@ REMEDIES = (
     "give-new-role",
     "give-role",
     "give-rows",
+    "group-values",
     "leave-out",
     "name-person",
     "set-limit",
@@ -109,7 +111,7 @@ class MissingExtra(BadInput):
 
 
 class Unsafe(KparetoError):
-    """A limit is not met, so nothing is released."""
+    """A limit is not met or a danger not accepted, so nothing is released."""
 
 
 class ReleaseWarning(UserWarning):

@@ -59,10 +59,10 @@ def test_adult_gets_a_sensible_proposal(adult_profile: tuple[Path, Profile]) -> 
         *("age", "workclass", "education", "education-num", "marital-status", "occupation"),
         *("relationship", "race", "sex", "native-country"),
     )
-    assert profile.names("sensitive") == ("capital-gain", "capital-loss", "salary-class")
+    assert profile.names("sensitive") == ("salary-class",)
     assert profile.names("identifier") == ("fnlwgt",)  # nearly half of the rows have a value of their own
     assert profile.names("plain") == ()
-    assert profile.names("decide") == ("hours-per-week",)
+    assert profile.names("decide") == ("capital-gain", "capital-loss", "hours-per-week")  # two are exact sums of money
     age = column(profile, "age")
     assert age["hierarchy"] == {"intervals": [5, 10, 20], "from": 0}
     assert (age["kind"], age["distinct"], age["missing"]) == ("whole number", 73, 0)
@@ -81,9 +81,8 @@ def test_the_job_of_adult_runs(adult_profile: tuple[Path, Profile]) -> None:
     assert table.rows == 32_561
     assert [h.height + 1 for h in table.hierarchies] == [5, 2, 2, 5, 2, 2, 2, 2, 2, 2]
     assert profile.size == 5 * 5 * 2**8
-    assert job.limits == {"k": 5, "l(column=salary-class)": 2}
+    assert job.limits == {"k": 5, "l": 2}
     assert (job.method, job.choose, job.target) == ("exact", "k=5", "adult-anon.csv")
-    assert "no limit on capital-gain" in job_text(profile, "adult.csv")
     problem = job.problem(table)
     assert int(classes(problem.table, top(table.hierarchies)).sizes.min()) == 32_561
 

@@ -74,6 +74,15 @@ def test_a_stored_limit_keeps_its_meaning(tmp_path: Path) -> None:
 def test_adult_test_by_the_recoding_of_adult_data(tmp_path: Path) -> None:
     """The rows of adult.test under a recoding found on adult.data: both suppressions and both losses (IY-13)."""
     table = adult_table()
+    plain = (
+        "fnlwgt",
+        "education-num",
+        "relationship",
+        "capital-gain",
+        "capital-loss",
+        "hours-per-week",
+    )  # none is tied
+    table = replace(table, schema=replace(table.schema, plain=plain))
     choice = Choice(table, node(table.hierarchies, (4, 2, 3, 2, 0, 0, 3, 1)), Suppression("cap-max-k", 0.01), {"k": 5})
     fitted = release(choice, adult("train"), tmp_path / "train.csv")
     store(choice, None, fitted.origin).write(tmp_path / "recoding.json")
@@ -253,7 +262,9 @@ def test_a_column_that_the_fitting_table_did_not_have_is_not_released_unless_tol
     assert fit.remarks == ("These columns leave as they are: note.",)
     store(chosen(rows), None, fit.origin).write(tmp_path / "recoding.json")
     more = people(2).append_column("phone", pa.array([f"0{at}" for at in range(80)]))
-    with pytest.raises(BadInput, match=r"column 'phone', which the fitting table did not have: .*--new-columns drop"):
+    with pytest.raises(
+        BadInput, match=r"column 'phone', which the fitting table did not have, or showed .*: .*--new-columns drop"
+    ):
         apply(tmp_path / "recoding.json", more)
     dropped = apply(tmp_path / "recoding.json", more, tmp_path / "new.csv", new_columns="drop")
     assert (tmp_path / "new.csv").read_text().splitlines()[0] == "age,sex,illness,note"

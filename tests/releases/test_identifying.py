@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -106,15 +107,19 @@ def facts(name: str, kind: Any, distinct: int, unique: int, longest: int = 9) ->
         (facts("number", "text", 200, 110), False),
         (facts("weight", "number", 403, 377), False),
         (facts("fnlwgt", "whole number", 660, 460), False),
-        (facts("score", "number", 1000, 1000), False),
-        (facts("seen", "date", 1000, 1000), False),
+        (facts("score", "number", 1000, 1000), True),
+        (facts("score", "number", 990, 980), False),
+        (facts("seen", "date", 1000, 1000), True),
+        (facts("seen", "date", 990, 980), False),
+        (replace(facts("seen", "date", 300, 10), form="moments"), True),
+        (replace(facts("x", "text", 100, 0), form="e-mail addresses"), True),
         (facts("x", "nested", 0, 0), False),
         (facts("email", "empty", 0, 0), False),
     ],
     ids=lambda each: f"{each.name}-{each.kind}-{each.distinct}" if isinstance(each, ColumnFacts) else "",
 )
 def test_what_looks_like_a_direct_identifier(column: ColumnFacts, direct: bool) -> None:
-    """Names and contacts, free text and keys; not what was measured."""
+    """Names and contacts, by word or form, free text, moments, and what is different in every row."""
     assert (why_direct(column) is not None) is direct
 
 

@@ -27,7 +27,7 @@ from tests.twins.strategies import Case
 
 AGES = from_levels("age", [(str(age), f"{age // 10 * 10}-{age // 10 * 10 + 9}", "*") for age in range(20, 60)])
 SEXES = from_levels("sex", [("F", "*"), ("M", "*")])
-SCHEMA = Schema(quasi=("age", "sex"), sensitive=("illness",), identifier=("name",))
+SCHEMA = Schema(quasi=("age", "sex"), sensitive=("illness",), identifier=("name",), plain=("note",))
 
 
 def people_columns(*steps: int) -> str:

@@ -10,10 +10,13 @@ from typing import Any
 from kpareto.engines.duckdb.connect import NESTED
 from kpareto.engines.source import View
 from kpareto.engines.sql import literal
+from kpareto.tables.forms import MOMENTS, are_moments, form_of
 from kpareto.tables.proposals import ColumnFacts, Kind
 from kpareto.tables.spelling import MARKS
 
 CELLS = 20_000_000  # that one query looks at: columns of more rows than that are asked one by one
+CARD = 13  # digits from which a number may be that of a card
+LOOKED_AT = 500  # values of a column whose form is looked at
 # As DuckDB writes regular expressions. Leading zeros make a code; inf is no number that intervals can hold.
 _NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _WHOLE = r"[+-]?(0|[1-9][0-9]{0,14})"
@@ -40,7 +43,7 @@ def count_columns(rows: View, count: int) -> list[ColumnFacts]:
         else ColumnFacts(name, "nested", count, 0, 0, 0, 0)
         for index, (name, kind) in enumerate(zip(rows.columns, rows.kinds, strict=True))
     ]
-    return _with_units(rows, facts)
+    return _with_forms(rows, _with_units(rows, facts))
 
 
 def _question(rows: View, places: Sequence[int]) -> str:
@@ -120,6 +123,30 @@ def _with_units(rows: View, facts: Sequence[ColumnFacts]) -> list[ColumnFacts]:
         asked.append(f"SELECT {index} AS c, {counts} FROM ({rows.values(index)}) WHERE v IS NOT NULL{gone}")
     units = {int(index): tuple(map(int, numbers)) for index, *numbers in rows.ask(" UNION ALL ".join(asked)).fetchall()}
     return [replace(column, units=units.get(index, ())) for index, column in enumerate(facts)]
+
+
+def _with_forms(rows: View, facts: Sequence[ColumnFacts]) -> list[ColumnFacts]:
+    """The facts, with what values are by their form: mail, accounts, names; by a hash some values of each are taken."""
+    long = [bool(each.numeric) and each.longest >= CARD for each in facts]
+    may = [place for place, each in enumerate(facts) if each.kind in ("text", "date") or long[place]]
+    if not may:
+        return list(facts)
+    asked = [
+        f"SELECT {place} AS c, v FROM (SELECT v FROM ({rows.values(place)}) WHERE v IS NOT NULL "
+        f"ORDER BY hash(v), v LIMIT {LOOKED_AT})"
+        for place in may
+    ]
+    values: dict[int, list[str]] = {}
+    for place, value in rows.ask(" UNION ALL ".join(asked)).fetchall():
+        values.setdefault(int(place), []).append(str(value))
+    known = {place: [v for v in texts if v not in facts[place].marks] for place, texts in values.items()}
+    return [replace(each, form=_form(each, known.get(place, []))) for place, each in enumerate(facts)]
+
+
+def _form(column: ColumnFacts, values: Sequence[str]) -> str:
+    if column.kind == "date":
+        return MOMENTS if are_moments(values) else ""
+    return form_of(values)
 
 
 def _all(pattern: str) -> str:

@@ -27,7 +27,6 @@ from kpareto.measures.cells import glm, lm
 from kpareto.measures.sensitive import distinct_l
 from kpareto.measures.sizes import k as k_anonymity
 from kpareto.releases.choice import Choice, as_choice
-from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import Release, release
 from kpareto.releases.risk.anonymity import count_bands
 from kpareto.releases.warnings import (
@@ -141,6 +140,7 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
     missing: Missing | None = None,
     person: str | tuple[str, ...] | None = None,
     plain: str | Iterable[str] = (),
+    accept: str | Iterable[str] = (),
 ) -> Anonymized:
     """The table with the least loss (LM) that has k rows in each class, and l values of each sensitive column.
 
@@ -176,6 +176,8 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
         The column that tells persons apart: classes then count them.
     plain : str or iterable of str, optional
         Columns that are meant to leave as they are.
+    accept : str or iterable of str, optional
+        Warnings such as "W1" that do not stop the release where they are dangers.
 
     Returns
     -------
@@ -187,7 +189,7 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
     BadInput
         If the table cannot be read, a column is not there or undeclared, or a number makes no sense.
     Unsafe
-        If no recoding meets k and l.
+        If no recoding meets k and l, or a warning is a danger that is not accepted.
 
     Examples
     --------
@@ -206,7 +208,12 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
     table = _table(data, schema, hierarchies or {}, missing)
     suppression, limits = wishes(k, l, suppression_limit)
     choice, search = _best(table, suppression, limits, model)
-    done = release(choice, data, warnings=lambda alone: warnings_for(choice, Handling(), limits, alone, search=search))
+    done = release(
+        choice,
+        data,
+        warnings=lambda alone, how: warnings_for(choice, how, limits, alone, search=search),
+        accept=as_names(accept),
+    )
     done = replace(done, remarks=(*table.remarks, *done.remarks))  # what became of rows without a value
     tell_once(done.warnings)
     return Anonymized(

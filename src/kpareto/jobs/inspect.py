@@ -20,7 +20,7 @@ from kpareto.engines.recognise import check_names, open_recognised
 from kpareto.engines.source import View
 from kpareto.engines.unique_rows import PAIRS, choose_pairs, code_rows, rank_unique
 from kpareto.engines.wishes import MOST_DROPPED
-from kpareto.errors import BadTable
+from kpareto.errors import BadTable, shorten
 from kpareto.fronts.front import DEFAULT_K
 from kpareto.jobs.job import Job, say_undecided
 from kpareto.jobs.parse import default_rule, parse_job
@@ -190,7 +190,7 @@ class Profile:
 
     def sentences(self) -> list[str]:
         """What a person must hear of the table as a whole, beside the rows about its columns."""
-        return [*self.form.sentences(), *self.remarks, *say_undecided(self.names("decide"))]
+        return [*self.form.sentences(), *self.remarks, *say_undecided(self.names("decide")), *_say_unlimited(self)]
 
     def to_dict(self) -> dict[str, object]:
         """The profile of the table and of its columns as plain data."""
@@ -370,14 +370,28 @@ def _column_lines(each: ColumnProfile) -> list[str]:
     return lines
 
 
+def _say_unlimited(profile: Profile) -> list[str]:
+    """Which sensitive columns get no limit, and why, where that is decided."""
+    names = [each.name for each in _sensitive_facts(profile) if not _is_mixed(profile, each)]
+    if not names:
+        return []
+    why = f"one value has more than {LIKELY:.0%} of its rows, so that a limit would cost much"
+    return [f"No limit is proposed on {shorten(names)}: {why}; whoever finds the class is likely to know the value."]
+
+
+def _sensitive_facts(profile: Profile) -> list[ColumnFacts]:
+    return [each.facts for each in profile.columns if each.proposal.role == "sensitive"]
+
+
+def _is_mixed(profile: Profile, facts: ColumnFacts) -> bool:
+    """Whether the values of a sensitive column differ so much that a limit on them is proposed."""
+    return facts.most <= LIKELY * (facts.rows - facts.missing) and profile.values[facts.name] > 1
+
+
 def _diversity_lines(profile: Profile) -> list[str]:
     """Two values per class for sensitive columns; none for those in which one value is nearly all there is."""
-    sensitive = [each.facts for each in profile.columns if each.proposal.role == "sensitive"]
-    mixed = [
-        each.name
-        for each in sensitive
-        if each.most <= LIKELY * (each.rows - each.missing) and profile.values[each.name] > 1
-    ]
+    sensitive = _sensitive_facts(profile)
+    mixed = [each.name for each in sensitive if _is_mixed(profile, each)]
     if sensitive and len(mixed) == len(sensitive):
         return ["l = 2  # at least two values of each sensitive column in every class"]
     spelled = [name for name in mixed if re.fullmatch(r"[A-Za-z_][\w -]*", name) and name.strip() == name]

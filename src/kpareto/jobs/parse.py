@@ -23,6 +23,7 @@ from kpareto.measures.measure import MAKERS, aspect_of, make, read_spec
 from kpareto.measures.plain import plain_of
 from kpareto.releases.labels import SHOWN
 from kpareto.releases.recoded_rows import WAYS
+from kpareto.releases.warnings import read_accepted
 from kpareto.searches.names import METHODS, MODELS, SEED, check_method, own_settings, read_options
 from kpareto.strict import FileKind, is_missing, parse_toml, read_text, read_value
 from kpareto.tables.lattice import Kind
@@ -44,7 +45,7 @@ PARTS = ("data", "columns", "population", "suppression", "search", "limits", "re
 DATA = ("source", "missing", "missing_values", "person", "spellings", "domain", "preset", "table", *FORM_KEYS)
 ADMISSION_OPTIONS = ("memory", "too_many", "coarsen", "sample", "seed")
 TEXT_KEYS = ("separator", "encoding", "decimal")  # of [release]
-RELEASE_OPTIONS = ("identifiers", "order", "seed", "formulas", "representative", "sign", *TEXT_KEYS)
+RELEASE_OPTIONS = ("identifiers", "order", "seed", "formulas", "representative", "sign", "accept", *TEXT_KEYS)
 POPULATION_OPTIONS = ("source", "table", "sampling", "size", "model", *FORM_KEYS)
 KNOWLEDGE = ("source", "sampling", "size")  # one of them is in [population]
 
@@ -612,6 +613,7 @@ def check_release(release: Mapping[str, Any]) -> None:
             raise _unused_key("release.seed", 'it shuffles the rows, and order = "kept". Take one of the two out.')
     if "sign" in release and not _text(release["sign"], "release.sign").strip():
         raise BadJob('is empty. Give the file of a key, such as "release.key".', where="release.sign")
+    read_accepted(release.get("accept", ()), "release.accept")
     shown = release.get("representative", {})
     if not isinstance(shown, dict):
         raise BadJob(f'is {shown!r}. Write a table such as {{age = "midpoint"}}.', where="release.representative")

@@ -41,7 +41,7 @@ from kpareto.releases.private.private_release import (
 from kpareto.releases.private.scores import check_score
 from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import Release, release
-from kpareto.releases.warnings import Remark, tell_once, warnings_for
+from kpareto.releases.warnings import DANGERS, Remark, tell_once, warnings_for
 from kpareto.tables.hierarchies import load
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.partition import Suppression
@@ -286,15 +286,18 @@ def _write(drawn: PrivateRelease, target: Path, files: Mapping[str, Path]) -> tu
     handling = Handling(missing_values=())
     statement: dict[str, Any] = {}
 
-    def warn(unique: UniqueRows) -> list[Remark]:
-        return warnings_for(choice, handling, choice.limits, unique, private=drawn.secret)
+    def warn(unique: UniqueRows, handled: Handling) -> list[Remark]:
+        return warnings_for(choice, handled, choice.limits, unique, private=drawn.secret)
 
     def papers(done: Release) -> Any:
         stated = state_privacy(done.certificate, drawn)
         statement.update(stated.public["differential_privacy"])
         return documents_of(Release(stated, done.partition, done.verified, choice=done.choice), files, {"k": k})
 
-    done = release(choice, rows, target, limits={"k": k}, handling=handling, warnings=warn, papers=papers)
+    # That a release is refused would tell of its rows, beyond epsilon.
+    done = release(
+        choice, rows, target, limits={"k": k}, handling=handling, warnings=warn, papers=papers, accept=DANGERS
+    )
     tell_once(done.warnings, 4)
     return done, statement
 

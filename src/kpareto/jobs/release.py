@@ -26,7 +26,7 @@ from kpareto.releases.documents import document_files, documents_of, refuse_othe
 from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import Documents, Release, release
 from kpareto.releases.signing import key_named, signature_files, with_signatures
-from kpareto.releases.warnings import Remark, warnings_for
+from kpareto.releases.warnings import DANGERS, Remark, warnings_for
 from kpareto.tables.partition import Partition
 
 
@@ -73,11 +73,12 @@ def _release_point(
         job.rows_source(),
         target,
         handling=handling,
-        warnings=lambda unique: warnings_for(point, handling, limits, unique, partition),
+        warnings=lambda unique, how: warnings_for(point, how, limits, unique, partition),
         encoding=job.encoding,
         memory=job.admission.memory,
         progress=report,
         papers=documents,
+        accept=DANGERS if target is None else job.release.get("accept", ()),
     )
 
 

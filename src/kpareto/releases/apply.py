@@ -7,7 +7,7 @@ further than the tolerance, there is an alarm.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Literal, cast
@@ -78,6 +78,7 @@ def apply(  # noqa: PLR0913 (keywords, each a choice of its own)
     new_columns: NewColumns = "error",
     encoding: str | None = None,
     papers: Documents | None = None,
+    accept: Iterable[str] = (),
 ) -> Applied:
     """Recode new rows by a stored recoding, and write them as ``release`` does.
 
@@ -106,6 +107,8 @@ def apply(  # noqa: PLR0913 (keywords, each a choice of its own)
         Of a file of text; that of the fitting table unless told.
     papers : callable, optional
         Makes the files that come into place with the release, or not at all.
+    accept : iterable of str, optional
+        Dangers that do not stop it, as for ``release``.
 
     Returns
     -------
@@ -116,7 +119,7 @@ def apply(  # noqa: PLR0913 (keywords, each a choice of its own)
     Raises
     ------
     Unsafe
-        If the rows as written do not meet the limits; nothing is left then.
+        If the rows as written do not meet the limits, or a danger is not accepted; nothing is left then.
     BadInput
         If the rows do not fit the recoding, or have values or columns that it does not know.
 
@@ -149,10 +152,10 @@ def apply(  # noqa: PLR0913 (keywords, each a choice of its own)
     union, unknown_union = _union(choice, partition, [in_form(each, written) for each in earlier], how)
     remarks += unknown_union
 
-    def warn(unique: UniqueRows) -> list[Remark]:
-        return warnings_for(choice, how, choice.limits, unique, partition)
+    def warn(unique: UniqueRows, handled: Handling) -> list[Remark]:
+        return warnings_for(choice, handled, choice.limits, unique, partition)
 
-    done = release(choice, source, target, handling=how, papers=papers, warnings=warn)
+    done = release(choice, source, target, handling=how, papers=papers, warnings=warn, accept=accept)
     partition = done.partition
     loss = recipe.loss(partition, stars, moved)
     k = int(partition.sizes[partition.visible].min())
@@ -192,7 +195,7 @@ def _new_columns(stored: Stored, source: object, how: NewColumns) -> tuple[list[
     remarks = [f"The new rows lack columns of the fitting table: {', '.join(gone)}."
                for gone in [[name for name in plain if name not in columns]] if gone]  # fmt: skip
     if new and how == "error":
-        why = "which the fitting table did not have"
+        why = "which the fitting table did not have, or showed in the groups of another column"
         if stored.origin is None:
             why = "and the recoding file does not say which columns without a role the fitting table had"
         raise BadInput(

@@ -83,6 +83,7 @@ class Facts:
     warnings: Sequence[Warned] = ()
     remarks: Sequence[str] = ()
     form: Mapping[str, str] = field(default_factory=dict)  # separator, encoding and decimal of text that are not usual
+    accepted: Sequence[str] = ()  # the warnings that are dangers, each accepted by name
 
 
 def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts) -> Certificate:
@@ -141,6 +142,7 @@ def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts
         },
         **({} if table.persons is None else {"persons": _of_persons(partition, facts)}),
         "warnings": [list(warning) for warning in facts.warnings],
+        "accepted": list(facts.accepted),
         "remarks": list(facts.remarks),
         **_population(choice, facts),
     }
@@ -288,6 +290,19 @@ def claims(choice: Choice, partition: Partition) -> tuple[list[dict[str, Any]], 
         else:
             public.append(claim)
     return public, confidential
+
+
+def find_unlimited(public: Mapping[str, Any]) -> tuple[str, ...]:
+    """The sensitive columns of a certificate that no limit protects, by the claims on them."""
+    limited: set[str | None] = set()
+    named: dict[str, None] = {}
+    for claim in public["claims"]:
+        name = claim.get("with", {}).get("column")
+        if claim.get("limit") is not None and aspect_of(make(claim["measure"])).column == "sensitive":
+            limited.add(name)  # without a name it is about every sensitive column
+        if name is not None:
+            named[name] = None
+    return () if None in limited else tuple(name for name in named if name not in limited)
 
 
 def _k_first(limit: tuple[str, float]) -> tuple[bool, str]:

@@ -150,6 +150,20 @@ class Recoded:
         names = set(self.roles)
         return {name: other for name, other in self.handling.tied.items() if name in names}
 
+    def tie(self, ties: Mapping[str, str]) -> Recoded:
+        """The rows with further plain columns that show the groups of a quasi-identifier."""
+        sql, outs = self.rows.layout().sql, {out.name: out for out in self.outs}
+
+        def shown(out: Out) -> Out:
+            if out.name not in ties:
+                return out
+            other = outs[ties[out.name]]
+            value = other.value if other.text else sql.text(other.value)
+            return replace(other, name=out.name, role="plain", value=value, text=True, touched=True)
+
+        handling = replace(self.handling, tied={**self.handling.tied, **ties})
+        return replace(self, outs=tuple(map(shown, self.outs)), handling=handling)
+
     def group(self, name: str) -> str:
         """What tells the groups of a quasi-identifier apart, over the joined tables."""
         if self.whole:

@@ -33,8 +33,17 @@ from kpareto.releases.certificate import Certificate, Facts, Warned, certify, po
 from kpareto.releases.choice import Choice, Origin, as_choice, on_all_rows
 from kpareto.releases.private.budget import has_ledger
 from kpareto.releases.recoded_rows import QUASI, Handling, Recoded, recode, runs
-from kpareto.releases.risk.disclosing_columns import DisclosingColumn, find_disclosing_columns
-from kpareto.releases.warnings import Remark, complete_warnings, count_remarks, rank_remarks, tell_once, warnings_for
+from kpareto.releases.risk.disclosing_columns import DisclosingColumn, tie_undecided
+from kpareto.releases.warnings import (
+    Remark,
+    complete_warnings,
+    count_remarks,
+    rank_remarks,
+    read_accepted,
+    refuse_dangers,
+    tell_once,
+    warnings_for,
+)
 from kpareto.tables.hierarchy import STAR
 from kpareto.tables.partition import Partition
 from kpareto.tables.proposals import ColumnFacts, why_direct
@@ -49,7 +58,8 @@ from kpareto.verifier.counting import Counted, with_persons
 SAMPLE = 100_000  # rows that are looked at first for columns that identify, about
 UPPER_END = "an upper end that holds with a chance of 95 % in any population, if the rows are a random sample of it."
 LEAST = 500_000_000  # bytes without which DuckDB cannot sort rows on disk
-Warn = Callable[[UniqueRows], Sequence[Remark | Warned]]  # from the rows that are alone in what was written
+# From the rows that are alone in what was written, and how rows were handled at last.
+Warn = Callable[[UniqueRows, Handling], Sequence[Remark | Warned]]
 # From a release that was counted and is not yet in its place: its documents, and None for one there that goes.
 Documents = Callable[["Release"], Mapping[Path, Document | None]]
 
@@ -172,6 +182,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     memory: str | int | None = None,
     progress: Progress | None = None,
     papers: Documents | None = None,
+    accept: Iterable[str] = (),
 ) -> Release:
     """Recode the rows of a source as chosen, and write them to the target (or return them).
 
@@ -201,6 +212,8 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
         Called with what is written of how much.
     papers : callable, optional
         Makes the files that come into place with the release, or not at all.
+    accept : iterable of str, optional
+        Warnings such as "W1" that do not stop the release where they are dangers; the certificate names them.
 
     Returns
     -------
@@ -210,7 +223,8 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     Raises
     ------
     Unsafe
-        If the rows as written do not meet the limits; nothing is left then.
+        If the rows as written do not meet the limits, or a warning is a danger that is not accepted; nothing is left
+        then.
     BadInput
         If the source is not that of the choice, a column looks like a direct identifier, or the target cannot be
         written.
@@ -225,6 +239,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     >>> done.rows, done.data.column_names
     (32561, ['age', 'sex', 'occupation'])
     """
+    accepted = read_accepted(accept)
     chosen = as_choice(choice, limits)
     how, source = handling or _own_handling(chosen), _as_read(source, chosen, encoding)
     _check_target(target, source)
@@ -233,8 +248,8 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     partition, remarks = settle(chosen)
     remarks += [] if applied is None else [applied.sentence()]
 
-    def work_out(unique: UniqueRows) -> Sequence[Remark]:
-        return warnings_for(choice if isinstance(choice, Point) else chosen, how, chosen.limits, unique, partition)
+    def work_out(unique: UniqueRows, handled: Handling) -> Sequence[Remark]:
+        return warnings_for(choice if isinstance(choice, Point) else chosen, handled, chosen.limits, unique, partition)
 
     warn = work_out if warnings is None else warnings
     with (
@@ -244,22 +259,28 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
         _check_rows(chosen, rows.count())
         recoded = recode(rows, chosen, partition, how, plain=is_text(target))
         refuse_identifying(recoded, chosen.table.schema)
+        decided = {*chosen.table.schema.plain, *how.declared}
+        undecided = {out.name for out in recoded.outs if out.role == "plain"} - decided
+        recoded, told = tie_undecided(recoded, partition, undecided, how.declared)
+        remarks += [f"Column {name!r} tells what {other!r} hides, and nobody has decided about it: it shows its groups."
+                    for name, other in recoded.tied.items() if name not in how.tied]  # fmt: skip
+        remarks, how, asked_ties = remarks + told.sentences(), recoded.handling, how.tied
         with rows.write(recoded.outgoing(), target) as written:
             formulas = recoded.formulas(written.rows)
-            remarks += [*_formula_remarks(formulas, how, recoded.roles), *_plain_remarks(recoded)]
+            remarks += [*_formula_remarks(formulas, how, recoded.roles), *_plain_remarks(recoded, asked_ties)]
             digest = _digest(source, chosen, rows.costly)
             # A tied column is not named there: without its tie, apply would release it in clear, so it asks first.
             known = [name for name in rows.columns if name not in how.tied]
             form = form_of(source, encoding)
             roles = {name: chosen.table.schema.role(name) for name in known}
             origin = Origin(roles, form.encoding, digest, form.to_dict(), [str(value) for value in how.missing_values])
-            disclosing = find_disclosing_columns(recoded, partition, how.declared)
             counted = _count_again(written, chosen, partition, recoded)
             alone = None
             if callable(warn):
                 alone = written.unique([out.name for out in recoded.outs if out.role != "identifier"])
-                warn = warn(alone)
-            warned = _say_budget(complete_warnings(warn, how, partition, disclosing), source)
+                warn = warn(alone, how)
+            warned = _say_budget(complete_warnings(warn, how, partition, told.columns), source)
+            dangers = refuse_dangers(warned, accepted)
             facts = Facts(
                 recoded.roles,
                 recoded.labels,
@@ -272,6 +293,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
                 [(each.id, each.text) for each in warned],
                 remarks,
                 written.form,
+                dangers,
             )  # fmt: skip
             certificate = certify(counted, chosen, partition, facts)
             quasi = [name for name, role in recoded.roles.items() if role == QUASI]
@@ -280,7 +302,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
                 raise BadTable("The source was changed while it was released. Nothing was released; release it again.")
             done = Release(
                 certificate, partition, verified, written.path, written.data(), formulas, tuple(remarks), warned,
-                origin, chosen, alone, disclosing, choice if isinstance(choice, Point) else None, target or "",
+                origin, chosen, alone, told.columns, choice if isinstance(choice, Point) else None, target or "",
             )  # fmt: skip
             if papers is not None:
                 hidden = None if written.part is None or written.path is None else Moving(written.part, written.path)
@@ -392,11 +414,12 @@ def _check_limit(measure: Measure, spec: str, limit: float, partition: Partition
     raise Unsafe(f"{spec} is {value:.6g}{where}, and {side} {limit:g} is asked. Nothing was released.")
 
 
-def _plain_remarks(recoded: Recoded) -> list[str]:
+def _plain_remarks(recoded: Recoded, asked_ties: Mapping[str, str]) -> list[str]:
     """A column that nobody gave a role may hold anything, so it is named before it leaves."""
     names = [out.name for out in recoded.outs if out.role == "plain" and out.name not in recoded.tied]
     remarks = [f"These columns leave as they are: {', '.join(names)}."] if names else []
-    return remarks + [f"Column {name!r} shows the groups of {other!r}." for name, other in recoded.tied.items()]
+    ties = {name: other for name, other in recoded.tied.items() if name in asked_ties}
+    return remarks + [f"Column {name!r} shows the groups of {other!r}." for name, other in ties.items()]
 
 
 def _formula_remarks(formulas: Mapping[str, int], how: Handling, names: Iterable[str]) -> list[str]:

@@ -9,14 +9,14 @@ tells them, stands at the end.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 from warnings import warn
 
 import numpy as np
 
-from kpareto.errors import ReleaseWarning, Remedy, shorten
+from kpareto.errors import BadJob, ReleaseWarning, Remedy, Unsafe, did_you_mean, shorten
 from kpareto.fronts.front import Point
 from kpareto.fronts.numbers import spell_count
 from kpareto.fronts.problem import stricter
@@ -34,13 +34,14 @@ from kpareto.releases.risk.overlaps import overlaps
 from kpareto.releases.risk.risk import bias_tables
 from kpareto.tables.hierarchy import MISSING
 from kpareto.tables.partition import Partition, Suppression
+from kpareto.tables.proposals import NEARLY_UNIQUE
 from kpareto.tables.spelling import are, percent, several
 from kpareto.tables.table import Population, UniqueRows
 
 Severity = Literal["note", "caution", "danger"]
 GRAVEST = tuple(reversed(get_args(Severity)))  # danger, caution, note
 Number = int | float | str | None
-DECLARED = " The job declares that this is known."  # ends W17 where it is no danger
+DANGERS = ("W1", "W2", "W5", "W11", "W12", "W17")  # those that can be dangers, and so stop a release
 MOST_LEFT_OUT = 0.2  # share of the rows that may be left out for missing values before it is a danger
 GRAVE = 0.05  # share of the rows concerned from which a warning is a danger
 PROFILE = 3  # groups named among the suppressed
@@ -151,7 +152,26 @@ def _w1(context: Context) -> Remark | None:
     numbers |= {"unique_rows": unique.unique, "rows": unique.rows, "columns": len(unique.columns)}
     sentence, remedy = _say_unique(context, unique)
     text = f"{limit} {sentence} {remedy.text if remedy else ''}".rstrip()
-    return Remark("W1", _severity(unique.unique, unique.rows), text, numbers, remedy)
+    severity = _severity(unique.unique, unique.rows)
+    # Where l is kept the values of a class differ, so that groups and a sensitive value single out rows by design.
+    if severity == "danger" and not _known_columns(context, unique) and not _pointing_columns(context):
+        severity = "caution"
+    return Remark("W1", severity, text, numbers, remedy)
+
+
+def _known_columns(context: Context, unique: UniqueRows) -> list[str]:
+    """The released columns that somebody outside may know, beside the quasi-identifiers and those that show these."""
+    schema = context.partition.table.schema
+    return [name for name in unique.columns if name not in (*schema.quasi, *context.tied, *schema.sensitive)]
+
+
+def _pointing_columns(context: Context) -> list[str]:
+    """The sensitive columns whose values hardly repeat, so that each points at a person."""
+    return [
+        counts.name
+        for counts in context.partition.table.sensitive
+        if int(np.count_nonzero(counts.totals == 1)) >= NEARLY_UNIQUE * int(counts.totals.sum())
+    ]
 
 
 def _say_unique(context: Context, unique: UniqueRows) -> tuple[str, Remedy | None]:
@@ -166,9 +186,11 @@ def _say_unique(context: Context, unique: UniqueRows) -> tuple[str, Remedy | Non
     if not others:
         return f"{text}.", None
     text += f": whoever knows the other columns, which leave as they are ({shorten(others, 10)}), can single them out."
-    plain = [name for name in others if name not in schema.sensitive and name not in schema.target]
+    plain = [name for name in _known_columns(context, unique) if name not in schema.target]
     if not plain:
-        return text, None
+        pointing = _pointing_columns(context)
+        advice = f"Put the values of {shorten(pointing, 10)} in groups, which need not be those of the search."
+        return text, Remedy("group-values", advice) if pointing else None
     return text, Remedy(
         "leave-out",
         f"Leave {shorten(plain, 10)} out by role = 'identifier', or make quasi-identifiers of those that somebody "
@@ -605,28 +627,63 @@ def complete_warnings(
 
 
 def warn_of_disclosing(disclosing: Sequence[DisclosingColumn], partition: Partition) -> Remark | None:
-    """W17: plain columns tell what generalized ones hide. Found in the rows that are written, so it comes last."""
+    """W17: columns tell what generalized ones hide. Found in the rows that are written, so it comes last."""
     if not disclosing or partition.empty:
         return None
-    worst = max(disclosing, key=lambda each: (not each.declared, each.below))
+    worst = max(disclosing, key=lambda each: (each.grave, not each.declared, each.below))
     others = [" and ".join(each.columns) for each in disclosing if each is not worst]
     text = worst.sentence(int(partition.sizes[partition.visible].min()))
     text += f" So it is with {shorten(others)}." if others else ""
     remedy = None
     if not worst.declared:
-        remedy = Remedy(
-            "tie-column",
+        schema = partition.table.schema
+        leave = "make it an identifier to leave it out, or a quasi-identifier."
+        tie = (
             f'In the job, give the column tie = "{worst.tells}" to show it in the same groups, make it an identifier '
-            "to leave it out or a quasi-identifier, or write declared = true if nobody outside can know it.",
+            "to leave it out or a quasi-identifier, or write declared = true if nobody outside can know it."
         )
-    text += DECLARED if remedy is None else f" {remedy.text}"
+        named = any(name in (*schema.sensitive, *schema.target) for name in worst.columns)
+        remedy = Remedy("tie-column", f"In the job or the call, {leave}" if named else tie)
+    text += " The job declares that this is known." if remedy is None else f" {remedy.text}"
     numbers: dict[str, Number] = {
         "columns": len(disclosing),
         "k": worst.k,
         "below": worst.below,
         "told": worst.told.told,
     }
-    return Remark("W17", "caution" if worst.declared else "danger", text, numbers, remedy)
+    return Remark("W17", "danger" if worst.grave else "caution", text, numbers, remedy)
+
+
+def read_accepted(words: object, where: str = "accept") -> tuple[str, ...]:
+    """The dangers that somebody accepts by name, each of them one that there can be."""
+    if isinstance(words, str) or not isinstance(words, Iterable):
+        raise BadJob(f'is {words!r}. Give a list of warnings, such as ["W1", "W17"].', where=where)
+    names = tuple(dict.fromkeys(str(word).upper() for word in words))
+    for name in names:
+        if name not in DANGERS:
+            near = did_you_mean(name, DANGERS)
+            raise BadJob(f"has {name!r}, which is never a danger. {near}Take of: {', '.join(DANGERS)}.", where=where)
+    return names
+
+
+def refuse_dangers(warnings: Sequence[Remark], accepted: Sequence[str]) -> tuple[str, ...]:
+    """The dangers of a release, each of them accepted by name; one that is not stops it."""
+    dangers = [each for each in warnings if each.severity == "danger"]
+    names = tuple(each.id for each in dangers)
+    left = [each for each in dangers if each.id not in accepted]
+    if not left:
+        return names
+    several, text = len(left) > 1, " ".join(f"{each.id}: {each.text}" for each in left)
+    option, listed = ",".join(each.id for each in left), ", ".join(f'"{each.id}"' for each in left)
+    raise Unsafe(
+        f"Nothing was released: {'dangers' if several else 'a danger'} that nobody has accepted stand"
+        f"{'' if several else 's'} against it. {text}",
+        remedy=Remedy(
+            "accept-danger",
+            f"Mend {'them' if several else 'it'}, or accept by name: --accept {option}, accept = [{listed}] under "
+            f"[release] in the job, or accept=[{listed}] in Python.",
+        ),
+    )
 
 
 def search_facts(point: Point) -> SearchFacts:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from kpareto.tables.forms import MOMENTS
 from kpareto.tables.schema import DECIDE, Role
 from kpareto.tables.spelling import EXACT, without_point
 from kpareto.tables.vocabulary import LEANINGS, Topic, topic_of, words_of
@@ -22,6 +23,8 @@ MOSTLY = 0.5  # share of values that are numbers from which the others are no co
 SKELETON = "List them with their groups in a file: kpareto hierarchy new COLUMN DATA writes its skeleton."
 PARTS = 16  # intervals on the first level, about
 LEFT_OUT = "; left out of the release"
+UNDECIDED = f"{LEFT_OUT} until you decide"
+CODES = 10  # whole numbers up to which they may be codes
 ASK = "Give it a role: plain only if nobody outside can know it and nobody is hurt by it."
 READ_FIRST = "Read its texts first: free text may hold names, telephone numbers and dates. "
 NAMED_PERSONS: tuple[Topic, ...] = ("name", "person id", "person")  # where they repeat, a person may have several rows
@@ -51,6 +54,7 @@ class ColumnFacts:
     marks: tuple[str, ...] = ()  # texts that stand for no value
     numeric: int = 0  # values that are numbers
     units: tuple[int, ...] = ()  # different months, quarters, years and decades of a column of dates
+    form: str = ""  # what the values are by their form, such as e-mail addresses
 
     @property
     def unique_share(self) -> float:
@@ -84,6 +88,9 @@ def propose(facts: ColumnFacts) -> Proposal:
         return Proposal("identifier", f"has no values{LEFT_OUT}")
     if facts.kind == "nested":
         return Proposal("identifier", f"holds lists or structures, which cannot be generalized{LEFT_OUT}")
+    if facts.form and facts.form != MOMENTS:
+        repeated = topic in NAMED_PERSONS and facts.distinct < facts.rows - facts.missing and not _few(facts)
+        return Proposal("identifier", f"holds {facts.form}{LEFT_OUT}", person=topic == "person id" and repeated)
     if topic is not None:
         named = _by_name(facts, topic)
         if named is not None:
@@ -96,21 +103,26 @@ def propose(facts: ColumnFacts) -> Proposal:
 def why_direct(facts: ColumnFacts) -> str | None:
     """Why a column looks like a direct identifier; None where it does not.
 
-    As ``propose`` has it; but where the name says nothing, only free text, and what is different in every one of many
-    rows: a weight or an amount may hardly repeat and point at nobody.
+    As ``propose`` has it; but where name and form say nothing, only free text, and what is different in every one of
+    many rows.
     """
     proposal, topic = propose(facts), topic_of(facts.name)
+    key = FEW < facts.unique == facts.rows - facts.missing
+    if facts.form == MOMENTS:
+        return "holds moments"
+    if key and facts.kind in ("date", "other date"):
+        return "no two of its dates are equal"
     if proposal.role != "identifier" or facts.kind in ("empty", "nested"):
         return None
     remarks = topic == "free text" and facts.kind == "text"
     named = remarks or (topic is not None and _by_name(facts, topic) is not None)
-    key = facts.kind in ("text", "whole number") and FEW < facts.unique == facts.rows - facts.missing
-    return proposal.why.removesuffix(LEFT_OUT) if named or key or _is_free_text(facts) else None
+    sure = facts.form or named or key or _is_free_text(facts)
+    return proposal.why.removesuffix(LEFT_OUT) if sure else None
 
 
 def _by_name(facts: ColumnFacts, topic: Topic) -> Proposal | None:
     leaning = LEANINGS[topic]
-    few = facts.distinct <= FEW and facts.rows >= 4 * facts.distinct
+    few = _few(facts)
     if leaning == "identifier" and not (topic == "contact" and few):
         repeated = topic == "person id" and not few and facts.distinct < facts.rows - facts.missing
         return Proposal("identifier", f"named like a {_word_reason(topic)}", person=repeated)
@@ -129,8 +141,25 @@ def _by_name(facts: ColumnFacts, topic: Topic) -> Proposal | None:
     if leaning == "sensitive":
         if _is_free_text(facts):
             return Proposal("identifier", f"free text, which may name anybody{LEFT_OUT}")
-        return Proposal("sensitive", f"named like {_word_reason(topic)}")
+        return _sensitive(facts, f"named like {_word_reason(topic)}")
     return None
+
+
+def _few(facts: ColumnFacts) -> bool:
+    return facts.distinct <= FEW and facts.rows >= 4 * facts.distinct
+
+
+def _sensitive(facts: ColumnFacts, why: str) -> Proposal:
+    """A sensitive column; one that would leave exact and point at persons is left out until somebody decides."""
+    counted = facts.kind == "number" or (facts.kind == "whole number" and facts.distinct > CODES)
+    unique = facts.unique_share >= NEARLY_UNIQUE and facts.rows > 1
+    if not (counted and facts.distinct > 2) and not unique:
+        return Proposal("sensitive", why)
+    own = f"{facts.unique_share:.1%} of the rows have a value of their own" if unique else "its numbers are exact"
+    steps = hierarchy_for(facts)[0].get("intervals") if counted else None
+    how = f"Round it in the table, to steps of {steps[0]} say" if isinstance(steps, list) else "Put values in groups"
+    note = f"{how}, and make it sensitive with a limit; or make it sensitive as it is, if nobody outside can know it."
+    return Proposal(DECIDE, f"{why}, but {own}{UNDECIDED}", note=note)
 
 
 def _word_reason(topic: Topic) -> str:
@@ -168,7 +197,7 @@ def _by_numbers(facts: ColumnFacts) -> Proposal:
     rows = f"{facts.unique:,} rows have" if facts.unique > 1 else "1 row has"
     note = f"{rows} a value of {'their' if facts.unique > 1 else 'its'} own. " if facts.unique else ""
     why = "named like free text" if topic_of(facts.name) == "free text" else "its name says nothing"
-    return Proposal(DECIDE, f"{why}; left out of the release until you decide", note=note + warning + ASK)
+    return Proposal(DECIDE, f"{why}{UNDECIDED}", note=note + warning + ASK)
 
 
 def quasi(facts: ColumnFacts, why: str, topic: Topic | None) -> Proposal:

@@ -15,6 +15,8 @@ from kpareto.faces.cli import main
 from tests.twins.consoles import change_job, follow
 from tests.twins.first_tables import HOSPITAL, write_hospital, write_service, write_survey
 
+pytestmark = pytest.mark.dangers  # what newcomers are shown releases nothing dangerous
+
 TUTORIAL = HOSPITAL.parent / "tutorial.md"
 
 
@@ -45,7 +47,7 @@ class Walked:
         return smallest(self.released, self.of("quasi-identifier"))
 
 
-def walk(data: Path, later: Path, roles: dict[str, str], capsys: pytest.CaptureFixture[str]) -> Walked:
+def walk(data: Path, later: Path, roles: dict[str, str], capsys: pytest.CaptureFixture[str], *accept: str) -> Walked:
     """inspect, decide, front, release, verify, apply, all of them quietly: nothing is said beside the answers."""
     job = data.with_suffix(".toml")
     assert main(["inspect", str(data), "-o", str(job), "-q"]) == 0
@@ -53,11 +55,11 @@ def walk(data: Path, later: Path, roles: dict[str, str], capsys: pytest.CaptureF
         change_job(job, f'[columns.{column}]\nrole = "{role}"\n')
     assert main(["front", str(job), "-q"]) == 0
     released = data.with_name(f"{data.stem}-anon{data.suffix}")
-    assert main(["release", str(job), "-q", "--json", str(data.with_suffix(".json"))]) == 0
+    assert main(["release", str(job), "-q", "--json", str(data.with_suffix(".json")), *accept]) == 0
     papers = f"{released.with_suffix('')}"
     assert main(["verify", str(released), f"{papers}.certificate.public.json"]) == 0
     recoded = data.with_name(f"later-anon{data.suffix}")
-    assert main(["apply", f"{papers}.recoding.json", str(later), "--target", str(recoded), "-q"]) == 0
+    assert main(["apply", f"{papers}.recoding.json", str(later), "--target", str(recoded), "-q", *accept]) == 0
     assert recoded.stat().st_size > 0
     assert capsys.readouterr().err == ""
     columns = tomllib.loads(job.read_text(encoding="utf-8"))["columns"]
@@ -90,7 +92,9 @@ def test_a_messy_export_keeps_its_form(tmp_path: Path, capsys: pytest.CaptureFix
     """A German export is released with semicolons, its encoding and its decimal commas, without names or case numbers."""
     data = write_hospital(tmp_path / "export.csv", 3000)
     later = write_hospital(tmp_path / "later.csv", 1500, seed=2)
-    walked = walk(data, later, {"Name": "identifier", "Gewicht": "plain", "Versicherung": "plain"}, capsys)
+    walked = walk(
+        data, later, {"Name": "identifier", "Gewicht": "plain", "Versicherung": "plain"}, capsys, "--accept", "W1"
+    )
     lines = walked.released.read_bytes().decode("cp1252").splitlines()
     assert lines[0] == "Geburtsdatum;Geschlecht;PLZ;Aufnahme;Gewicht;Versicherung;Diagnose"
     cells = [line.split(";") for line in lines[1:]]

@@ -53,6 +53,10 @@ def test_the_first_hour(
     assert 'missing_values = ["", "?", "k.A."]' in job
     assert "[columns.Geburtsdatum]" in job
     assert "dates = [" in job
+    assert '[columns.Gehalt]\nrole = "decide"\n' in job  # an exact salary waits for a decision, as the weight does
+    (tmp_path / "job.toml").write_text(
+        job.replace('[columns.Gehalt]\nrole = "decide"\n', '[columns.Gehalt]\nrole = "sensitive"\n'), encoding="utf-8"
+    )
     assert main(["release", "job.toml", "--seconds", "20", "-q"]) == 0
     released = (tmp_path / "export-anon.csv").read_bytes().decode("cp1252").splitlines()
     assert released[0] == "Geburtsdatum;PLZ;Geschlecht;Gehalt;Diagnose"  # the weight waits for a decision

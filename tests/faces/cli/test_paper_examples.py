@@ -13,6 +13,7 @@ from kpareto.jobs.examples import PAPERS, example_text
 from kpareto.jobs.parse import parse_job
 from kpareto.searches.names import OPTIONS
 
+pytestmark = pytest.mark.dangers  # an example releases nothing that is dangerous
 EXAMPLES = Path(__file__).parents[3] / "examples"
 METHODS = {"iyengar": "genitor-iyengar", "lunacek": "genitor-lunacek", "gecco09": "nsga2", "poka": "poka-literal",
            "pbg": "pbg-ea"}  # fmt: skip

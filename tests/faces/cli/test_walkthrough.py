@@ -14,15 +14,20 @@ from kpareto.faces.cli import main, walkthrough
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import release_job
 
-WHOLE = """
+pytestmark = pytest.mark.dangers  # what newcomers are shown releases nothing dangerous
+
+COLUMNS = ("fnlwgt", "education-num", "relationship", "capital-gain", "capital-loss", "hours-per-week")
+WHOLE = f"""
 [data]
 source = "adult"
+{"".join(f'[columns.{name}]{chr(10)}role = "plain"{chr(10)}' for name in COLUMNS)}
 [suppression]
 rule = "cap-max-k"
 limit = 0.01
 [release]
 choose = "k=5"
 target = "whole.csv"
+accept = ["W1", "W17"]
 """
 GOLDEN = Path(__file__).parents[2] / "golden" / "pycanon_release.json"
 

@@ -349,7 +349,8 @@ def test_a_local_recoding_is_looked_at_and_released(page: Page, session: str, tm
         assert sum(code["rows"] for code in column["codes"]) == rows
         shown = [label for band in column["bands"] if band["chosen"] for _, _, label in band["runs"]]
         assert sorted(shown) == sorted(code["label"] for code in column["codes"])
-    assert "W18" in {each["id"] for each in point["warnings"]}
+    checked = page.client.post(f"{session}/points/{best}/check").json()
+    assert "W18" in {each["id"] for each in checked["warnings"]}
     assert page.client.post(f"{session}/prefer", json={"k": 6}).json()["searched"]
     nearest = page.client.post(f"{session}/prefer", json={"k": 4}).json()
     assert (front["values"][nearest["id"]][0] >= 6, nearest["searched"]) == (True, False)

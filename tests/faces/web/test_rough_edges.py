@@ -141,7 +141,7 @@ def test_what_cannot_be_chosen_says_why(visit: Visit) -> None:
 
 
 def test_a_warning_leads_to_the_limits(visit: Visit) -> None:
-    """Serious warnings are counted in the button, and one that asks for a limit has a link to the place (C7)."""
+    """One that asks for a limit has a link to the place (C7)."""
     tab = visit.tab
     visit.open("people.csv")
     tab.get_by_role("link", name="Next: search").click()
@@ -151,11 +151,33 @@ def test_a_warning_leads_to_the_limits(visit: Visit) -> None:
     visit.explore()
     tab.get_by_role("link", name="Release this point").click()
     expect(tab.locator("#warn-count")).to_be_visible()
+    tab.get_by_role("link", name="To the limits").first.click()
+    expect(tab.locator("input[data-limit=l]")).to_be_visible()
+
+
+@pytest.mark.dangers
+def test_a_danger_has_a_box_and_the_button_waits_for_it(visit: Visit) -> None:
+    """Release comes when its checks are in, counts the serious warnings, and waits until each is ticked."""
+    tab = visit.tab
+    visit.open("people.csv")
+    with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+        tab.get_by_label("Role of illness").select_option("plain")
+    visit.search()
+    delayed = Delayed(tab, "**/check")
+    tab.get_by_role("link", name="Release this point").click()
+    while not delayed.routes:
+        tab.wait_for_timeout(20)
+    expect(tab.locator("#release-now")).to_be_hidden()
+    delayed.routes[0].continue_()
+    expect(tab.locator("#warn-count")).to_be_visible()
     serious = tab.locator(".warnings .danger").count()
     assert serious
     expect(tab.locator("#release-now")).to_contain_text(f"in spite of {serious} serious")
-    tab.get_by_role("link", name="To the limits").first.click()
-    expect(tab.locator("input[data-limit=l]")).to_be_visible()
+    expect(tab.locator("#release-now")).to_be_disabled()
+    for box in tab.locator("input[data-accept]").all():
+        box.check()
+    tab.locator("#release-now").click()
+    expect(tab.locator(".downloads")).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [1400, 390])

@@ -47,6 +47,8 @@ def released(folder: Path, more: str = "") -> Release:
         }
     )
     frame.write_csv(folder / "people.csv")
+    plain = [name for name in ("years", "tens", "ones") if f"[columns.{name}]" not in more]
+    more += "".join(f'[columns.{name}]\nrole = "plain"\n' for name in plain)  # decided about, so none is tied
     return release_job(parse_job(JOB + more, folder))
 
 
@@ -77,6 +79,7 @@ def test_persons_are_counted_where_k_counts_them(tmp_path: Path) -> None:
     cells = {"who": np.arange(ROWS) // 2, "school": [f"s{place:02d}" for place in school], "sex": sex, "years": school}
     pl.DataFrame(cells).write_csv(tmp_path / "people.csv")
     text = JOB.replace('"people.csv"', '"people.csv"\nperson = "who"').replace("200", "80")
+    text += '[columns.years]\nrole = "plain"\n'
     done = release_job(parse_job(text, tmp_path))
     (column,) = done.disclosing_columns
     sizes = pl.DataFrame(cells).group_by("sex", "years").agg(pl.col("who").n_unique(), pl.len())
@@ -154,6 +157,8 @@ hierarchy = {dates = ["year", "decade"]}
 [columns.pay]
 role = "quasi-identifier"
 hierarchy = {flat = true}
+[columns.ward]
+role = "plain"
 [limits]
 k = 20
 [release]

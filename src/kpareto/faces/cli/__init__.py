@@ -16,6 +16,7 @@ from kpareto.errors import BadJob, Interrupted, KparetoError, Unsafe, keep_inter
 from kpareto.faces.cli.hierarchies import HIERARCHY_COMMANDS
 from kpareto.faces.cli.options import (
     Commands,
+    accept_option,
     commands,
     json_option,
     model_option,
@@ -165,6 +166,7 @@ def measure(  # noqa: PLR0913 (the options of the command)
 @click.argument("job")
 @click.option("--choose", metavar="WORDS", help="Instead of the job's: k=5, recommended, id=17, 'prefer: lm=0.2'.")
 @click.option("--target", metavar="FILE", help="Instead of the job's: a .csv, .parquet or .xlsx file, or a table.")
+@accept_option
 @sign_option
 @overwrite_option
 @set_option
@@ -175,6 +177,7 @@ def release(  # noqa: PLR0913 (the options of the command)
     job: str,
     choose: str | None,
     target: str | None,
+    accept: tuple[str, ...],
     sign: str | None,
     overwrite: bool,
     changes: tuple[str, ...],
@@ -193,7 +196,7 @@ def release(  # noqa: PLR0913 (the options of the command)
     if target:  # anything but a file is the name of a table, where the rows are in a database
         named = str(Path(target).absolute()) + "/" * target.endswith("/") if is_file_name(target) else target
         more.append(f"release.target={toml_value(named)}")
-    show_release(job, (*changes, *more), json_file, quiet, sign=sign, model=model, overwrite=overwrite)
+    show_release(job, (*changes, *more), json_file, quiet, sign=sign, model=model, overwrite=overwrite, accept=accept)
 
 
 @commands.command(
@@ -324,6 +327,7 @@ def export(job: str, output: str, changes: tuple[str, ...], quiet: bool) -> None
     help="What becomes of columns that the fitting table did not have.",
 )
 @click.option("--encoding", help="Of a text file, such as latin-1; that of the fitting table unless given.")
+@accept_option
 @sign_option
 @overwrite_option
 @trust_option
@@ -338,6 +342,7 @@ def apply(  # noqa: PLR0913 (the options of the command)
     earlier: tuple[str, ...],
     new_columns: str,
     encoding: str | None,
+    accept: tuple[str, ...],
     sign: str | None,
     overwrite: bool,
     trust: str | None,
@@ -362,6 +367,7 @@ def apply(  # noqa: PLR0913 (the options of the command)
         trust,
         sign,
         overwrite,
+        accept,
     )
 
 

@@ -81,6 +81,18 @@ def overwrite_option(function: Function) -> Function:
     return option(function)
 
 
+def accept_option(function: Function) -> Function:
+    """``--accept W1,W17``, in the same words for every command that releases."""
+    option = click.option(
+        "--accept",
+        metavar="W1,W17",
+        default="",
+        callback=lambda _context, _option, words: tuple(word.strip() for word in words.split(",") if word.strip()),
+        help="Release in spite of these warnings where they are dangers; else a danger stops it.",
+    )
+    return option(function)
+
+
 def trust_option(function: Function) -> Function:
     """``--trust KEY.pub``, in the same words for every command that reads a signed document."""
     option = click.option("--trust", metavar="KEY.pub", help="Refuse what none of these keys has signed.")

@@ -35,10 +35,11 @@ from kpareto.kernels.compiling import working
 from kpareto.measures.cells import lm
 from kpareto.measures.measure import make, spell
 from kpareto.releases.apply import NewColumns, Unseen, apply
+from kpareto.releases.certificate import find_unlimited
 from kpareto.releases.documents import document_files, documents_of, refuse_others_documents, refuse_overwriting
 from kpareto.releases.release import Release
 from kpareto.releases.signing import key_named, load_key, new_key, signature_files, with_signatures
-from kpareto.releases.warnings import Remark, count_remarks, rank_remarks
+from kpareto.releases.warnings import Remark, count_remarks, rank_remarks, read_accepted
 from kpareto.strict import FileKind
 from kpareto.tables.recoding import recoding_words
 from kpareto.tables.spelling import MARKS, several
@@ -123,11 +124,15 @@ def show_release(  # noqa: PLR0913 (the options of the command)
     sign: str | None = None,
     model: str | None = None,
     overwrite: bool = False,
+    accept: Sequence[str] = (),
 ) -> Release:
     """``kpareto release JOB``: search, choose, recode, verify, certify; nothing is written that misses a limit."""
     job = load_job(path, changes, model)
     if sign is not None:
         job = replace(job, release={**job.release, "sign": str(Path(sign).absolute())})
+    if accept:
+        accepted = read_accepted([*job.release.get("accept", ()), *accept], "--accept")
+        job = replace(job, release={**job.release, "accept": accepted})
     place = place_of(job)
     key_named(job.release.get("sign"), job.folder)  # a key that cannot sign is told before the search
     written = place if isinstance(place, Path) or is_file_name(place) else None
@@ -192,6 +197,8 @@ def print_release(done: Release) -> None:
     """What was released, in a few lines, and every warning."""
     numbers = ", ".join(verified_numbers(done.verified, done.certificate))
     click.echo(f"Released {size_of(done.verified)} to {done.place}; verified: {numbers}.")
+    if bare_columns := find_unlimited(done.certificate.public):
+        click.echo(f"No limit protects the values of {shorten(bare_columns)}.")
     click.echo(f"Suppressed {done.suppressed:,} of {several(done.partition.table.rows, 'row')}.")
     kept = f"{100 * (1 - lm()(done.partition)):.1f} % of the detail is kept"
     click.echo(f"{kept}: {recoding_words((done.point or done.partition).recoding)}.")
@@ -321,6 +328,7 @@ def apply_recoding(  # noqa: PLR0913 (the options of the command)
     trust: str | None = None,
     sign: str | None = None,
     overwrite: bool = False,
+    accept: Sequence[str] = (),
 ) -> None:
     """``kpareto apply RECODING DATA``: recode new rows as stored, suppress there, and watch for drift."""
     data: object = where(source, table)
@@ -353,6 +361,7 @@ def apply_recoding(  # noqa: PLR0913 (the options of the command)
             earlier=[Path(each) for each in earlier],
             new_columns=new_columns,
             encoding=encoding,
+            accept=read_accepted(accept, "--accept"),
             papers=lambda done: {**with_signatures(documents_of(done, files, {}), key), **dict.fromkeys(outdated)},
         )
     files |= signed

@@ -37,7 +37,7 @@ from kpareto.releases.documents import document_files
 from kpareto.releases.release import Release
 from kpareto.releases.risk.attacks import AttackReport, attack
 from kpareto.releases.risk.tree_error import FOLDS, tree_error
-from kpareto.releases.warnings import DECLARED, Context, Remark
+from kpareto.releases.warnings import Context, Remark
 from kpareto.strict import FileKind, anything, map_of, read_json
 from kpareto.tables.partition import Partition
 from kpareto.tables.spelling import spell_infinite
@@ -257,10 +257,12 @@ def _written_context(context: Context, public: Mapping[str, Any], unique: Unique
 
 
 def _disclosures(certificate: Mapping[str, Any]) -> tuple[Remark, ...]:
-    """The warning that only the written rows told (W17), from a certificate; how grave it is, its sentence tells."""
+    """The warning that only the written rows told (W17), from a certificate, which names the dangers accepted."""
+    confidential = certificate["confidential"]
+    dangers = confidential.get("accepted", ("W17",))  # version 0.1 did not say, so it may have been one
     return tuple(
-        Remark(number, "caution" if text.endswith(DECLARED) else "danger", text, {})
-        for number, text in certificate["confidential"].get("warnings", ())
+        Remark(number, "danger" if number in dangers else "caution", text, {})
+        for number, text in confidential.get("warnings", ())
         if number == "W17"
     )
 

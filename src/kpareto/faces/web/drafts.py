@@ -57,7 +57,7 @@ def _adult_role(schema: Schema, name: str, proposed: str) -> str:
         return "quasi-identifier"
     if name in schema.sensitive:
         return "sensitive"
-    return proposed if proposed in ("identifier", DECIDE) else "plain"
+    return "identifier" if proposed == "identifier" else DECIDE  # education-num and relationship tell what others hide
 
 
 def load_draft(text: str, name: str) -> Draft:

@@ -13,7 +13,6 @@ from kpareto.engines.unique_rows import open_view
 from kpareto.engines.wishes import MOST_DROPPED
 from kpareto.errors import BadInput, BadJob, Progress, did_you_mean
 from kpareto.faces.report import make_report
-from kpareto.faces.web.page_words import page_warnings
 from kpareto.fronts.choose import answer_wishes
 from kpareto.fronts.dominance import non_dominated
 from kpareto.fronts.front import Front, Point, mark_points, marks_of
@@ -223,7 +222,6 @@ def point_view(front: Front, place: int) -> dict[str, Any]:
         "levels": list(point.recoding.levels) if point.recoding.levels is not None else None,
         "tree": bool(point.table.targets),
         **{name: _plain(getattr(report, name)) for name in shown},
-        "warnings": page_warnings(report.warnings),
     }
 
 

@@ -23,6 +23,7 @@ SETTINGS = {
 }
 # What to do -> where it is done on the page; it ends the sentence before it, or is one of its own.
 ADVICE = {
+    "accept-danger": "mend it, or tick its box on the Release step.",
     "choose-encoding": "choose how its letters are written and open it again.",
     "choose-objectives": "choose at least one.",
     "declare-column": "give the role identifier on the Data step, which keeps a column out, or plain, which lets it "
@@ -31,6 +32,8 @@ ADVICE = {
     "give-new-role": "give it a role on the Data step if it is not to leave as it is, and search again.",
     "give-role": "give roles on the Data step.",
     "give-rows": "give a share of the rows such as 0.01 (below 1), or a whole number of rows such as 10.",
+    "group-values": "put the values in groups before the table is opened, or make identifiers of the columns on the "
+    "Data step, which leaves them out.",
     "leave-out": "on the Data step, make identifiers of them to leave them out, or quasi-identifiers of those that "
     "somebody outside may know.",
     "name-person": "choose the column that tells persons apart on the Data step.",

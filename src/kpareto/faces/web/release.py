@@ -17,7 +17,9 @@ from kpareto.fronts.front import Front
 from kpareto.jobs.job import Job
 from kpareto.jobs.kept import refuse_new_columns
 from kpareto.jobs.release import ReleaseTrial, check_release, choosing, release_job
+from kpareto.releases.certificate import find_unlimited
 from kpareto.releases.recoded_rows import WAYS
+from kpareto.releases.warnings import read_accepted
 from kpareto.verifier import verify
 
 TRYING = ("Recoding the rows for a trial", "Counting what the trial gives away")
@@ -87,6 +89,11 @@ def formula_job(job: Job, formulas: object) -> Job:
     return replace(job, release={**job.release, "formulas": formulas})
 
 
+def accepting_job(job: Job, accepted: object) -> Job:
+    """The job with the dangers that were ticked on the page, those of the job itself aside; nothing said leaves it."""
+    return job if accepted is None else replace(job, release={**job.release, "accept": read_accepted(accepted)})
+
+
 def release_point(job: Job, front: Front, place: int, target: Path, piece: Work | None = None) -> dict[str, Any]:
     """Release a point into a file: rows, both certificates, recoding, both reports; verified before it is there."""
     point, work = front[place], piece or Work()
@@ -104,6 +111,7 @@ def release_point(job: Job, front: Front, place: int, target: Path, piece: Work 
     told = released.to_dict()
     return told | {
         "warnings": page_warnings(released.warnings),
+        "unlimited": list(find_unlimited(released.certificate.public)),
         "files": {word: Path(file).name for word, file in files.items()},
     }
 

@@ -614,7 +614,7 @@ async def release_rows(request: Request) -> Response:
     def work(piece: Work) -> Answer:
         front, search = session.front(), session.searched()
         job = release.signing_job(search.job, request.app.state.settings.sign, session.folder)
-        job = release.formula_job(job, question.get("formulas"))
+        job = release.accepting_job(release.formula_job(job, question.get("formulas")), question.get("accept"))
         fresh = session.own / f"out-{secrets.token_hex(4)}"
         fresh.mkdir()
         try:

@@ -1,14 +1,14 @@
-"""Disclosing columns: plain columns that say what a generalized one hides, found by counting.
+"""Disclosing columns: columns that say what a generalized one hides, of any role.
 
 A release may hide education behind three groups and show education-num beside it in clear: whoever knows the one knows
-the other, and the classes are no longer what the certificate says. So every release is tried: does a plain column, or
-do two together, nearly determine a value that its group hides, and how large are the classes when they are joined?
-Where values hardly repeat, counting says nothing, and what is written in the cells is compared (``contents``).
+the other, and the classes are no longer what the certificate says. So every release is tried: does a column, or do
+several together, nearly determine a value that its group hides (``told_values``), and how large are the classes when
+they are joined? What is written in the cells is compared as well, for values that hardly repeat.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -16,34 +16,33 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kpareto.releases.recoded_rows import QUASI, Recoded
+from kpareto.releases.risk.told_values import (
+    NEARLY,
+    ROWS,
+    WORTH,
+    Disclosure,
+    Hidden,
+    count_told,
+    is_numeric,
+    order_keys,
+    order_told,
+    sums_told,
+)
 from kpareto.tables.partition import Partition
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-MOST = 66  # questions: a release of many columns must not take hours for this
 SAMPLE = 100_000  # rows that are asked, about
-
-
-@dataclass(frozen=True)
-class Disclosure:
-    """How much some columns tell of another one, beyond what is known without them."""
-
-    rows: int
-    told: int  # rows whose value they nearly determine, where it was open before
-    exact: bool  # they determine it in every row
-    part: str = ""  # the part that is told, where it is not all: month or year
-
-    @property
-    def share(self) -> float:
-        """Of all rows."""
-        return self.told / self.rows if self.rows else 0.0
+PAIR_ROWS = 10_000_000  # rows that are looked at for pairs of columns, over all pairs: a release must not take hours
+MOST = 0.5  # share of the rows from which a sensitive column that tells is a danger
+MOST_TIES = 8  # columns are tied in so many turns at the most
 
 
 @dataclass(frozen=True)
 class DisclosingColumn:
-    """Plain columns that tell what a generalized one hides, and what is left of k when they are joined."""
+    """Columns that tell what a generalized one hides, and what is left of k when they are joined."""
 
     columns: tuple[str, ...]
     tells: str
@@ -51,102 +50,196 @@ class DisclosingColumn:
     k: int  # the smallest class by the quasi-identifiers together with these columns
     below: int  # rows in such classes that are smaller than the release promises
     declared: bool = False  # the job says that this is known and meant
+    sensitive: bool = False  # only columns that somebody wants to learn, and so does not know
+
+    @property
+    def grave(self) -> bool:
+        """Whether it is a danger: that a diagnosis tells the sex of some is what it is about; of most it is not."""
+        return not self.declared and (not self.sensitive or self.told.share >= MOST)
 
     def sentence(self, k: int) -> str:
         """What it does to a release that promises k."""
         what = " and ".join(map(repr, self.columns))
         how = "in every row" if self.told.exact else f"in {self.told.share:.0%} of the rows"
         verb = "tells" if len(self.columns) == 1 else "together tell"
-        part = f"the {self.told.part} of " if self.told.part else ""
+        part = {"": "", "nearly": "nearly "}.get(self.told.part, f"the {self.told.part} of ")
         return (
             f"{what} {verb} {part}what {self.tells!r} hides {how}: joined with the quasi-identifiers k is {self.k} "
             f"where {k} is promised, and {self.below:,} rows are in smaller classes."
         )
 
 
-def write_question(cells: Sequence[str], group: str, value: str, tables: str) -> str:
-    """A query for ``read_disclosure``: what cells tell of a value, beyond the group that is known anyway.
+@dataclass(frozen=True)
+class Asked:
+    """What a release was asked for columns that tell: those that do, and how many pairs were left for want of time."""
 
-    ``tables`` begins with FROM. A combination of cells tells the value where it has it nearly always, in so many rows
-    that chance is out of question: a dozen exceptions would be expected, and at most a quarter of them is there.
-    """
-    listed = ", ".join(f"{cell} AS x{place}" for place, cell in enumerate(cells))
-    keys = ", ".join(f"x{place}" for place in range(len(cells)))
-    order = ", ".join(str(place + 1) for place in range(len(cells) + 2))
-    sure = f"e > {1 - NEARLY:g} AND s * e >= 12 AND m >= {NEARLY} * s AND 4 * (s - m) <= s * e"
-    return (
-        f"WITH p AS (SELECT {listed}, {group} AS g, {value} AS y, count(*) AS n {tables} GROUP BY {order}), "
-        f"c AS (SELECT {keys}, g, sum(n) AS s, max(n) AS m FROM p GROUP BY {keys}, g), "
-        "v AS (SELECT g, y, sum(n) AS n FROM p GROUP BY g, y), "
-        "b AS (SELECT g, sum(n) AS s, max(n) AS m FROM v GROUP BY g), "
-        "j AS (SELECT c.s AS s, c.m AS m, 1.0 - 1.0 * b.m / b.s AS e FROM c JOIN b ON c.g = b.g) "
-        f"SELECT coalesce(sum(s), 0), coalesce(sum(CASE WHEN {sure} THEN s ELSE 0 END), 0), "
-        "coalesce(sum(s - m), 0), count(*), coalesce(sum(s * e), 0) FROM j"
-    )
+    columns: tuple[DisclosingColumn, ...] = ()
+    pairs_left: int = 0
+
+    def sentences(self) -> list[str]:
+        """That not every pair was asked."""
+        if not self.pairs_left:
+            return []
+        ask = "were not asked by counting whether both together tell what a generalized column hides"
+        return [f"{self.pairs_left:,} pairs of columns {ask}: there are too many of them."]
 
 
-def read_disclosure(answer: Sequence[object]) -> Disclosure:
-    """The answer to a ``write_question``."""
-    rows, determined, errors, cells, expected = (float(str(number)) for number in answer)
-    # A column whose values are nearly all different determines everything, which says nothing of the two.
-    exact = errors == 0 and 2 * cells <= rows and expected >= WORTH * rows
-    return Disclosure(int(rows), int(rows if exact else determined), exact)
+def find_disclosing_columns(recoded: Recoded, partition: Partition, declared: Sequence[str] = ()) -> Asked:
+    """The released columns of any role, alone and together, that tell what generalized ones hide and break its k.
 
-
-def find_disclosing_columns(
-    recoded: Recoded, partition: Partition, declared: Sequence[str] = ()
-) -> tuple[DisclosingColumn, ...]:
-    """The plain columns of a release, alone and by two, that tell what generalized ones hide and break its k.
-
-    Which of them may tell something is asked of at most ``SAMPLE`` rows, fetched once from the engine that holds them,
-    with at most ``MOST`` questions, those about single columns first; what becomes of k is counted in all rows.
+    Which of them may tell something is asked of at most ``SAMPLE`` rows, fetched once from the engine that holds them;
+    what becomes of k is counted in all rows. Quasi-identifiers are not asked: k counts with them.
     """
     outs = {out.name: out for out in recoded.outs}
-    plain = [out.name for out in recoded.outs if out.role in ("plain", "target") and out.name not in recoded.tied]
+    nested = {recoded.rows.columns[place] for place in recoded.rows.layout().nested}
+    asked = [
+        out.name
+        for out in recoded.outs
+        if out.role in ("plain", "target", "sensitive") and out.name not in recoded.tied and out.name not in nested
+    ]
     hidden = list(_hiding(partition))
-    if partition.empty or not plain or not hidden:
-        return ()
+    if partition.empty or not asked or not hidden:
+        return Asked()
     k = int(partition.sizes[partition.visible].min())
     sql = recoded.rows.layout().sql
-    shown = {name: sql.text(outs[name].value) for name in plain}
-    disclosing: list[DisclosingColumn] = []
-    for names, name, disclosure in _suspect(recoded, shown, hidden, int(partition.rows[partition.visible].sum())):
-        quasi = [sql.text(out.value) if out.text else out.value for out in recoded.outs if out.role == QUASI]
+    shown = {name: sql.text(outs[name].value) for name in asked}
+    quasi = [sql.text(out.value) if out.text else out.value for out in recoded.outs if out.role == QUASI]
+    sample = _fetch_sample(recoded, shown, hidden, int(partition.rows[partition.visible].sum()))
+    suspects, left = _suspect(sample, asked, hidden)
+    disclosing = []
+    for names, name, disclosure in suspects:
         least, below = _count_joined(recoded, [*quasi, *(shown[column] for column in names)], k)
         if least < k:
-            disclosing.append(
-                DisclosingColumn(names, name, disclosure, least, below, all(column in declared for column in names))
-            )
-    return tuple(disclosing)
+            meant = all(column in declared for column in names)
+            learned = all(outs[column].role == "sensitive" for column in names)
+            disclosing.append(DisclosingColumn(names, name, disclosure, least, below, meant, learned))
+    return Asked(tuple(disclosing), left)
 
 
-def _suspect(
-    recoded: Recoded, shown: Mapping[str, str], hidden: Sequence[str], rows: int
-) -> Iterator[tuple[tuple[str, ...], str, Disclosure]]:
-    """Plain columns, each as it is shown, that tell enough of a hidden one to be worth a word: names, name, how much.
+def tie_undecided(
+    recoded: Recoded, partition: Partition, undecided: Collection[str], declared: Sequence[str]
+) -> tuple[Recoded, Asked]:
+    """The rows with the columns tied that tell and that nobody has decided about, and what the others still tell."""
+    for _ in range(MOST_TIES):
+        asked = find_disclosing_columns(recoded, partition, declared)
+        ties: dict[str, str] = {}
+        for each in asked.columns:
+            open_columns = [name for name in each.columns if name in undecided]
+            if open_columns and not set(each.columns) & ties.keys():
+                ties[open_columns[-1]] = each.tells
+        if not ties:
+            break
+        recoded = recoded.tie(ties)
+    return recoded, asked
 
-    Two together count only where they tell more than each of them alone.
+
+Suspect = tuple[tuple[str, ...], str, Disclosure]
+
+
+def _suspect(sample: pa.Table, asked: Sequence[str], hidden: Sequence[str]) -> tuple[list[Suspect], int]:
+    """Columns that tell enough of a hidden one to be worth a word: names, name, how much; and the pairs left.
+
+    Several together count only where they tell more than each of them alone.
     """
     import duckdb
 
-    plain = list(shown)
-    best: dict[tuple[str, str], float] = {}
-    several = [(names, name) for size in (1, 2) for names in combinations(plain, size) for name in hidden]
+    suspects: list[Suspect] = []
     with duckdb.connect() as engine:
-        engine.register("sample", _fetch_sample(recoded, shown, hidden, rows))
-        cells, groups, values = _name_columns(len(plain), "p"), *(_name_columns(len(hidden), word) for word in "gy")
+        engine.register("sample", sample)
+        cells, groups, values = _name_columns(len(asked), "p"), *(_name_columns(len(hidden), word) for word in "gy")
         engine.execute(f"CREATE TABLE words AS {write_words(cells, values, groups, 'sample')}")
         dated = engine.execute(write_dated(len(hidden), "words")).fetchone() or ()
-        for names, name in several[:MOST]:
-            cells, at = [f"p{plain.index(column)}" for column in names], hidden.index(name)
-            answer = engine.execute(write_question(cells, f"g{at}", f"y{at}", "FROM sample")).fetchone()
-            disclosure = read_disclosure(answer or (0, 0, 0, 0, 0))
-            if len(names) == 1 and disclosure.share < NEARLY:
-                disclosure = _compare(engine, (plain.index(names[0]), at), disclosure, bool(dated[at]))
-            before = max((best.get((column, name), 0.0) for column in names), default=0.0)
-            best |= {(names[0], name): disclosure.share} if len(names) == 1 else {}
-            if disclosure.share >= WORTH and disclosure.share >= before + WORTH:
-                yield names, name, disclosure
+        rows = _SampleRows.read(engine, sample, len(asked), len(hidden))
+        left = 0
+        for at, name in enumerate(hidden):
+            single: dict[str, float] = {}
+            for place, column in enumerate(asked):
+                told = rows.ask_single(place, at)
+                if told.share < NEARLY or told.part:
+                    told = _compare(engine, (place, at), told, bool(dated[at]))
+                single[column] = told.share
+                if told.share >= WORTH:
+                    suspects.append(((column,), name, told))
+            together, left_here = rows.ask_together(asked, at, single)
+            suspects += [(names, name, told) for names, told in together]
+            left += left_here
+    return suspects, left
+
+
+@dataclass(frozen=True, eq=False)
+class _SampleRows:
+    """The rows of a sample as codes and numbers, one array for each column that is asked or hidden."""
+
+    codes: tuple[np.ndarray, ...]
+    numbers: tuple[np.ndarray, ...]
+    texts: tuple[list[str | None], ...]  # of the first rows
+    hidden: tuple[Hidden, ...]
+
+    @classmethod
+    def read(cls, engine: duckdb.DuckDBPyConnection, sample: pa.Table, asked: int, hidden: int) -> _SampleRows:
+        """From a sample with cells p0, p1, …, and groups g and values y of hidden columns."""
+        names = [*_name_columns(asked, "p"), *_name_columns(hidden, "y")]
+        listed = ", ".join(f"{_measure_query(f'CAST({name} AS VARCHAR)')} AS {name}" for name in names)
+        told = engine.execute(f"SELECT {listed} FROM sample").fetchnumpy()
+        numbers = {name: _floats(np.ma.asarray(told[name])) for name in names}
+        codes = {name: _codes(sample.column(name)) for name in sample.column_names}
+        few = sample.slice(0, ROWS)
+        return cls(
+            tuple(codes[f"p{place}"] for place in range(asked)),
+            tuple(numbers[f"p{place}"] for place in range(asked)),
+            tuple(few.column(f"p{place}").to_pylist() for place in range(asked)),
+            tuple(Hidden(codes[f"g{at}"], codes[f"y{at}"], numbers[f"y{at}"]) for at in range(hidden)),
+        )
+
+    def ask_single(self, place: int, at: int) -> Disclosure:
+        """What one column tells, by counting or, where that says little, by the order of its values."""
+        told = count_told(self.codes[place], self.hidden[at])
+        if told.share >= NEARLY:
+            return told
+        few = self.hidden[at].take(np.arange(min(len(self.codes[place]), ROWS)))
+        code = self.codes[place][: len(few.group)]
+        for key in order_keys(self.texts[place], self.numbers[place][: len(code)], code):
+            told = max(told, order_told(key, few), key=lambda each: each.share)
+        return told
+
+    def ask_together(
+        self, asked: Sequence[str], at: int, single: Mapping[str, float]
+    ) -> tuple[list[tuple[tuple[str, ...], Disclosure]], int]:
+        """What columns tell together that none of them tells alone, and how many pairs were not counted."""
+        open_places = [place for place, name in enumerate(asked) if single[name] < NEARLY]
+        few = self.hidden[at].take(np.arange(min(len(self.hidden[at].group), ROWS)))
+        rows = len(few.group)
+        suspects = []
+        numbers = {
+            asked[place]: self.numbers[place][:rows]
+            for place in open_places
+            if is_numeric(self.numbers[place][:rows], self.codes[place][:rows])
+        }
+        suspects += list(sums_told(numbers, few))
+        pairs = list(combinations(open_places, 2))
+        most = PAIR_ROWS // max(rows * len(self.hidden), 1)
+        for one, two in pairs[:most]:
+            codes = self.codes[one][:rows], self.codes[two][:rows]
+            told = count_told(codes[0] * (int(codes[1].max()) + 2) + codes[1] + 1, few)
+            names = (asked[one], asked[two])
+            if told.share >= max(WORTH, *(single[name] + WORTH for name in names)):
+                suspects.append((names, told))
+        return suspects, max(0, len(pairs) - most)
+
+
+def _codes(column: pa.ChunkedArray) -> np.ndarray:
+    """A number for each different cell, -1 where there is none: (rows,) int64."""
+    import pyarrow.compute as pc
+
+    encoded = column.combine_chunks().dictionary_encode()
+    codes: np.ndarray = pc.fill_null(encoded.indices.cast("int64"), -1).to_numpy(zero_copy_only=False)
+    return codes
+
+
+def _floats(column: np.ndarray) -> np.ndarray:
+    """Its numbers, nan where there is none: (rows,) float64."""
+    numbers: np.ndarray = np.ma.filled(column.astype(np.float64), np.nan)
+    return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
 def _name_columns(count: int, letter: str) -> list[str]:
@@ -155,11 +248,11 @@ def _name_columns(count: int, letter: str) -> list[str]:
 
 def _compare(engine: duckdb.DuckDBPyConnection, pair: tuple[int, int], counted: Disclosure, dated: bool) -> Disclosure:
     """What is written in a column says more of a hidden one than counting does, or what counting told."""
-    rows = min(counted.rows, ENOUGH)
+    rows = min(engine.execute("SELECT count(*) FROM words").fetchall()[0][0], ENOUGH)
     for part, question in write_questions(*pair, "words", dated):
         shown = read_shown(engine.execute(question).fetchone() or (0, 0, 0), rows)
-        if shown > counted.share * rows:
-            return Disclosure(rows, shown, shown == counted.rows, part)
+        if shown > counted.share * rows or (shown and counted.part and not part):
+            return Disclosure.of(rows, shown, shown == counted.rows, part)
     return counted
 
 
@@ -217,8 +310,6 @@ def _one(recoded: Recoded, query: str) -> list[object]:
 # Counting cannot tell this where values hardly repeat: a column of different values determines everything beside it. So
 # the texts themselves are compared, in the rows of a sample that DuckDB holds.
 
-NEARLY = 0.95  # share of the rows with a value, from which a column tells what another one hides, by any way
-WORTH = 0.05  # share of all rows that this must be about, to be worth a word
 ENOUGH = 2_000  # rows that are read: of what is shown in nearly every row, few rows tell
 LONGEST = 200  # characters of a cell that are read: a number or a date in a novel is not looked for
 FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%Y.%m.%d", "%d/%m/%Y", "%m/%d/%Y", "%Y%m%d")
@@ -296,6 +387,13 @@ def _words_query(text: str) -> str:
 
 def _digits_query(text: str) -> str:
     return f"regexp_replace({text}, '[^0-9]', '', 'g')"
+
+
+def _measure_query(text: str) -> str:
+    """A cell as a number: what it is, or the years that a date is away from 1970."""
+    formats = ", ".join(f"'{each}'" for each in FORMATS)
+    day = f"coalesce(TRY_CAST({text} AS TIMESTAMP), try_strptime(left({text}, {LONGEST}), [{formats}]))"
+    return f"coalesce({_number_query(text)}, epoch({day}) / (86400 * 365.25))"
 
 
 def _number_query(text: str) -> str:

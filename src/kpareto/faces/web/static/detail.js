@@ -34,36 +34,30 @@ export function detail(page, front, about) {
       : null,
     part("Rows before and after", about.sample.note, () => sample(about.sample)),
     about.tree ? part("Decision tree", "How well the target can still be learned.", () => tree(about)) : null,
-    about.warnings.length
-      ? part(
-          "Warnings",
-          "",
-          () =>
-            h(
-              "ul",
-              { class: "warnings" },
-              about.warnings.map((each) => h("li", { class: each.severity }, h("strong", {}, each.id), " ", each.text)),
-            ),
-          true,
-          about.warnings.length,
-        )
-      : null,
+    part("Warnings", "Those of its release: the rows are recoded for a trial.", () => warnings(about.id), true),
   ];
 }
 
+// The trial is kept, so that Release has its checks at once.
+function warnings(id) {
+  const place = h("div", { role: "status" }, h("p", { class: "quiet" }, "Recoding the rows for a trial …"));
+  const show = (each) => h("li", { class: each.severity }, h("strong", {}, each.id), " ", each.text);
+  api.post(`/points/${id}/check`).then(
+    (trial) => replace(place, h("ul", { class: "warnings" }, trial.warnings.map(show))),
+    (error) => replace(place, h("p", { class: "bad" }, error.message)),
+  );
+  return place;
+}
+
 // What is closed is not worked out before somebody opens it.
-function part(title, words, make, closed = false, count = null) {
+function part(title, words, make, closed = false) {
   const open = opened.has(title) ? opened.get(title) : !closed;
   const body = h("div", {}, open ? make() : null);
   const box = h(
     "details",
     { open },
     // Remembered at the click: the event "toggle" comes later, and the panel may be drawn anew in between.
-    h(
-      "summary",
-      { "data-key": `part-${title}`, onclick: () => opened.set(title, !box.open) },
-      h("h3", {}, count === null ? title : `${title} (${count})`),
-    ),
+    h("summary", { "data-key": `part-${title}`, onclick: () => opened.set(title, !box.open) }, h("h3", {}, title)),
     words ? h("p", { class: "quiet" }, words) : null,
     body,
   );

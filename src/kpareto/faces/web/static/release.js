@@ -41,11 +41,17 @@ export async function releaseView(page) {
     {
       type: "button",
       id: "release-now",
+      hidden: true, // until its checks are in
       onclick: async () => {
         button.disabled = true;
         const released = await page.attempt(
           () =>
-            api.post("/release", { point: id, target: target.value, formulas: formulas.querySelector("select").value }),
+            api.post("/release", {
+              point: id,
+              target: target.value,
+              formulas: formulas.querySelector("select").value,
+              accept: ticked(checks),
+            }),
           "Writing the release …",
         );
         button.disabled = false;
@@ -76,9 +82,13 @@ export async function releaseView(page) {
         `Released ${number(released.rows)} rows; the written file was read again and verified: ${Object.entries(
           released.verified,
         )
+          .filter(([name]) => !released.unlimited.some((column) => name.includes(`column=${column}`)))
           .map(([name, value]) => `${name.replace(/\(column=(.+)\)$/, " of $1")} = ${number(value)}`)
           .join(", ")}. ${number(released.suppressed)} rows were suppressed.`,
       ),
+      released.unlimited.length
+        ? h("p", { class: "bad" }, `No limit protects the values of ${released.unlimited.join(", ")}.`)
+        : null,
       released.remarks.map((each) => h("p", { class: "quiet" }, each)),
       h(
         "ul",
@@ -130,7 +140,7 @@ export async function releaseView(page) {
     }
   };
   requestAnimationFrame(preview);
-  runChecks(id, checks, button);
+  runChecks(page, id, checks, button);
   return h(
     "div",
     {},
@@ -186,7 +196,26 @@ export async function releaseView(page) {
   );
 }
 
-async function runChecks(id, place, button) {
+// The dangers that somebody has accepted, box by box.
+const ticked = (place) => [...place.querySelectorAll("input[data-accept]:checked")].map((box) => box.dataset.accept);
+
+async function runChecks(page, id, place, button) {
+  const known = page.draft.release.accept || [];
+  const ready = () => {
+    button.disabled = place.querySelector("input[data-accept]:not(:checked)") !== null;
+  };
+  const accept = (warning) =>
+    h(
+      "label",
+      { class: "tick" },
+      h("input", {
+        type: "checkbox",
+        "data-accept": warning.id,
+        checked: known.includes(warning.id),
+        onchange: ready,
+      }),
+      `Release in spite of ${warning.id}`,
+    );
   try {
     const trial = await api.post(`/points/${id}/check`);
     const order = { danger: 0, caution: 1, note: 2 };
@@ -245,6 +274,7 @@ async function runChecks(id, place, button) {
             h("span", { class: "unseen" }, each.severity),
             each.text,
             each.remedy === "set-limit" ? [" ", h("a", { href: "#search" }, "To the limits")] : null,
+            each.severity === "danger" ? accept(each) : null,
           ),
         ),
       ),
@@ -252,8 +282,16 @@ async function runChecks(id, place, button) {
     const serious = count("danger");
     if (serious)
       button.textContent = `Release in spite of ${serious} serious ${serious === 1 ? "warning" : "warnings"}`;
+    button.hidden = false;
+    ready();
   } catch (error) {
-    replace(place, h("h2", { id: "checks" }, "Limits and warnings"), h("p", { class: "bad" }, error.message));
+    const again = () => runChecks(page, id, place, button);
+    replace(
+      place,
+      h("h2", { id: "checks" }, "Limits and warnings"),
+      h("p", { class: "bad" }, error.message),
+      h("button", { type: "button", class: "second small", onclick: again }, "Check again"),
+    );
   }
 }
 
