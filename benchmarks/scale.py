@@ -97,7 +97,9 @@ def _measure_steps(source: object, target: object, search: Search = _search_leve
     first, table = _time(lambda: read(source, schema(), "drop", hierarchies=hierarchy_trees()))
     second, front = _time(lambda: search(cast(Table, table)))
     point = cast(Front, front).choose(k=5)
-    third, _ = _time(lambda: release(point, source, cast(str, target), limits={"k": 5}, warnings=lambda _alone: ()))
+    third, _ = _time(
+        lambda: release(point, source, cast(str, target), limits={"k": 5}, warnings=lambda _alone, _how: ())
+    )
     told = f"{point.table.distinct:,} distinct rows, {len(cast(Front, front))} points, k = {point.values['k']:g}"
     return [first, second, third], told
 

@@ -140,7 +140,8 @@ def test_the_server_of_the_page_refuses(folder: Path) -> None:
         page.client.get(f"{session}/events")
         point = page.client.get(f"{session}/front").json()["recommended"]
         asked = {"point": point, "target": "out.csv"}
-        for more in ({}, {"accept": []}, {"accept": ["W17"]}):
+        answers: list[dict[str, list[str]]] = [{}, {"accept": []}, {"accept": ["W17"]}]
+        for more in answers:
             refused = page.client.post(f"{session}/release", json={**asked, **more})
             assert refused.status_code == 409
             assert "W1: " in refused.json()["error"]

@@ -104,7 +104,7 @@ def test_a_source_that_changes_meanwhile_is_not_released(tmp_path: Path) -> None
     table = read(source, Schema(("sex",), sensitive=("ill",), person="pid"))
     choice = Choice(table, node(table.hierarchies, (0,)), limits={"k": 5})
 
-    def meanwhile(_: object) -> list[tuple[str, str]]:
+    def meanwhile(_: object, __: object) -> list[tuple[str, str]]:
         source.write_text(persons([f"p{at}" for at in range(20)]))
         return []
 

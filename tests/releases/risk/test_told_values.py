@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 
 import numpy as np
@@ -26,7 +26,7 @@ SEEN = [date(2000, 1, 1) + timedelta(days=37 * row % 1400) for row in range(ROWS
 BORN = [date(2024, 1, 1) - timedelta(days=days) for days in DAYS]
 HIERARCHIES = {"age": {"intervals": [10, 20], "from": 0}, "zip": {"prefix": [4]}}
 
-TELLING: Mapping[str, Mapping[str, list[object]]] = {
+TELLING: Mapping[str, Mapping[str, Sequence[object]]] = {
     "year of birth": {"x": [2024 - age for age in AGE]},
     "in days": {"x": DAYS},
     "with decimals": {"x": [round(age + CHANCE.random() * 0.99, 3) for age in AGE]},
@@ -49,7 +49,7 @@ TELLING: Mapping[str, Mapping[str, list[object]]] = {
         "y": [int((seen - born).days / 365.25) for seen, born in zip(SEEN, BORN, strict=True)],
     },
 }
-SILENT: Mapping[str, Mapping[str, list[object]]] = {
+SILENT: Mapping[str, Mapping[str, Sequence[object]]] = {
     "a number by chance": {"x": [CHANCE.randint(0, 10**6) for _ in AGE]},
     "two numbers by chance": {"x": DRAWN, "y": OTHER},
     "something that goes with age": {"x": [round(100 * age + CHANCE.gauss(0, 600)) for age in AGE]},
@@ -57,7 +57,7 @@ SILENT: Mapping[str, Mapping[str, list[object]]] = {
 }
 
 
-def people(more: Mapping[str, list[object]], ordered: bool = False) -> pd.DataFrame:
+def people(more: Mapping[str, Sequence[object]], ordered: bool = False) -> pd.DataFrame:
     """A table with some columns beside age."""
     ill = [CHANCE.choice(["flu", "cold", "gout"]) for _ in AGE]
     frame = pd.DataFrame({"age": AGE, "zip": [f"0213{row * 7 % 10}" for row in range(ROWS)], "ill": ill, **more})
