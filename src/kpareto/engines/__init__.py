@@ -156,6 +156,11 @@ def file_of(source: object) -> Path | None:
     return None
 
 
+def address_of(source: object) -> str | None:
+    """What a table of a database or a cluster is known by, whoever asks; None where a source is something else."""
+    return source.home if isinstance(source, Postgres | SparkTable) else None
+
+
 def form_of(source: object, encoding: str = "utf-8") -> Form:
     """How a file is read: as it says where it is a DataFile, else as plain text in this encoding; all else has none."""
     return source.form if isinstance(source, DataFile) else Form(encoding)

@@ -195,7 +195,8 @@ def rotate(table, size, field, out, to, place, questions, counted, lane_bits, su
         if further is None:
             out_keys[at] = (word >> bits) | (group << shift)
         else:
-            turn_words(word, further[0], i, bits, group, shift, out_keys, further[1], at)
+            highs, out_highs = further
+            turn_words(word, highs, i, bits, group, shift, out_keys, out_highs, at)
         out_counts[at] = counts[i]
         if questions is not None:
             to[i] = at

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from kpareto.errors import BadInput, BadTable, MissingExtra, did_you_mean, shorten
 
@@ -90,6 +91,18 @@ class Postgres:
 
     def __repr__(self) -> str:
         return f"Postgres({hide_password(self.url)!r}, {self.table!r})"
+
+    @property
+    def home(self) -> str:
+        """The table by host, port, database and name alone: other users and settings reach the same one."""
+        parts = urlsplit(self.url)
+        asked = {key: values[-1] for key, values in parse_qs(parts.query).items()}
+        host = (parts.hostname or asked.get("host") or asked.get("hostaddr") or "localhost").lower()
+        host = "localhost" if host in ("127.0.0.1", "::1") or host.startswith("/") else host
+        user = unquote(parts.username or "") or asked.get("user", "")
+        name = unquote(parts.path.strip("/")) or asked.get("dbname") or user
+        table = ".".join(("public", *self.path)[-2:])
+        return f"{SCHEMES[0]}{host}:{parts.port or asked.get('port') or 5432}/{name} {table}"
 
     @property
     def path(self) -> tuple[str, ...]:

@@ -70,6 +70,11 @@ class SparkTable:
         return f"SparkTable({self.address.partition('/;')[0]!r}, {self.table!r})"  # a token may follow
 
     @property
+    def home(self) -> str:
+        """The table by its cluster and name, without a token."""
+        return f"{self.address.partition('/;')[0]} {self.table}"
+
+    @property
     def master(self) -> str | None:
         """The address as Spark writes it; None where Spark's own settings decide."""
         if self.address.startswith(REMOTE):

@@ -14,6 +14,7 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
+from kpareto.engines import file_of
 from kpareto.engines.admission import Admission, allowed_bytes
 from kpareto.engines.apart import run_apart
 from kpareto.engines.form import FORM_KEYS, data_endings
@@ -542,7 +543,8 @@ def _look_at(job: Job, draft: Draft) -> Profile:
 
 def look_apart(source: Any, encoding: str, report: Progress | None = None) -> Profile:
     """Look at a file that was uploaded, in a process of its own: whatever it holds, the server lives on."""
-    shown = Path(getattr(source, "path", source)).name
+    file = file_of(source)
+    shown = "" if file is None else file.name
     look, memory = partial(inspect, encoding=encoding), allowed_bytes(None)
     with hearing(Hearing(stopped=report.stopped) if isinstance(report, Work) else None):
         return run_apart(look, source, shown=shown, memory=memory, seconds=LOOKING)

@@ -21,14 +21,11 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
 
 from kpareto.atomic import write_whole
-from kpareto.engines import file_of
+from kpareto.engines import address_of, file_of
 from kpareto.engines.duckdb.files import file_digest
-from kpareto.engines.postgres.connect import Postgres
 from kpareto.engines.read import fingerprint
-from kpareto.engines.spark.connect import SparkTable
 from kpareto.errors import BadInput, Unsafe
 from kpareto.releases.private.delta import Real, read_positive
 
@@ -192,22 +189,7 @@ def names_of(source: object) -> tuple[str, ...]:
     file = file_of(source)
     if file is not None:
         return (str(file.resolve()), f"sha256:{file_digest(file)}")
-    if isinstance(source, Postgres):
-        return (_address(source.url) + " " + ".".join(("public", *source.path)[-2:]),)
-    if isinstance(source, SparkTable):
-        return (f"{source.address.partition('/;')[0]} {source.table}",)  # a token may follow
-    return (f"sha256:{fingerprint(source)}",)
-
-
-def _address(url: str) -> str:
-    """A database by its host, port and name alone, whoever asks: other users and settings reach the same tables."""
-    parts = urlsplit(url)
-    asked = {key: values[-1] for key, values in parse_qs(parts.query).items()}
-    host = (parts.hostname or asked.get("host") or asked.get("hostaddr") or "localhost").lower()
-    host = "localhost" if host in ("127.0.0.1", "::1") or host.startswith("/") else host
-    user = unquote(parts.username or "") or asked.get("user", "")
-    name = unquote(parts.path.strip("/")) or asked.get("dbname") or user
-    return f"postgresql://{host}:{parts.port or asked.get('port') or 5432}/{name}"
+    return (address_of(source) or f"sha256:{fingerprint(source)}",)
 
 
 def _same(one: str, other: str) -> bool:
@@ -233,7 +215,7 @@ def find_ledger(home: Path | None, source: object) -> tuple[Path | None, tuple[s
 def has_ledger(source: object) -> bool:
     """Whether a file or a table of a database has a budget; bytes are looked at only where there are ledgers at all."""
     file = file_of(source)
-    if file is None and not isinstance(source, Postgres | SparkTable):
+    if file is None and address_of(source) is None:
         return False
     home = None if file is None else file.resolve().parent
     with suppress(BadInput):  # a file of that name that is another program's is none
