@@ -24,6 +24,7 @@ from kpareto.interrupts import Hearing, halted_too, hearing, pause
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.proposals import SearchTask
+from kpareto.kernels import compiling
 from kpareto.kernels.compiling import COMPILATIONS
 from kpareto.searches import models
 from kpareto.searches.lattice import exact
@@ -483,7 +484,7 @@ def test_compiling_takes_no_time_from_the_models(monkeypatch: pytest.MonkeyPatch
 
         seconds = 0.0
 
-    monkeypatch.setattr(models, "COMPILATIONS", Compiled)
+    monkeypatch.setattr(compiling, "COMPILATIONS", Compiled)
     clock = models._Clock(60.0, None, 0, 1)
     assert not clock.late
     Compiled.seconds = -3600.0  # as if an hour of work had passed

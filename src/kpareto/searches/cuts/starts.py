@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kpareto.errors import Stopped
 from kpareto.fronts.dominance import non_dominated
+from kpareto.interrupts import OutOfTime
 from kpareto.searches.lattice.climbing import reach_good_nodes
 from kpareto.tables.cuts import Cuts
 from kpareto.tables.lattice import Lattice
@@ -36,7 +36,7 @@ def lattice_starts(problem: Problem, space: Cuts, most: int = 60, threads: int |
     else:
         parts = problem.whole_lattice(threads)
     nodes, keys = [np.zeros(0, dtype=np.int64)], [np.zeros((0, len(problem.objectives)), dtype=np.int64)]
-    for numbers in _until_stopped(parts):
+    for numbers in _in_time(parts):
         places = np.flatnonzero(numbers.feasible)
         chosen = places[non_dominated(numbers.keys[places], "one")]
         nodes.append(numbers.which[chosen])
@@ -50,9 +50,9 @@ def lattice_starts(problem: Problem, space: Cuts, most: int = 60, threads: int |
     return space.embed(lattice.levels(front))
 
 
-def _until_stopped(parts: Iterable[Numbers]) -> Iterator[Numbers]:
-    """What was counted before the time was up or somebody stopped it: a search begins with what there is."""
+def _in_time(parts: Iterable[Numbers]) -> Iterator[Numbers]:
+    """What was counted before the time was up: a search begins with what there is."""
     try:
         yield from parts
-    except Stopped:
+    except OutOfTime:
         return
