@@ -137,9 +137,7 @@ def test_raising_merges_neighbouring_groups(
         rotate(
             table,
             size,
-            BITS[0],
-            sum(BITS),
-            6,
+            (BITS[0], sum(BITS), 6),
             out,
             to,
             place,
@@ -177,9 +175,7 @@ def test_rotating_swaps_the_fields(classes: dict[Pair, dict[int, int]]) -> None:
     rotate(
         table,
         size,
-        BITS[0],
-        sum(BITS),
-        6,
+        (BITS[0], sum(BITS), 6),
         turned,
         *room,
         questions_of(bits),

@@ -250,5 +250,7 @@ def state_privacy(certificate: Certificate, done: PrivateRelease) -> Certificate
         "recoding": {name: {**column, **levels[name]} for name, column in recoding.items()},
     }
     confidential = {key: value for key, value in certificate.confidential.items() if key != "sha256"}
+    shown = {name: column["level"] for name, column in levels.items()}
+    confidential["recoding"] = {**confidential["recoding"], "columns": shown}
     confidential["public_sha256"] = digest_of(public)
     return Certificate(public, {**confidential, "sha256": digest_of(confidential)})
