@@ -368,14 +368,12 @@ def enhanced_beta(release: Release, column: int = 0) -> Value:
     q = _reference(release, column, "table") if release.seen else {}
     if any(not _shares(g.rows, column) for g in release.seen):
         return INF
-    worst: Value = Fraction(0)
+    gains: list[Value] = [Fraction(0)] if not release.seen else []
     for g in release.seen:
         for v, p in _shares(g.rows, column).items():
-            gain = (p - q[v]) / q[v]
-            worst = INF if float(gain) > -math.log(q[v]) + 1e-9 else max(worst, gain)
-            if worst == INF:
-                return INF
-    return worst
+            gain = (p - q[v]) / q[v]  # of persons all may be below 0: in the table they have several values each
+            gains.append(INF if float(gain) > -math.log(q[v]) + 1e-9 else gain)
+    return max(gains)
 
 
 def delta(release: Release, column: int = 0, absent: str = "ignored") -> Value:
