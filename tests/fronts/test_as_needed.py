@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -37,6 +36,7 @@ from kpareto.tables.partition import Suppression, partition, partitions
 from kpareto.tables.recoding import Recoding
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table, make_table
+from tests.twins import slow
 from tests.twins.strategies import Case, Row, cases
 
 STEP = Fraction(1, 100)
@@ -61,22 +61,20 @@ class Alone:
 
 
 def classes_of(case: Case, recoding: Recoding) -> list[Alone]:
-    """The classes of a recoding from the raw rows; losses are GLM, cell by cell."""
+    """The classes of a recoding from the raw rows, numbers by persons where these are told apart; losses are GLM."""
     groups: dict[tuple[int, ...], list[Row]] = {}
     for row in case.rows:
         key = tuple(int(cut[leaf]) for cut, leaf in zip(recoding.cuts, row.leaves, strict=True))
         groups.setdefault(key, []).append(row)
-    everywhere = Counter(row.sensitive[0] for row in case.rows)
+    q = slow.even_shares(case.rows, 0)
     made = []
     for key, rows in groups.items():
-        here = Counter(row.sensitive[0] for row in rows)
-        shares = {v: Fraction(here[v], len(rows)) - Fraction(n, len(case.rows)) for v, n in everywhere.items()}
-        persons = {row.person for row in rows}
+        p = slow.even_shares(rows, 0)
         numbers = {
-            "k": Fraction(len(rows) if None in persons else len(persons)),
-            "l": Fraction(len(here)),
-            "t": sum((abs(share) for share in shares.values()), Fraction(0)) / 2,
-            "alpha": Fraction(max(here.values()), len(rows)),
+            "k": Fraction(slow.size(rows)),
+            "l": Fraction(slow.fewest(rows, 0)),
+            "t": sum((abs(p.get(value, Fraction(0)) - share) for value, share in q.items()), Fraction(0)) / 2,
+            "alpha": max(slow.value_shares(rows, 0).values()),
         }
         kept = sum((cell_loss(case, recoding, column, group) for column, group in enumerate(key)), Fraction(0))
         whole = Fraction(len(case.table.hierarchies))
@@ -209,9 +207,9 @@ def test_the_kernels_and_the_partitions_have_the_same_rows(
     lattice = Lattice(case.table.hierarchies)
     genomes = every_recoding(lattice)
     decoded = [(place, lattice.decode(genome)) for place, genome in enumerate(genomes)]
-    slow = made.by_partitions([(n, p) for n, coded in decoded for p in partitions(case.table, coded, made.suppression)])
+    twin = made.by_partitions([(n, p) for n, coded in decoded for p in partitions(case.table, coded, made.suppression)])
     for fast in (made.evaluate(lattice, genomes), join(list(made.whole_lattice()), len(objectives))):
-        assert feasible_rows(fast) == feasible_rows(slow)
+        assert feasible_rows(fast) == feasible_rows(twin)
 
 
 def feasible_rows(numbers: Numbers) -> list[tuple[int, tuple[float, ...], int]]:
