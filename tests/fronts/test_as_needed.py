@@ -28,16 +28,18 @@ from kpareto.jobs.front import front
 from kpareto.jobs.inspect import inspect
 from kpareto.jobs.parse import parse_job
 from kpareto.measures.cells import glm
+from kpareto.measures.measure import make
 from kpareto.searches.exact_front import exact_front
 from kpareto.tables.adult import adult, adult_table
 from kpareto.tables.cuts import make_cuts
+from kpareto.tables.hierarchy import flat
 from kpareto.tables.lattice import Lattice, Space
 from kpareto.tables.partition import Suppression, partition, partitions
 from kpareto.tables.recoding import Recoding
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table, make_table
 from tests.twins import slow
-from tests.twins.strategies import Case, Row, cases
+from tests.twins.strategies import Case, Row, cases, table_of
 
 STEP = Fraction(1, 100)
 Limits = Mapping[str, Fraction]
@@ -236,6 +238,17 @@ def test_a_point_has_the_numbers_of_its_partition(
         assert point.partition.suppressed_rows == front.numbers.suppressed[point.id]
         again = partition(case.table, point.recoding, point.suppression)
         assert again.suppressed_rows == point.partition.suppressed_rows
+
+
+def test_a_class_of_nobodys_rows_alone_goes_where_k_is_one() -> None:
+    """Rows without an id have no person: a point with k = 1 suppresses them, and its partition has that k."""
+    rows = [Row((leaf,), ("a",), ("no",), person) for leaf, person in ((0, "(missing)"), (1, "p0"))]
+    table = table_of(rows, [flat("q0", ["x", "y"])], numeric=False, domain="observed")
+    asked = problem(table, ["k", "glm"], 1)
+    front = exact_front(asked)
+    assert [point.values["k"] for point in front] == [make("k")(point.partition) for point in front] == [0, 1]
+    assert front.choose(k=1).partition.suppressed_rows == 1
+    assert asked.counted_in_python == "the table has rows without an id, which the compiled loops do not know"
 
 
 KS = (2, 3, 5, 11, 20, 50, 100, 500)
