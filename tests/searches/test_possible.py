@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 
 import pyarrow as pa
@@ -39,7 +40,7 @@ def number(name: str, rows: Sequence[Row], table: Sequence[Row]) -> float:
     here, everywhere = slow.even_shares(rows, 0), slow.even_shares(table, 0)
     falling = slow.uneven(rows, 0)
     tail = {"recursive-l": sum(falling[1:]), "recursive-l(l=3)": sum(falling[2:])}
-    known = {
+    known: dict[str, float | Fraction] = {
         "k": size,
         "risk-max": 1 / size,
         "l": slow.fewest(rows, 0),
