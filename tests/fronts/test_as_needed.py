@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,15 +28,18 @@ from kpareto.jobs.front import front
 from kpareto.jobs.inspect import inspect
 from kpareto.jobs.parse import parse_job
 from kpareto.measures.cells import glm
+from kpareto.measures.measure import make
 from kpareto.searches.exact_front import exact_front
 from kpareto.tables.adult import adult, adult_table
 from kpareto.tables.cuts import make_cuts
+from kpareto.tables.hierarchy import flat
 from kpareto.tables.lattice import Lattice, Space
 from kpareto.tables.partition import Suppression, partition, partitions
 from kpareto.tables.recoding import Recoding
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table, make_table
-from tests.twins.strategies import Case, Row, cases
+from tests.twins import slow
+from tests.twins.strategies import Case, Row, cases, table_of
 
 STEP = Fraction(1, 100)
 Limits = Mapping[str, Fraction]
@@ -61,22 +63,20 @@ class Alone:
 
 
 def classes_of(case: Case, recoding: Recoding) -> list[Alone]:
-    """The classes of a recoding from the raw rows; losses are GLM, cell by cell."""
+    """The classes of a recoding from the raw rows, numbers by persons where these are told apart; losses are GLM."""
     groups: dict[tuple[int, ...], list[Row]] = {}
     for row in case.rows:
         key = tuple(int(cut[leaf]) for cut, leaf in zip(recoding.cuts, row.leaves, strict=True))
         groups.setdefault(key, []).append(row)
-    everywhere = Counter(row.sensitive[0] for row in case.rows)
+    q = slow.even_shares(case.rows, 0)
     made = []
     for key, rows in groups.items():
-        here = Counter(row.sensitive[0] for row in rows)
-        shares = {v: Fraction(here[v], len(rows)) - Fraction(n, len(case.rows)) for v, n in everywhere.items()}
-        persons = {row.person for row in rows}
+        p = slow.even_shares(rows, 0)
         numbers = {
-            "k": Fraction(len(rows) if None in persons else len(persons)),
-            "l": Fraction(len(here)),
-            "t": sum((abs(share) for share in shares.values()), Fraction(0)) / 2,
-            "alpha": Fraction(max(here.values()), len(rows)),
+            "k": Fraction(slow.size(rows)),
+            "l": Fraction(slow.fewest(rows, 0)),
+            "t": sum((abs(p.get(value, Fraction(0)) - share) for value, share in q.items()), Fraction(0)) / 2,
+            "alpha": max(slow.value_shares(rows, 0).values()),
         }
         kept = sum((cell_loss(case, recoding, column, group) for column, group in enumerate(key)), Fraction(0))
         whole = Fraction(len(case.table.hierarchies))
@@ -209,9 +209,9 @@ def test_the_kernels_and_the_partitions_have_the_same_rows(
     lattice = Lattice(case.table.hierarchies)
     genomes = every_recoding(lattice)
     decoded = [(place, lattice.decode(genome)) for place, genome in enumerate(genomes)]
-    slow = made.by_partitions([(n, p) for n, coded in decoded for p in partitions(case.table, coded, made.suppression)])
+    twin = made.by_partitions([(n, p) for n, coded in decoded for p in partitions(case.table, coded, made.suppression)])
     for fast in (made.evaluate(lattice, genomes), join(list(made.whole_lattice()), len(objectives))):
-        assert feasible_rows(fast) == feasible_rows(slow)
+        assert feasible_rows(fast) == feasible_rows(twin)
 
 
 def feasible_rows(numbers: Numbers) -> list[tuple[int, tuple[float, ...], int]]:
@@ -238,6 +238,17 @@ def test_a_point_has_the_numbers_of_its_partition(
         assert point.partition.suppressed_rows == front.numbers.suppressed[point.id]
         again = partition(case.table, point.recoding, point.suppression)
         assert again.suppressed_rows == point.partition.suppressed_rows
+
+
+def test_a_class_of_nobodys_rows_alone_goes_where_k_is_one() -> None:
+    """Rows without an id have no person: a point with k = 1 suppresses them, and its partition has that k."""
+    rows = [Row((leaf,), ("a",), ("no",), person) for leaf, person in ((0, "(missing)"), (1, "p0"))]
+    table = table_of(rows, [flat("q0", ["x", "y"])], numeric=False, domain="observed")
+    asked = problem(table, ["k", "glm"], 1)
+    front = exact_front(asked)
+    assert [point.values["k"] for point in front] == [make("k")(point.partition) for point in front] == [0, 1]
+    assert front.choose(k=1).partition.suppressed_rows == 1
+    assert asked.counted_in_python == "the table has rows without an id, which the compiled loops do not know"
 
 
 KS = (2, 3, 5, 11, 20, 50, 100, 500)

@@ -17,10 +17,11 @@ from kpareto.fronts.problem import Problem, constrained, problem
 from kpareto.measures.cells import CellLoss
 from kpareto.searches import exact_front as floors_room
 from kpareto.searches.exact_front import Group, make_floors, project
+from kpareto.tables.hierarchy import flat
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.partition import RULES, Suppression, partition
 from kpareto.tables.table import Table
-from tests.twins.strategies import Case, cases
+from tests.twins.strategies import Case, Row, cases, table_of
 
 
 @st.composite
@@ -81,6 +82,22 @@ def _at_least_as_private(asked: Problem, every: Numbers, points: Numbers, place:
 def test_nothing_lies_below_a_floor(case: Case, data: st.DataObject) -> None:
     """Random tables, rules and settled parts, with and without persons."""
     check_floors(data.draw(floored_problems(case.table)), data)
+
+
+@pytest.mark.parametrize("size", ["k", "risk-max"])
+@pytest.mark.parametrize("others", [[], ["l"]], ids=["compiled", "by partitions"])
+def test_a_floor_goes_by_k_however_nodes_are_counted(size: str, others: list[str]) -> None:
+    """A point that loses more than another with its k has a floor below it, and one at the top has its own loss."""
+    rows = [Row((leaf % 2, 0), ("ab"[leaf // 2],), ("no",), f"p{leaf}") for leaf in range(4)]
+    table = table_of(rows, [flat("q0", ["x", "y"]), flat("q1", ["v", "w"])], numeric=False, domain="declared")
+    asked = problem(table, [size, *others, "glm"], 0)
+    assert asked.is_compiled != bool(others)
+    floors = make_floors(asked, ())
+    assert floors is not None
+    every = all_numbers(asked)
+    least = [float(floors.at(every.take(np.array([place])))[0, -1]) for place in range(4)]
+    assert every.values[:, -1].tolist() == [0, 4, 4, 8]
+    assert least == pytest.approx([0, 0, 4, 4])
 
 
 @settings(

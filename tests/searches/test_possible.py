@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 
 import pyarrow as pa
@@ -24,6 +24,7 @@ from kpareto.tables.partition import Suppression, classes
 from kpareto.tables.recoding import top
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Sample
+from tests.twins import slow
 from tests.twins.strategies import Case, Row, cases
 
 MODELS = ["k", "risk-max", "l", "entropy-l", "recursive-l", "recursive-l(l=3)", "alpha", "alpha(value=a)", "t", "beta"]
@@ -33,21 +34,20 @@ PEOPLE = {"age": list("112233"), "ill": list("aaabbc"), "who": list("uvwxyz")}
 
 
 def number(name: str, rows: Sequence[Row], table: Sequence[Row]) -> float:
-    """What a class of raw rows has, from the definition alone."""
-    size = len({row.person for row in rows} if rows[0].person is not None else rows)
-    counts = Counter(row.sensitive[0] for row in rows)
-    p = {value: count / len(rows) for value, count in counts.items()}
-    q = {value: count / len(table) for value, count in Counter(row.sensitive[0] for row in table).items()}
-    falling = sorted(counts.values(), reverse=True)
+    """What a class of raw rows has, by persons where these are told apart, from the definition alone."""
+    size = slow.size(rows)
+    p, q = slow.value_shares(rows, 0), slow.value_shares(table, 0)
+    here, everywhere = slow.even_shares(rows, 0), slow.even_shares(table, 0)
+    falling = slow.uneven(rows, 0)
     tail = {"recursive-l": sum(falling[1:]), "recursive-l(l=3)": sum(falling[2:])}
-    known = {
+    known: dict[str, float | Fraction] = {
         "k": size,
         "risk-max": 1 / size,
-        "l": len(counts),
-        "entropy-l": math.exp(-sum(share * math.log(share) for share in p.values())),
+        "l": slow.fewest(rows, 0),
+        "entropy-l": math.exp(-sum(n / sum(falling) * math.log(n / sum(falling)) for n in falling)),
         "alpha": max(p.values()),
-        "alpha(value=a)": p.get("a", 0.0),
-        "t": sum(abs(p.get(value, 0.0) - share) for value, share in q.items()) / 2,
+        "alpha(value=a)": p.get("a", 0),
+        "t": sum(abs(here.get(value, 0) - share) for value, share in everywhere.items()) / 2,
         "beta": max(p[value] / q[value] - 1 for value in p),
     }
     if name in tail:

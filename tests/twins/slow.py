@@ -238,14 +238,14 @@ def classes(release: Release) -> Value:
 # --- privacy by sensitive values ---------------------------------------------------------------------------------------
 
 
-def _shares(rows: Sequence[RawRow], column: int) -> dict[str, Fraction]:
+def value_shares(rows: Sequence[RawRow], column: int) -> dict[str, Fraction]:
     """The share of persons, or rows, that have each value."""
     sets = values_of(rows, column)
     counted = Counter(value for values in sets for value in values)
     return {value: Fraction(number, len(sets)) for value, number in counted.items()}
 
 
-def _spread(rows: Sequence[RawRow], column: int) -> dict[str, Fraction]:
+def even_shares(rows: Sequence[RawRow], column: int) -> dict[str, Fraction]:
     """Everybody spread evenly over their values."""
     sets = values_of(rows, column)
     shares: dict[str, Fraction] = {}
@@ -260,11 +260,11 @@ def _of_reference(release: Release, reference: str) -> list[RawRow]:
 
 
 def _reference(release: Release, column: int, reference: str) -> dict[str, Fraction]:
-    return _shares(_of_reference(release, reference), column)
+    return value_shares(_of_reference(release, reference), column)
 
 
 def _reference_spread(release: Release, column: int, reference: str) -> dict[str, Fraction]:
-    return _spread(_of_reference(release, reference), column)
+    return even_shares(_of_reference(release, reference), column)
 
 
 def distinct_l(release: Release, column: int = 0) -> Value:
@@ -293,7 +293,7 @@ def recursive_l(release: Release, l: int, column: int = 0) -> Value:
 
 def alpha(release: Release, column: int = 0, value: str | None = None) -> Value:
     """Largest share of a value; of nobody 1."""
-    shares = [_shares(g.rows, column) for g in release.seen]
+    shares = [value_shares(g.rows, column) for g in release.seen]
     if value is not None:
         return max((s.get(value, Fraction(0)) if s else Fraction(1) for s in shares), default=Fraction(0))
     return max((max(s.values(), default=Fraction(1)) for s in shares), default=Fraction(0))
@@ -304,7 +304,7 @@ def t_equal(release: Release, column: int = 0, reference: str = "table") -> Valu
     q = _reference_spread(release, column, reference) if release.seen else {}
     found = []
     for g in release.seen:
-        p = _spread(g.rows, column)
+        p = even_shares(g.rows, column)
         if not p:
             return Fraction(1)
         found.append(sum((abs(p.get(v, Fraction(0)) - q.get(v, Fraction(0))) for v in {*p, *q}), Fraction(0)) / 2)
@@ -316,7 +316,7 @@ def t_ordered(release: Release, values: Sequence[str], column: int = 0, referenc
     q = _reference_spread(release, column, reference) if release.seen else {}
     worst = Fraction(0)
     for g in release.seen:
-        p = _spread(g.rows, column)
+        p = even_shares(g.rows, column)
         if not p:
             return Fraction(1)
         running, total = Fraction(0), Fraction(0)
@@ -333,7 +333,7 @@ def t_hierarchical(release: Release, values: Sequence[str], levels: list[list[in
     height = len(levels) - 1
     worst = Fraction(0)
     for g in release.seen:
-        p = _spread(g.rows, column)
+        p = even_shares(g.rows, column)
         if not p:
             return Fraction(1)
         extra: dict[int, Fraction] = {
@@ -357,33 +357,42 @@ def t_hierarchical(release: Release, values: Sequence[str], levels: list[list[in
 def beta(release: Release, column: int = 0, reference: str = "table") -> Value:
     """Largest relative gain."""
     q = _reference(release, column, reference) if release.seen else {}
-    if any(not _shares(g.rows, column) for g in release.seen):
+    if any(not value_shares(g.rows, column) for g in release.seen):
         return INF
-    gains = [(p - q[v]) / q[v] for g in release.seen for v, p in _shares(g.rows, column).items()]
+    gains = [(p - q[v]) / q[v] for g in release.seen for v, p in value_shares(g.rows, column).items()]
     return max(gains, default=Fraction(0))
 
 
 def enhanced_beta(release: Release, column: int = 0) -> Value:
     """Largest relative gain, infinite if one passes −ln q."""
     q = _reference(release, column, "table") if release.seen else {}
-    if any(not _shares(g.rows, column) for g in release.seen):
+    if any(not value_shares(g.rows, column) for g in release.seen):
         return INF
     gains: list[Value] = [Fraction(0)] if not release.seen else []
     for g in release.seen:
+<<<<<<< HEAD
         for v, p in _shares(g.rows, column).items():
             gain = (p - q[v]) / q[v]  # of persons all may be below 0: in the table they have several values each
             gains.append(INF if float(gain) > -math.log(q[v]) + 1e-9 else gain)
     return max(gains)
+=======
+        for v, p in value_shares(g.rows, column).items():
+            gain = (p - q[v]) / q[v]
+            worst = INF if float(gain) > -math.log(q[v]) + 1e-9 else max(worst, gain)
+            if worst == INF:
+                return INF
+    return worst
+>>>>>>> people
 
 
 def delta(release: Release, column: int = 0, absent: str = "ignored") -> Value:
     """Largest log ratio."""
     q = _reference(release, column, "table") if release.seen else {}
-    if any(not _shares(g.rows, column) for g in release.seen):
+    if any(not value_shares(g.rows, column) for g in release.seen):
         return INF
     worst = 0.0
     for g in release.seen:
-        p = _shares(g.rows, column)
+        p = value_shares(g.rows, column)
         for v, share in q.items():
             if v in p:
                 worst = max(worst, abs(math.log(p[v] / share)))

@@ -213,6 +213,8 @@ class Problem:
         """Why each recoding is counted by itself in plain Python, for a sentence; empty where compiled loops count."""
         if self.is_compiled or self.is_walked:
             return ""
+        if self.table.nobodys:
+            return "the table has rows without an id, which the compiled loops do not know"
         rule = replace(self.suppression, graded=())
         names = [m.name for m in self._watched if translate(self.table, (m,), rule) is None]
         if names:
@@ -352,7 +354,9 @@ class Problem:
         numbers = {m.name: values[m.name] for m in self.graded if math.isfinite(values[m.name])}
         graded = {name: float(self.on_grid(columns[name], np.array([number]))[0]) for name, number in numbers.items()}
         limits = {m.name: limit for m, limit in self.class_limits}
-        thresholds = stricter({**graded, **({"k": float(threshold)} if rule.by_size and threshold > 1 else {})}, limits)
+        least = 0 if self.table.nobodys else 1  # which every class has: one of nobody's rows alone has no person
+        sizes = {"k": float(threshold)} if rule.by_size and threshold > least else {}
+        thresholds = stricter({**graded, **sizes}, limits)
         others = rule.fails if len(rule.fails) != len(self.class_limits) else ()  # a user's own class-wise rules
         settled = settled_rule(thresholds, rule.limit, rule.rows)
         return replace(settled, fails=(*settled.fails, *others))

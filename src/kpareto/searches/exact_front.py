@@ -285,8 +285,11 @@ class Floors:
     def _ks(self, points: Numbers) -> np.ndarray:
         """The k that a recoding must have to stand beside each point: its own, or the least that a limit asks."""
         for place, measure in enumerate(self.problem.objectives):
-            if is_smallest_class(measure):
-                return -points.keys[:, place]
+            if is_smallest_class(measure):  # by values: keys of partitions are other numbers than those of the loops
+                numbers = points.values[:, place]
+                sizes = numbers if measure.better == "higher" else 1 / np.maximum(numbers, 1e-300)
+                ks: np.ndarray = np.rint(np.minimum(sizes, self.problem.table.rows + 1)).astype(np.int64)
+                return ks
         asked = [threshold for measure, threshold in self.problem.limits if measure.name == "k"]
         return np.full(len(points.which), int(np.ceil(max(asked, default=0.0) - 1e-9)), dtype=np.int64)
 
