@@ -370,19 +370,10 @@ def enhanced_beta(release: Release, column: int = 0) -> Value:
         return INF
     gains: list[Value] = [Fraction(0)] if not release.seen else []
     for g in release.seen:
-<<<<<<< HEAD
-        for v, p in _shares(g.rows, column).items():
+        for v, p in value_shares(g.rows, column).items():
             gain = (p - q[v]) / q[v]  # of persons all may be below 0: in the table they have several values each
             gains.append(INF if float(gain) > -math.log(q[v]) + 1e-9 else gain)
     return max(gains)
-=======
-        for v, p in value_shares(g.rows, column).items():
-            gain = (p - q[v]) / q[v]
-            worst = INF if float(gain) > -math.log(q[v]) + 1e-9 else max(worst, gain)
-            if worst == INF:
-                return INF
-    return worst
->>>>>>> people
 
 
 def delta(release: Release, column: int = 0, absent: str = "ignored") -> Value:
