@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ SERIOUS = ("serious", "critical")
 CI = os.environ.get("CI") == "true"
 PATIENCE = 240_000  # milliseconds: on a fresh clone compiled loops are compiled first, on a busy machine for minutes
 WIDE = {"width": 1400, "height": 900}
+UNTICKED = "input[data-accept]:not(:checked)"  # the boxes of dangers that nobody has accepted
 
 expect.set_options(timeout=PATIENCE)  # the same for every look; one that succeeds does not wait
 
@@ -161,6 +162,17 @@ def place_of(what: Locator) -> FloatRect:
         box = what.bounding_box()
         if box is not None:
             return box
+
+
+def accept_dangers(tab: Tab, tick: Callable[[str], None] | None = None) -> None:
+    """Wait until the checks of a release are in, and tick the box of every danger, by mouse where nothing else is said."""
+    expect(tab.locator("#release-now")).to_be_visible()
+    for _ in range(tab.locator(UNTICKED).count()):
+        if tick is None:
+            tab.locator(UNTICKED).first.click()
+        else:
+            tick(UNTICKED)
+    expect(tab.locator("#release-now")).to_be_enabled()
 
 
 class Delayed:

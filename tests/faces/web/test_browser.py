@@ -13,7 +13,7 @@ from playwright.sync_api import Page as Tab
 
 from kpareto.faces import cli
 from tests.twins.page import Page, write_people
-from tests.twins.window import PATIENCE, Visit, check_access, count_slowly, node, wait_until
+from tests.twins.window import PATIENCE, Visit, accept_dangers, check_access, count_slowly, node, wait_until
 
 # One Chromium for all tests of this file, also where pytest runs in several processes.
 pytestmark = pytest.mark.xdist_group("browser")
@@ -98,6 +98,7 @@ def test_adult_from_opening_to_a_verified_download(visit: Visit, axe: str, tmp_p
     tab.get_by_role("link", name="Release this point").click()
     expect(tab.locator("#warn-count")).to_contain_text("warnings")
     expect(tab.frame_locator("iframe").get_by_role("heading", level=1)).to_contain_text("k = 11")
+    accept_dangers(tab)
     tab.locator("#release-now").click()
     expect(tab.locator(".downloads")).to_be_visible()
     visit.shot("7-release", full=True)
@@ -151,6 +152,7 @@ def test_a_second_table_with_edits_and_reloads(visit: Visit, page: Page, axe: st
     tab.reload()
     expect(tab.locator("#headline .big")).to_have_text(before, use_inner_text=True)
     tab.get_by_role("link", name="Release this point").click()
+    accept_dangers(tab)
     tab.locator("#release-now").click()
     expect(tab.locator(".downloads")).to_be_visible()
     tab.reload()
@@ -286,6 +288,10 @@ def test_by_keyboard_alone(visit: Visit) -> None:
             tab.keyboard.press("Tab")
         pytest.fail(f"{selector} is not reached by the tab key")
 
+    def tick(selector: str) -> None:
+        tab_to(selector)
+        tab.keyboard.press("Space")
+
     tab_to("button.file")
     while "people" not in (tab.evaluate("document.activeElement.textContent") or ""):
         tab.keyboard.press("Tab")
@@ -311,6 +317,7 @@ def test_by_keyboard_alone(visit: Visit) -> None:
     tab_to("a[href='#release']")
     tab.keyboard.press("Enter")
     expect(tab.locator("#warn-count")).to_be_visible()
+    accept_dangers(tab, tick)
     tab_to("#release-now")
     tab.keyboard.press("Enter")
     expect(tab.locator(".downloads")).to_be_visible()

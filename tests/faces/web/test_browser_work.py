@@ -18,7 +18,7 @@ from kpareto.faces.web.search import Searching
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem
 from tests.twins.page import Page
-from tests.twins.window import Visit, all_findings, focused
+from tests.twins.window import Visit, accept_dangers, all_findings, focused
 
 pytestmark = pytest.mark.xdist_group("browser")
 WHILE = 600  # seconds after which a hanging step gives up
@@ -138,6 +138,7 @@ def test_report_and_release_have_a_percentage(
         expect(work).to_contain_text("step 2 of 3 · 33 %")
         expect(work.get_by_role("button", name="Stop")).to_be_visible()
         assert all_findings(tab, axe) == []
+        accept_dangers(tab)
         tab.locator("#release-now").click()
         work = tab.locator("#work .work", has_text=release.RELEASING[3])
         expect(work).to_contain_text("step 4 of 5 · 60 %")

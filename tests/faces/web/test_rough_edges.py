@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 from playwright.sync_api import Page as Tab
 
 from tests.twins.page import Page
-from tests.twins.window import Delayed, Visit, count_slowly
+from tests.twins.window import Delayed, Visit, accept_dangers, count_slowly
 
 # One Chromium for all tests of this kind, also where pytest runs in several processes.
 pytestmark = pytest.mark.xdist_group("browser")
@@ -174,8 +174,7 @@ def test_a_danger_has_a_box_and_the_button_waits_for_it(visit: Visit) -> None:
     assert serious
     expect(tab.locator("#release-now")).to_contain_text(f"in spite of {serious} serious")
     expect(tab.locator("#release-now")).to_be_disabled()
-    for box in tab.locator("input[data-accept]").all():
-        box.check()
+    accept_dangers(tab)
     tab.locator("#release-now").click()
     expect(tab.locator(".downloads")).to_be_visible()
 

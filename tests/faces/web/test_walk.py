@@ -13,9 +13,9 @@ from python_calamine import CalamineWorkbook
 import kpareto as kp
 from tests.twins.messy import ROWS, write_letters, write_workbook
 from tests.twins.page import Page
-from tests.twins.window import Visit, place_of
+from tests.twins.window import Visit, accept_dangers, place_of
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.dangers]
 FAR = 250  # presses of the tab key after which something counts as out of reach
 WALKS = [("workbook.xlsx", 1400), ("workbook.xlsx", 800), ("workbook.xlsx", 390), ("letters.csv", 1400)]
 
@@ -44,6 +44,8 @@ class Mouse:
     def press(self, selector: str) -> None:
         """Press a button or a link."""
         self.tab.locator(selector).first.click()
+
+    tick = press
 
     def choose(self, selector: str, value: str) -> None:
         """Choose from a list; the open list belongs to the system, so choosing is Playwright's.
@@ -104,6 +106,11 @@ class Keyboard:
         """Press a button or a link."""
         self.reach(selector)
         self.tab.keyboard.press("Enter")
+
+    def tick(self, selector: str) -> None:
+        """Tick a box."""
+        self.reach(selector)
+        self.tab.keyboard.press("Space")
 
     def choose(self, selector: str, value: str) -> None:
         """Choose from a list by its first letter; more letters than one would be two words on a machine that pauses."""
@@ -203,6 +210,7 @@ def release_and_verify(tab: Tab, hand: Mouse | Keyboard, folder: Path) -> None:
     """A cell that a spreadsheet would run is made harmless; the files are verified here and on the page."""
     with tab.expect_response(lambda answer: answer.url.endswith("/job")):
         hand.choose("#formulas", "neutralise" if isinstance(hand, Mouse) else "are written")
+    accept_dangers(tab, hand.tick)
     hand.press("#release-now")
     expect(tab.locator("#released")).to_contain_text("verified")
     release, certificate = (download(tab, hand, kind, folder) for kind in ("release", "certificate"))
