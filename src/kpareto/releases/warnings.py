@@ -41,7 +41,7 @@ from kpareto.tables.table import Population, UniqueRows
 Severity = Literal["note", "caution", "danger"]
 GRAVEST = tuple(reversed(get_args(Severity)))  # danger, caution, note
 Number = int | float | str | None
-DANGERS = ("W1", "W2", "W5", "W11", "W12", "W17")  # those that can be dangers, and so stop a release
+DANGERS = ("W1", "W2", "W5", "W8", "W11", "W12", "W17")  # those that can be dangers, and so stop a release
 MOST_LEFT_OUT = 0.2  # share of the rows that may be left out for missing values before it is a danger
 GRAVE = 0.05  # share of the rows concerned from which a warning is a danger
 PROFILE = 3  # groups named among the suppressed
