@@ -220,7 +220,7 @@ class _SampleRows:
         most = PAIR_ROWS // max(rows * len(self.hidden), 1)
         for one, two in pairs[:most]:
             codes = self.codes[one][:rows], self.codes[two][:rows]
-            told = count_told(codes[0] * (int(codes[1].max()) + 2) + codes[1] + 1, few)
+            told = count_told(codes[0] * (int(codes[1].max(initial=0)) + 2) + codes[1] + 1, few)
             names = (asked[one], asked[two])
             if told.share >= max(WORTH, *(single[name] + WORTH for name in names)):
                 suspects.append((names, told))
