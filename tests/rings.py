@@ -68,7 +68,7 @@ PLACES = {
     "tests/searches/lattice/test_bounded.py::test_bounds_change_nothing": REST,
     "tests/searches/lattice/test_pbg_ea.py::test_representation_ratio_as_counted_before": REST,
     "tests/faces/cli/test_front_table.py::test_inspect_names_the_job_and_commands_that_run": REST,
-    "tests/faces/cli/test_front_table.py::test_front_says_what_another_model_would_keep": REST,
+    "tests/faces/cli/test_front_table.py::test_front_names_the_command_that_compares_models": REST,
     "tests/fronts/test_summary.py::test_every_model_of_recoding_has_its_marks[local]": REST,
     "tests/releases/test_release.py::test_a_table_larger_than_memory_is_released_within_it": REST,
     "tests/searches/lattice/test_bounded.py::test_a_planted_lie_is_caught": REST,
