@@ -217,7 +217,7 @@ def hierarchy_digest(hierarchy: Hierarchy) -> str:
 
 def _data_digest(data: Mapping[str, Any]) -> str:
     """SHA-256 of all that a recoding file says: a limit that slipped must not let rows out."""
-    return hashlib.sha256(canonical(data).encode()).hexdigest()
+    return hashlib.sha256(canonical(data).encode("utf-8", "surrogatepass")).hexdigest()  # half a letter fits no digest
 
 
 @dataclass(frozen=True, eq=False)
