@@ -23,6 +23,7 @@ KILLS = 60
 SERVER = """
 import os, signal, sys, time
 from kpareto.releases.release import release
+from kpareto.releases.warnings import DANGERS
 from tests.twins.releases import chosen, chosen_locally, people, uneven_people
 tables = {False: people(300), True: uneven_people(3)}
 choices = {False: chosen(tables[False]), True: chosen_locally(tables[True], 12)}
@@ -32,7 +33,7 @@ for line in sys.stdin:
     child = os.fork()
     if child == 0:
         local = "local" in os.path.basename(target)
-        release(choices[local], tables[local], target)
+        release(choices[local], tables[local], target, accept=DANGERS)
         os._exit(0)
     if after != "never":
         time.sleep(float(after))
