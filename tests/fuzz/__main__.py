@@ -12,6 +12,8 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
+from kpareto.releases import release
+from kpareto.releases.warnings import DANGERS
 from tests.fuzz.face import NOTES, Refused
 from tests.fuzz.kinds import Kind
 from tests.fuzz.known import KNOWN
@@ -121,5 +123,11 @@ def main() -> int:
     return 1 if any(f.name not in KNOWN for t in tallies.values() for f in t.failures) else 0
 
 
+def accept_dangers() -> None:
+    """Tables of a few rows are full of dangers; what is tried here is whether releases are right."""
+    vars(release)["read_accepted"] = lambda _words: DANGERS
+
+
 if __name__ == "__main__":
+    accept_dangers()
     sys.exit(main())
