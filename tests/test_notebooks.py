@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.dangers  # what newcomers are shown releases nothing dangerous
+
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 # In a process of its own: the kernel and its client warn of things that are not ours.
 EXECUTE = """
 import sys, nbformat, nbclient
 
-pytestmark = pytest.mark.dangers  # what newcomers are shown releases nothing dangerous
 notebook = nbformat.read(sys.argv[1], as_version=4)
 nbclient.NotebookClient(notebook, timeout=800, startup_timeout=240, iopub_timeout=240).execute()
 nbformat.write(notebook, sys.argv[2])
