@@ -26,6 +26,7 @@ from kpareto.releases.choice import Choice
 from kpareto.releases.joins import share_out
 from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import release
+from kpareto.releases.risk import disclosing_columns
 from kpareto.tables.partition import Suppression
 from kpareto.tables.recoding import node
 from kpareto.tables.schema import Schema
@@ -161,16 +162,22 @@ def test_a_planted_violation_is_found(
     assert names(warehouse(spark)) == []
 
 
-def test_a_failing_write_leaves_nothing(spark: SparkSession, crowd: DataFrame, tmp_path: Path) -> None:
-    """A task that fails, looking at the column or writing it: one sentence, and neither folder nor table nor hidden parts."""
+def look_at_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns that fail or take long are not asked what they tell before they are written."""
+    monkeypatch.setattr(disclosing_columns, "find_disclosing_columns", lambda *_: disclosing_columns.Asked())
+
+
+def test_a_failing_write_leaves_nothing(
+    spark: SparkSession, crowd: DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task that fails in the middle: one sentence, and neither folder nor table nor hidden parts."""
+    look_at_nothing(monkeypatch)
     choice = chosen(crowd)
     torn = crowd.selectExpr(
         "name", "age", "sex", "illness", "if(age = 58, CAST(raise_error('the tape is torn') AS INT), age) AS note"
     )
     for place in (tmp_path / "safe.parquet", "safe_people"):
-        with pytest.raises(
-            BadTable, match=r"^(The release could not be written by Spark|Spark cannot answer).*the tape is torn"
-        ):
+        with pytest.raises(BadTable, match=r"^The release could not be written by Spark.*the tape is torn"):
             release(choice, torn, place, handling=Handling(declared=("note",)))
     assert names(tmp_path) == []
     assert not spark.catalog.listTables()
@@ -203,6 +210,7 @@ def test_an_interrupt_cancels_the_job_and_leaves_nothing(
     spark: SparkSession, crowd: DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C while Spark writes for ``kpareto release``: status 130, the job is cancelled, and no part is left."""
+    look_at_nothing(monkeypatch)
     crowd.createOrReplaceTempView("crowd")
     (tmp_path / "job.toml").write_text(JOB)
     tracker = spark.sparkContext.statusTracker()
