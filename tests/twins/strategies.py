@@ -29,7 +29,11 @@ from kpareto.tables.table import Table, make_table
 from tests.twins import slow as twins
 
 VALUES = ("a", "b", "c", "d")  # what a sensitive column may hold
-GAPS = ("A", "b\u00a0", "(missing)")  # the same in other spellings (plain blanks around a value go when it is read), and none
+GAPS = (
+    "A",
+    "b\u00a0",
+    "(missing)",
+)  # the same in other spellings (plain blanks around a value go when it is read), and none
 
 
 @dataclass(frozen=True)
