@@ -451,7 +451,7 @@ from kpareto.releases.choice import Choice
 from tests.twins.releases import AGES
 table = read({str(source)!r}, Schema(quasi=("age",), plain=tuple("abcdefgh")), hierarchies={{"age": AGES}}, memory="128 MB")
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-release(Choice(table, node(table.hierarchies, (1,)), limits={{"k": 5}}), {str(source)!r}, sys.argv[1], memory="128 MB")
+release(Choice(table, node(table.hierarchies, (1,)), limits={{"k": 5}}), {str(source)!r}, sys.argv[1], memory="128 MB", accept=["W1"])
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
     out = [sys.executable, "-c", program, str(tmp_path / "limited.parquet")]

@@ -184,6 +184,7 @@ def _group(parts: list[Path], parquet: bool, record: dict[str, Any]) -> Iterator
     chosen = ", ".join(aliases[columns.index(name)] for name in wanted_columns(record))
     try:
         with duckdb.connect(":memory:") as connection:
+            connection.execute("SET enable_progress_bar = false")  # it would draw on standard output
             query = f"SELECT {chosen}, count(*) FROM {source} AS t({', '.join(aliases)}) GROUP BY ALL"
             *cells, times = connection.sql(query).to_arrow_table().combine_chunks().columns
             # Values repeat, so each is written once.

@@ -145,6 +145,7 @@ def _suspect(sample: pa.Table, asked: Sequence[str], hidden: Sequence[str]) -> t
 
     suspects: list[Suspect] = []
     with duckdb.connect() as engine:
+        engine.execute("SET enable_progress_bar = false")  # it would draw on standard output
         engine.register("sample", sample)
         cells, groups, values = _name_columns(len(asked), "p"), *(_name_columns(len(hidden), word) for word in "gy")
         engine.execute(f"CREATE TABLE words AS {write_words(cells, values, groups, 'sample')}")
