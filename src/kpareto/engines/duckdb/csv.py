@@ -83,6 +83,7 @@ def examine(source: DataFile, folder: Path) -> Cells:
     separator = form.separator or sep or find_separator(text)
     encoding = "utf-8-sig" if encoding == "utf-8" and beginning.startswith(codecs.BOM_UTF8) else encoding
     cells = Cells(shown, path, packed, separator, skip, form.has_header, (), encoding)
+    _refuse_long_end(cells)
     rows = read_records(text, separator, LOOKED_AT)
     if not rows:  # the very first line does not end
         raise complaint(replace(cells, names=("",))) or BadTable(f"The first line of {shown!r} cannot be read.")
@@ -90,6 +91,22 @@ def examine(source: DataFile, folder: Path) -> Cells:
     if form.header is None and form.names is None:
         _refuse_row(names, rows[1:])
     return replace(cells, names=names)
+
+
+def _refuse_long_end(cells: Cells) -> None:
+    """Raise where the last line is too long to be a row: the engine drops one of 32 MB or more without a word."""
+    before, tail = b"", b""
+    with file_bytes(cells.path, cells.packed, cells.shown) as stream:
+        if not cells.packed:
+            stream.seek(max(0, cells.path.stat().st_size - 2 * MOST_SIGNS))
+        while piece := stream.read(MOST_SIGNS):
+            before, tail = tail, piece
+    end = (before + tail).rstrip()
+    if len(end) - 1 - max(end.rfind(b"\n"), end.rfind(b"\r")) >= MOST_SIGNS:
+        raise BadTable(
+            f"The last line of {cells.shown!r} has more than {MOST_SIGNS:,} bytes. A table has a row per line: write it "
+            "again."
+        )
 
 
 def marked_encoding(beginning: bytes) -> str | None:
@@ -275,8 +292,10 @@ def complaint(cells: Cells) -> BadTable | None:
                     f"Line {line:,} of {cells.shown!r} has a cell of more than {csv.field_size_limit():,} characters. "
                     "Shorten it, or leave the column out of the file."
                 )
+            within = f"not closed within {csv.field_size_limit():,} characters"
             return BadTable(
-                f"A quote opened on line {line:,} of {cells.shown!r} is never closed. "
+                f"A quote opened on line {line:,} of {cells.shown!r} is "
+                f"{within if 'larger than' in str(error) else 'never closed'}. "
                 'Close it, or write a quote inside a cell twice ("").'
             )
     return None
