@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from kpareto.errors import BadInput
+from kpareto.errors import BadInput, KparetoError
 
 PART = ".part"
 JOURNAL = ".journal"  # the verifier has the same word, and no code of this room
@@ -362,6 +362,8 @@ def check_target(target: str | os.PathLike[str]) -> Path:
         # The owner of the folder could replace it all the same, but somebody said that it is to stay.
         if place.exists() and not place.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
             raise BadInput(f"Cannot write {shown!r}: the file is read-only. Make it writable, or give another name.")
+    except KparetoError:
+        raise
     except (OSError, ValueError, RuntimeError) as error:  # a ring of links is a RuntimeError up to Python 3.12
         raise BadInput(f"Cannot write {shown!r}: {reason(error)}.") from error
     return place

@@ -55,7 +55,7 @@ REMEDIES = (
 )
 
 
-class KparetoError(Exception):
+class KparetoError(ValueError):
     """The root of the tree; its text is one sentence for a person, with what was given shortened where it is long.
 
     Attributes

@@ -159,6 +159,8 @@ def _readable(kind: FileKind, source: object, form: str) -> Iterator[None]:
         yield
     except RecursionError as error:
         raise kind.bad(source, "is nested too deep, as none of ours is") from error
+    except KparetoError:
+        raise
     except ValueError as error:  # json's and tomllib's own errors, and those of the hooks below
         raise kind.bad(source, f"is not {form} ({str(error).rstrip('.')})") from error
 

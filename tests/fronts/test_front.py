@@ -224,6 +224,7 @@ def test_parquet_and_arrow_hold_the_points(adult: Front, tmp_path: Path) -> None
     assert back.num_rows == len(adult)
     assert back.column("k").to_pylist() == [point.values["k"] for point in adult]
     assert back.equals(adult.arrow())
+    assert adult.to_pandas().to_dict("records") == adult.to_polars().to_dicts() == adult.rows()
 
 
 def test_a_notebook_shows_the_front_by_itself(adult: Front, wide: Front, tiny: Table) -> None:

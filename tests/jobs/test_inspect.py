@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from kpareto.engines.form import DataFile, Form
 from kpareto.engines.read import read
 from kpareto.errors import BadTable
+from kpareto.fronts.markup import safe
 from kpareto.jobs.inspect import Profile, inspect, job_text, toml_key, toml_value
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import parse_job
@@ -198,6 +199,16 @@ def test_every_source_gives_the_same_profile(tmp_path: Path) -> None:
     assert text.pairs == inspect(arrow).pairs
 
 
+def test_a_notebook_shows_the_proposal() -> None:
+    """A table of columns, with what a person must hear below; names cannot break it."""
+    profile = inspect(people().rename(columns={"zip": "<b>zip"}))
+    page = profile._repr_html_()
+    assert page.count("<tr>") == 1 + len(profile.columns)
+    assert "&lt;b&gt;zip" in page
+    assert all(safe(sentence) in page for sentence in profile.sentences())
+    assert repr(inspect(pa.table({"age": [1, 2, 3, 1, 2]}))).endswith("1 quasi-identifier, 0 sensitive)")
+
+
 def test_the_job_of_people_runs_and_counts_persons(tmp_path: Path) -> None:
     """The proposed job has the person column, and every hierarchy takes every value."""
     file = tmp_path / "people.csv"
@@ -318,19 +329,23 @@ def test_texts_that_all_are_numbers_are_not_told_as_exceptions() -> None:
 def test_rare_text_is_a_quasi_identifier() -> None:
     """Text whose values sometimes occur once singles people out, whatever its name."""
     profile = inspect(pd.DataFrame({"team": ["a"] * 60 + ["b"] * 39 + ["c"]}))
-    assert "1 values occur once" in str(column(profile, "team")["why"])
+    assert "1 value occurs once" in str(column(profile, "team")["why"])
 
 
 @pytest.mark.parametrize(
     ("source", "message"),
     [
         (pa.table({"a": pa.array([], type=pa.int64())}), "The table has no rows"),
+        (pa.table({}), "The table has no columns"),
+        (pd.DataFrame(), "The table has no columns"),
+        (pl.DataFrame(), "The table has no columns"),
+        (pd.DataFrame({"a": ["b", "\ud800"], "c": [b"d", b"e"]}, dtype=object), r"The table has '\\ud800' in a text"),
         (pa.table({"a": [[1], [2]]}), "No column of the table can be generalized"),
         (pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]), "two columns named 'a'"),
     ],
 )
-def test_tables_without_use_are_explained(source: pa.Table, message: str) -> None:
-    """No rows, nothing but lists, or a name twice."""
+def test_tables_without_use_are_explained(source: object, message: str) -> None:
+    """No rows, no columns, half a character, nothing but lists, or a name twice."""
     with pytest.raises(BadTable, match=message):
         inspect(source)
 

@@ -12,12 +12,14 @@ import pandas as pd
 import pytest
 
 import kpareto
+from kpareto.atomic import check_target
 from kpareto.errors import BadHierarchy, BadInput, BadJob, BadSchema
 from kpareto.jobs.anonymize import finest_levels
 from kpareto.jobs.hierarchies import complete_hierarchies
 from kpareto.releases.warnings import Remark, count_remarks, rank_remarks
 from kpareto.tables.hierarchies import load
 from kpareto.tables.recoding import level_words
+from kpareto.verifier.certificate import tell_broken
 
 kp: Any = kpareto  # people at a prompt write lists where types say tuples, and worse
 SECRET = "Q7-secret"
@@ -275,3 +277,16 @@ def test_weights_that_change_nothing_are_said() -> None:
     told = kp.front(table, objectives=["k", "lm"]).summary()
     assert "The weights of age change nothing: none of k, lm goes by weights. Take nwp instead." in told
     assert "weights" not in kp.front(table, objectives=["k", "nwp"]).summary()
+
+
+def test_errors_are_value_errors_and_keep_their_sentence(tmp_path: Path) -> None:
+    """Whoever writes ``except ValueError`` catches ours; what is wrong is still said by whoever noticed it."""
+    with pytest.raises(ValueError, match=r"^No column 'x' in the table"):
+        kp.read(people(), kp.Schema(quasi=("x",)))
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(
+        kp.KparetoError, match=r"^Cannot write '.*folder': it is a folder\. Give the name of a file in it\.$"
+    ):
+        check_target(tmp_path / "folder")
+    with pytest.raises(BadInput, match=r"^said already$"), tell_broken():
+        raise BadInput("said already")

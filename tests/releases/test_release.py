@@ -28,6 +28,7 @@ from kpareto.engines.duckdb.write import Part
 from kpareto.engines.read import read
 from kpareto.errors import BadInput, BadJob, BadSchema, BadTable, Unsafe
 from kpareto.fronts.problem import Problem
+from kpareto.jobs.anonymize import anonymize
 from kpareto.measures import make
 from kpareto.releases.choice import Choice
 from kpareto.releases.recoded_rows import Handling
@@ -280,8 +281,12 @@ def test_frames_come_back_as_they_were() -> None:
     assert bottom["age"].dtype == frame["age"].dtype  # nothing was generalized there
     lazy = release(chosen(people()), pl.from_arrow(people()).lazy()).data  # type: ignore[union-attr]
     assert isinstance(lazy, pl.DataFrame)
-    relation = duckdb.connect().from_arrow(people())
-    assert isinstance(release(chosen(people()), relation).data, pa.Table)
+    own = duckdb.connect()
+    back = release(chosen(people()), own.from_arrow(people())).data
+    assert isinstance(back, duckdb.DuckDBPyRelation)
+    assert back.join(own.sql("SELECT 1 AS one"), "one = 1").aggregate("count(*)").fetchall() == [(120,)]
+    lone = duckdb.connect(config={"python_enable_replacements": False}).sql("SELECT * FROM range(20) AS t(age)")
+    assert len(anonymize(lone, ["age"], k=5).data.fetchall()) == 20
 
 
 def test_cells_without_a_text_pass_through(tmp_path: Path) -> None:

@@ -116,7 +116,11 @@ def open_source(
                 started.append(stack.enter_context(engine(memory, report)))
             return started[0]
 
-        yield stack.enter_context(_entry(source).opener()(source, Opening(start, encoding, report)))
+        try:
+            yield stack.enter_context(_entry(source).opener()(source, Opening(start, encoding, report)))
+        except UnicodeEncodeError as error:  # a text of Python may hold what no file can
+            half = error.object[error.start : error.end]
+            raise BadTable(f"The table has {half!a} in a text, which is half a character. Replace it.") from error
 
 
 def _check_path(source: str) -> None:

@@ -28,8 +28,8 @@ WHOLE = r"(?:0|[1-9][0-9]*)"
 EVERY_FILE = ("decimal", "thousands", "dates")
 # Which keys a kind of file has a use for.
 USED: Mapping[Kind, tuple[str, ...]] = {
-    "text": ("encoding", "separator", "header", "names", "skip", *EVERY_FILE),
-    "sheet": ("sheet", "header", "names", "skip", *EVERY_FILE),
+    "text": ("encoding", "separator", "header", "names", "number_duplicates", "skip", *EVERY_FILE),
+    "sheet": ("sheet", "header", "names", "number_duplicates", "skip", *EVERY_FILE),
     "statistics": ("codes", *EVERY_FILE),
     "json": EVERY_FILE,
     "parquet": EVERY_FILE,
@@ -51,6 +51,8 @@ class Form:
         row.
     names : sequence of str, optional
         The names of the columns, where the file has none or others.
+    number_duplicates : bool, optional
+        Columns of the same name are told apart by numbers: name, name_2, name_3.
     skip : int, optional
         Lines before the first that counts, such as titles.
     decimal : {'.', ','}, optional
@@ -87,6 +89,7 @@ class Form:
     dates: Mapping[str, str] = field(default_factory=dict)
     sheet: str | None = None
     codes: bool = False
+    number_duplicates: bool = False
 
     def __post_init__(self) -> None:
         try:
@@ -142,6 +145,8 @@ class Form:
             phrases.append(f"sheet {self.sheet!r}")
         if self.codes:
             phrases.append("codes instead of their labels")
+        if self.number_duplicates:
+            phrases.append("columns of the same name numbered")
         if self.skip:
             phrases.append(f"{self.skip} line{'s' * (self.skip > 1)} before the table left out")
         if not self.has_header:

@@ -16,7 +16,7 @@ import numpy as np
 
 from kpareto.engines.distinct import Distinct, in_engine, in_file, in_memory, ticking
 from kpareto.engines.duckdb.connect import Engine, grouping, hold, legible
-from kpareto.engines.duckdb.read import DuckSource, arrow_view, make_view
+from kpareto.engines.duckdb.read import DuckSource, Holding, arrow_view, make_view
 from kpareto.engines.source import Opening, Outgoing, Source, View
 from kpareto.engines.values import arrow_texts, object_text, object_texts, refuse, roll, take_texts, texts
 from kpareto.errors import BadTable, Progress, shorten
@@ -37,7 +37,7 @@ def open_arrow(frame: object, opening: Opening) -> Iterator[Source]:
         frame = pa.Table.from_batches([frame])
     if not isinstance(frame, pa.Table):
         raise unknown(frame)
-    yield DuckSource(ArrowFrame(frame), opening.start)
+    yield _source(ArrowFrame(frame), opening)
 
 
 @contextmanager
@@ -47,7 +47,7 @@ def open_relation(relation: object, opening: Opening) -> Iterator[Source]:
 
     if not isinstance(relation, duckdb.DuckDBPyRelation):
         raise unknown(relation)
-    yield DuckSource(Relation(relation), opening.start)
+    yield _source(Relation(relation), opening)
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def open_pandas(frame: object, opening: Opening) -> Iterator[Source]:
     """A pandas frame, bare or in narwhals' hands."""
     import narwhals.stable.v2 as nw
 
-    yield DuckSource(PandasFrame(nw.to_native(cast(Any, frame), pass_through=True)), opening.start)
+    yield _source(PandasFrame(nw.to_native(cast(Any, frame), pass_through=True)), opening)
 
 
 @contextmanager
@@ -68,7 +68,13 @@ def open_frame(frame: object, opening: Opening) -> Iterator[Source]:
         known = nw.from_native(native)
     except TypeError:
         raise unknown(frame) from None
-    yield DuckSource(AnyFrame(known), opening.start)
+    yield _source(AnyFrame(known), opening)
+
+
+def _source(frame: Holding, opening: Opening) -> Source:
+    if not frame.columns:
+        raise BadTable("The table has no columns. Give at least one.")
+    return DuckSource(frame, opening.start)
 
 
 def unknown(frame: object) -> BadTable:
@@ -152,9 +158,15 @@ class Relation(InMemory):
         """Fetched once, as the user's connection must not be held while rows are written."""
         return _register(engine, self.relation.to_arrow_table())
 
-    def data(self, rows: Outgoing, ask: Callable[[str], pa.Table]) -> pa.Table:
-        """An Arrow table."""
-        return ask(rows.query)
+    def data(self, rows: Outgoing, ask: Callable[[str], pa.Table]) -> duckdb.DuckDBPyRelation:
+        """A relation of the same connection, over an Arrow table that it holds."""
+        import duckdb
+
+        released = ask(rows.query)
+        try:
+            return cast("duckdb.DuckDBPyRelation", self.relation.query("kpareto_rows", "SELECT * FROM released"))
+        except duckdb.CatalogException:  # a connection that looks for no variables of Python
+            return duckdb.from_arrow(released)
 
     def _ask(self, query: str) -> duckdb.DuckDBPyRelation:
         return cast("duckdb.DuckDBPyRelation", self.relation.query("kpareto_rows", query))

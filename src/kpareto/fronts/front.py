@@ -45,6 +45,8 @@ from kpareto.tables.spelling import EXACT, several, without_point
 from kpareto.tables.table import Table
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
     import pyarrow as pa
     from matplotlib.figure import Figure
 
@@ -399,10 +401,20 @@ class Front:
         return flat
 
     def arrow(self) -> pa.Table:
-        """The points as a pyarrow table, one row each; pandas and polars take it from there."""
+        """The points as a pyarrow table, one row each; ``to_pandas`` and ``to_polars`` too."""
         import pyarrow as pa
 
         return pa.Table.from_pylist(self.rows())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The points as a pandas frame, one row each."""
+        return self.arrow().to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """The points as a polars frame, one row each."""
+        import polars as pl
+
+        return pl.DataFrame(self.arrow())
 
     def write_parquet(self, target: str | PathLike[str]) -> None:
         """The points as a Parquet file, written at once or not at all."""

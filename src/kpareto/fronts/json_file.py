@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kpareto._version import __version__
-from kpareto.errors import BadInput
+from kpareto.errors import BadInput, KparetoError
 from kpareto.fronts.numbers import SETS, Numbers, Provenance
 from kpareto.fronts.problem import Problem
 from kpareto.measures.measure import aspect_of, short_name
@@ -198,6 +198,8 @@ def read_front(
         genomes = np.array([_genome(point, space) for point in data["points"]], dtype=np.int64)
         genomes = genomes.reshape(len(data["points"]), len(space.genes))
         provenance = _provenance(data["search"])
+    except KparetoError:
+        raise
     except (KeyError, ValueError) as error:
         raise BadInput(
             "The front has other columns or another space than the job. Run it again for this job."

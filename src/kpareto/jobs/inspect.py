@@ -22,12 +22,13 @@ from kpareto.engines.unique_rows import PAIRS, choose_pairs, code_rows, rank_uni
 from kpareto.engines.wishes import MOST_DROPPED
 from kpareto.errors import BadTable, shorten
 from kpareto.fronts.front import DEFAULT_K
+from kpareto.fronts.markup import plain_table, safe, tag
 from kpareto.jobs.job import Job, say_undecided
 from kpareto.jobs.parse import default_rule, parse_job
 from kpareto.jobs.proposals import SearchTask, propose_known, propose_search
 from kpareto.tables.proposals import ColumnFacts, Proposal, propose, settle
 from kpareto.tables.schema import Role, Schema
-from kpareto.tables.spelling import MARKS, NO_VALUE
+from kpareto.tables.spelling import MARKS, NO_VALUE, several
 from kpareto.tables.table import UniqueRows
 
 LEAST = 2  # rows that a class needs to hide anybody
@@ -100,8 +101,15 @@ class Profile:
 
     def __repr__(self) -> str:
         """Short, and without a value of any row: a notebook prints this."""
-        counts = f"{len(self.names('quasi-identifier'))} quasi-identifiers, {len(self.names('sensitive'))} sensitive"
+        counts = f"{several(len(self.names('quasi-identifier')), 'quasi-identifier')}, "
+        counts += f"{len(self.names('sensitive'))} sensitive"
         return f"Profile({self.total:,} rows, {len(self.columns)} columns: {counts})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the table of columns, and what a person must hear."""
+        rows = self.rows()
+        heard = tag("ul", [tag("li", sentence) for sentence in self.sentences()])
+        return safe([tag("p", tag("b", repr(self))), plain_table(rows, len(rows)), heard])
 
     def summary(self) -> str:
         """The proposed role of each column, and why, a line each."""

@@ -56,6 +56,7 @@ _WHO = {
     "codes": "a file of Stata, SPSS or SAS",
     "header": "a file of text or a sheet",
     "names": "a file of text or a sheet",
+    "number_duplicates": "a file of text or a sheet",
     "skip": "a file of text or a sheet",
 }
 
@@ -340,7 +341,7 @@ def read_form(part: Mapping[str, Any], where: str, folder: Path) -> Form:
     for key in ("encoding", "separator", "decimal", "thousands", "sheet"):
         if key in keys:
             _text(keys[key], f"{where}.{key}")
-    for key in ("header", "codes"):
+    for key in ("header", "codes", "number_duplicates"):
         if key in keys:
             _truth(keys[key], f"{where}.{key}")
     if "skip" in keys:

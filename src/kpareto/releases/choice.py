@@ -16,7 +16,7 @@ from kpareto._version import __version__
 from kpareto.atomic import write_whole
 from kpareto.engines.read import read_merged
 from kpareto.engines.wishes import Missing, Wish
-from kpareto.errors import BadInput, BadJob
+from kpareto.errors import BadInput, BadJob, KparetoError
 from kpareto.fronts.numbers import ProvenGap
 from kpareto.fronts.problem import settled_rule, stricter
 from kpareto.measures.cells import cell_loss, lm
@@ -388,6 +388,8 @@ def read_stored(source: str | PathLike[str] | Stored) -> Stored:
         raise BadInput(f"{shown} is not a recoding file of kpareto. Give one that was written with a release.")
     try:
         stored = _read_stored(check_shape(data, RECODING, STORED, source))
+    except KparetoError:
+        raise
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise RECODING.bad(source, f"is damaged: its parts do not fit each other ({error!r:.80})") from error
     # Files of earlier versions have none. Against a forger only a signature helps; this is for slips and bad disks.

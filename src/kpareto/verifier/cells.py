@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, cast
 
-from kpareto.errors import MissingExtra, Unsafe
+from kpareto.errors import KparetoError, MissingExtra, Unsafe
 
 SHEETS = b"PK\x03\x04"  # how a workbook begins
 STATISTICS = {b"<sta": "read_dta", b"$FL2": "read_sav"}  # how files of Stata and SPSS begin, and who reads them
@@ -114,6 +114,8 @@ def read_rows(path: Path, parquet: bool, record: dict[str, Any]) -> Iterator[lis
                 rows = csv.reader(lines, delimiter=separator, strict=True)
                 yield next(rows, [])
                 yield from ([with_point(cell) for cell in row] for row in rows) if comma else rows
+    except KparetoError:
+        raise
     except (OSError, EOFError, ValueError, csv.Error) as error:
         raise Unsafe(f"The release {str(path)!r} cannot be read ({str(error).partition(chr(10))[0]}).") from error
 

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from kpareto.errors import BadInput, Unsafe
+from kpareto.errors import BadInput, KparetoError, Unsafe
 from kpareto.strict import (
     FileKind,
     anything,
@@ -86,6 +86,8 @@ def tell_broken() -> Iterator[None]:
     """A certificate that lacks what is asked of it, or whose numbers make no sense, is a sentence."""
     try:
         yield
+    except KparetoError:
+        raise
     except (KeyError, TypeError, AttributeError) as error:
         raise BadInput(f"The certificate is not whole: {error} is missing or of a wrong kind.") from error
     except (ValueError, ArithmeticError) as error:

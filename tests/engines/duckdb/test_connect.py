@@ -20,12 +20,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kpareto.engines import open_source
 from kpareto.engines.duckdb import connect as files
 from kpareto.engines.duckdb.connect import engine
 from kpareto.engines.duckdb.files import file_digest
 from kpareto.engines.form import DataFile, Form
 from kpareto.engines.read import read
 from kpareto.errors import BadInput, BadJob, BadSchema, BadTable
+from kpareto.jobs.inspect import inspect
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table
 
@@ -137,7 +139,7 @@ BAD_FILES: list[tuple[str, bytes, str]] = [
     ("last.csv", b"age,name\n1,x\n2," + b"y" * 40_000_000, "The last line of '{}' has more than 16,777,216 bytes. A table has"),
     ("last.csv", b"age,name\n1,x\n2," + b"y" * 40_000_000 + b"\r\n \n", "The last line of '{}' has more than 16,777,216 bytes."),
     ("wide.csv", b"age,name\n1," + b"x" * 3_000_000 + b"\n", "Line 2 of '{}' has a cell of more than 131,072 characters."),
-    ("twice.csv", b"age,name,age\n1,x,2\n", "The table has two columns named 'age'. Rename one of them."),
+    ("twice.csv", b"age,name,age\n1,x,2\n", "The table has two columns named 'age'. Rename one of them, or have them numbered: number_duplicates = true under [data]"),
     ("typo.csv", b"agee,name\n1,x\n", "No column 'age' in the table. Did you mean 'agee'? It has: agee, name."),
     ("people.parquet", b"age,name\n1,x\n", "File '{}' is not a Parquet file, whatever its name says. Write it again."),
     ("people.parquet", b"PAR1" + b"\0" * 40, "File '{}' is not a whole Parquet file ("),
@@ -154,6 +156,18 @@ def test_bad_files_get_a_sentence(tmp_path: Path, name: str, data: bytes, messag
     with pytest.raises(BadInput) as caught:
         read(path, Schema(quasi=("age", "name")))
     assert str(caught.value).startswith(message.format(path))
+
+
+def test_columns_of_one_name_are_numbered_on_request(tmp_path: Path) -> None:
+    """The second is name_2, unless that is a column itself."""
+    path = tmp_path / "twice.csv"
+    path.write_text("age,sex,age,age_2,age\n1,f,2,3,4\n")
+    form = Form(number_duplicates=True)
+    with open_source(DataFile(path, form)) as source:
+        assert source.columns == ("age", "sex", "age_3", "age_2", "age_4")
+    assert form.to_dict() == {"number_duplicates": True}
+    assert form.sentences() == ["Read as: columns of the same name numbered."]
+    assert [each.facts.name for each in inspect(path, form={"number_duplicates": True}).columns][2] == "age_3"
 
 
 def test_a_bad_byte_far_down_is_found(tmp_path: Path) -> None:

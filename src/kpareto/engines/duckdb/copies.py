@@ -13,14 +13,15 @@ import lzma
 import shutil
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from kpareto.engines.form import Form, file_kind, statistics_endings
 from kpareto.engines.values import BLANKS, arrow_texts, object_text
-from kpareto.errors import BadTable, MissingExtra, did_you_mean, shorten
+from kpareto.errors import BadTable, KparetoError, MissingExtra, did_you_mean, shorten
 from kpareto.tables.spelling import EXACT
 
 if TYPE_CHECKING:
@@ -153,6 +154,8 @@ def sheet_rows(path: Path, sheet: str | None, shown: str) -> tuple[str, list[lis
                 rows = _filled_area(book.get_sheet_by_name(name))
                 if rows:
                     return name, rows
+    except KparetoError:
+        raise
     except (CalamineError, OSError, ValueError) as error:
         raise BadTable(f"File {shown!r} is not a workbook that can be read ({error}). Save it again.") from error
     raise BadTable(f"The workbook {shown!r} has no cells{'' if sheet is None else f' on sheet {sheet!r}'}.")
@@ -204,14 +207,36 @@ def copy_sheet(path: Path, form: Form, shown: str, target: Path) -> tuple[str, .
 
 def name_columns(first: Sequence[str], form: Form, shown: str) -> tuple[str, ...]:
     """The names of the columns: those given, those in the first line, or numbers where there are none."""
+    if form.names is None and not form.has_header:
+        return tuple(f"column{index}" for index in range(1, len(first) + 1))
     if form.names is None:
-        return tuple(first) if form.has_header else tuple(f"column{index}" for index in range(1, len(first) + 1))
+        return _number_duplicates(first) if form.number_duplicates else _refuse_duplicates(first)
     if len(form.names) != len(first):
         raise BadTable(
             f"{len(form.names)} column names are given for {shown!r}, and its first line has {len(first)} cells. "
             "Give one name per cell, or another separator."
         )
     return tuple(form.names)
+
+
+def _refuse_duplicates(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, each of them once."""
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    if twice is not None:
+        raise BadTable(
+            f"The table has two columns named {twice!r}. Rename one of them, or have them numbered: "
+            "number_duplicates = true under [data] of the job, --form number_duplicates=true for inspect."
+        )
+    return tuple(names)
+
+
+def _number_duplicates(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, the second of a kind as name_2 and so on, unless that is a name itself."""
+    numbered: list[str] = []
+    for name in names:
+        free = (each for each in (f"{name}_{number}" for number in count(2)) if each not in {*names, *numbered})
+        numbered.append(next(free) if name in numbered else name)
+    return tuple(numbered)
 
 
 def _sheet_column(cells: Sequence[object], name: str) -> pa.Array:

@@ -104,8 +104,8 @@ def _refuse_long_end(cells: Cells) -> None:
     end = (before + tail).rstrip()
     if len(end) - 1 - max(end.rfind(b"\n"), end.rfind(b"\r")) >= MOST_SIGNS:
         raise BadTable(
-            f"The last line of {cells.shown!r} has more than {MOST_SIGNS:,} bytes. A table has a row per line: write it "
-            "again."
+            f"The last line of {cells.shown!r} has more than {MOST_SIGNS:,} bytes. A table has a row per line: "
+            "write it again."
         )
 
 

@@ -26,7 +26,7 @@ from kpareto.atomic import write_whole
 from kpareto.engines import address_of, file_of
 from kpareto.engines.duckdb.files import file_digest
 from kpareto.engines.read import fingerprint
-from kpareto.errors import BadInput, Unsafe
+from kpareto.errors import BadInput, KparetoError, Unsafe
 from kpareto.releases.private.delta import Real, read_positive
 
 FORMAT = "kpareto budget 1"
@@ -86,6 +86,8 @@ def _read_ledgers(path: str | os.PathLike[str]) -> list[Ledger]:
         if content["format"] != FORMAT:
             raise ValueError(f"its format is {content['format']!r}")
         return [_ledger_from(part) for part in (content, *content.get("others", ()))]
+    except KparetoError:
+        raise
     except (ValueError, KeyError, TypeError, ZeroDivisionError) as error:
         raise BadInput(
             f"The file {str(path)!r} is no budget that kpareto wrote ({error}). Restore it from a backup; "
