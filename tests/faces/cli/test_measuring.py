@@ -63,7 +63,9 @@ def test_measure_writes_json_and_a_page(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["measure", people(tmp_path), "--quasi", "age, zip", "--json", str(told), "-q"]) == 0
     assert json.loads(told.read_text(encoding="utf-8"))["riskiest"]
     assert told.stat().st_mode & 0o077 == 0
-    assert main(["measure", people(tmp_path), "--quasi", "age", "--rows", "0", "-o", str(page), "-q"]) == 0
+    assert (
+        main(["measure", people(tmp_path), "--quasi", "age", "--rows", "0", "-o", str(page), "-q", "--overwrite"]) == 0
+    )
     assert "88" not in page.read_text(encoding="utf-8").partition("<body")[2]
 
 

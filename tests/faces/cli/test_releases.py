@@ -330,3 +330,15 @@ def test_new_rows_that_cannot_be_released_leave_the_old_papers(released: Path) -
     before = {file.name: file.read_bytes() for file in released.iterdir() if file.is_file()}
     assert _apply(released, "-q", "--target", str(released / "out.csv"), "--overwrite") == 2
     assert {file.name: file.read_bytes() for file in released.iterdir() if file.is_file()} == before
+
+
+@pytest.mark.parametrize("words", [["report", "adult"], ["measure", "adult", "--quasi", "age,sex"]])
+def test_a_page_is_not_replaced_unasked(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Somebody may have written into it; with --overwrite it is replaced."""
+    page = tmp_path / "page.html"
+    page.write_text("my notes")
+    assert main([*words, "-q", "-o", str(page)]) == 2
+    assert "is there already. Give --overwrite to replace it, or another -o." in capsys.readouterr().err
+    assert page.read_text() == "my notes"
+    assert main([*words, "-q", "-o", str(page), "--overwrite"]) == 0
+    assert page.read_text().startswith("<!DOCTYPE html>")

@@ -138,6 +138,7 @@ def inspect_(
 @click.option("--form", multiple=True, metavar="KEY=VALUE", help="Of a file: sheet=People, header=true, skip=2, …")
 @table_option
 @json_option
+@overwrite_option
 @quiet_option
 def measure(  # noqa: PLR0913 (the options of the command)
     data: str,
@@ -151,11 +152,15 @@ def measure(  # noqa: PLR0913 (the options of the command)
     form: tuple[str, ...],
     table: str | None,
     json_file: str | None,
+    overwrite: bool,
     quiet: bool,
 ) -> None:
     """How anonymous DATA is as it stands: k, l, t and their like, risks, and what singles people out."""
     from kpareto.faces.cli.measuring import show_anonymity
+    from kpareto.faces.cli.releases import refuse_unasked
 
+    if output is not None:
+        refuse_unasked(output, overwrite, "-o")
     show_anonymity(data, quasi, sensitive, population, person, rows, output, json_file, encoding, form, table, quiet)
 
 
@@ -383,6 +388,7 @@ def apply(  # noqa: PLR0913 (the options of the command)
 @click.option("--confidential", is_flag=True, help="With original rows and small counts: for your own eyes.")
 @set_option
 @model_option
+@overwrite_option
 @quiet_option
 def report(  # noqa: PLR0913 (the options of the command)
     front_or_job: str,
@@ -392,12 +398,15 @@ def report(  # noqa: PLR0913 (the options of the command)
     confidential: bool,
     changes: tuple[str, ...],
     model: str | None,
+    overwrite: bool,
     quiet: bool,
 ) -> None:
     """Write a report on the chosen point of FRONT (a job file, its front as JSON, or the word adult)."""
+    from kpareto.faces.cli.releases import refuse_unasked
     from kpareto.faces.console import remark, reporting
     from kpareto.faces.report import write_report
 
+    refuse_unasked(output, overwrite, "-o")
     path = write_report(
         front_or_job,
         output,

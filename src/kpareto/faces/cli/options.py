@@ -70,19 +70,19 @@ def table_option(function: Function) -> Function:
 
 
 def sign_option(function: Function) -> Function:
-    """``--sign KEY``, in the same words for every command that releases."""
+    """``--sign KEY``, in the same words for every command that writes what a person keeps."""
     option = click.option("--sign", metavar="KEY", help="Sign the documents with a key of kpareto key new.")
     return option(function)
 
 
 def overwrite_option(function: Function) -> Function:
-    """``--overwrite``, in the same words for every command that releases."""
-    option = click.option("--overwrite", is_flag=True, help="Replace a release that lies where this one goes.")
+    """``--overwrite``, in the same words for every command that writes what a person keeps."""
+    option = click.option("--overwrite", is_flag=True, help="Replace what lies where this goes.")
     return option(function)
 
 
 def accept_option(function: Function) -> Function:
-    """``--accept W1,W17``, in the same words for every command that releases."""
+    """``--accept W1,W17``, in the same words for every command that writes what a person keeps."""
     option = click.option(
         "--accept",
         metavar="W1,W17",

@@ -160,12 +160,11 @@ def check_before(job: Job, written: str | Path | None, overwrite: bool) -> None:
     refuse_unasked(written, overwrite)
 
 
-def refuse_unasked(place: str | Path, overwrite: bool) -> None:
-    """Raise where something lies that a release would replace, unless that is asked for."""
+def refuse_unasked(place: str | Path, overwrite: bool, option: str = "--target") -> None:
+    """Raise where something lies that a release or a report would replace, unless that is asked for."""
     if Path(place).exists() and not overwrite:
-        raise BadJob(
-            f"{str(place)!r} is there already. Give --overwrite to replace it with its documents, or another --target."
-        )
+        whole = " with its documents" if option == "--target" else ""
+        raise BadJob(f"{str(place)!r} is there already. Give --overwrite to replace it{whole}, or another {option}.")
 
 
 def front_of_job(path: str, job: Job, quiet: bool) -> Front:
