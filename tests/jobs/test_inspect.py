@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+import pyreadstat
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -197,6 +198,26 @@ def test_every_source_gives_the_same_profile(tmp_path: Path) -> None:
     text = inspect(tmp_path / "x.csv")
     assert [each.proposal for each in text.columns] == [each.proposal for each in inspect(arrow).columns]
     assert text.pairs == inspect(arrow).pairs
+
+
+def test_labels_of_columns_are_read_where_names_say_nothing(tmp_path: Path) -> None:
+    """Stata has room for eight letters and a label: birthyr says nothing, "Year of birth" does."""
+    frame = pd.DataFrame(
+        {
+            "v1": [1950 + i % 40 for i in range(200)],
+            "v2": [i % 7 for i in range(200)],
+            "age": [i % 60 for i in range(200)],
+        }
+    )
+    labels = {"v1": "Year of birth", "v2": "Diagnosis", "age": "Diagnosis"}
+    pyreadstat.write_dta(frame, tmp_path / "x.dta", column_labels=labels)
+    profile = inspect(tmp_path / "x.dta")
+    told = {each.facts.name: each for each in profile.columns}
+    assert told["v1"].proposal.role == "quasi-identifier"
+    assert told["v1"].proposal.why.startswith("labelled 'Year of birth', like")
+    assert told["v2"].proposal.role == "sensitive"
+    assert told["age"].proposal.why.startswith("named like")  # a name that says something goes first
+    assert "labelled 'Diagnosis', like" in job_text(profile, "x.dta")
 
 
 def test_a_notebook_shows_the_proposal() -> None:

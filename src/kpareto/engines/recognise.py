@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from kpareto.engines import file_of, open_source
 from kpareto.engines.admission import allowed_bytes
 from kpareto.engines.apart import run_apart
 from kpareto.engines.duckdb.connect import engine
-from kpareto.engines.duckdb.copies import is_statistics, is_workbook, labelled_columns, sheet_head
+from kpareto.engines.duckdb.copies import is_statistics, is_workbook, read_labels, sheet_head
 from kpareto.engines.duckdb.csv import (
     HEAD,
     SAMPLE,
@@ -65,6 +65,7 @@ class Recognised:
     source: object  # a DataFile where it is a file whose form was not told
     remarks: tuple[str, ...] = ()
     named: bool = False  # whether its names are a line of a file, and were seen to be no row of it
+    labels: Mapping[str, str] = field(default_factory=dict)  # what a file of statistics says of its columns
 
     @property
     def form(self) -> Form:
@@ -102,8 +103,8 @@ def open_recognised(
     with open_source(DataFile(file, seen)) as rows:
         view = rows.view()
         form, remarks = _look_at_cells(view, form, marks, named)
-        remarks = (*_say_labels(file, form), *remarks)
-        recognised = Recognised(DataFile(file, replace(form, **known)), remarks, named)
+        said, labels = _find_labels(file, form)
+        recognised = Recognised(DataFile(file, replace(form, **known)), (*said, *remarks), named, labels)
         if replace(recognised.form, header=recognised.form.has_header) == replace(seen, header=seen.has_header):
             yield recognised, view
             return
@@ -120,16 +121,16 @@ def _unknown_file(source: object) -> Path | None:
     return None
 
 
-def _say_labels(file: Path, form: Form) -> list[str]:
-    """What is to be known where labels stand for codes: other programs may show the codes."""
-    if form.codes or file_kind(file.name) != "statistics":
-        return []
+def _find_labels(file: Path, form: Form) -> tuple[list[str], dict[str, str]]:
+    """What is to be known where labels stand for codes, as other programs may show the codes; and labels of columns."""
+    if file_kind(file.name) != "statistics":
+        return [], {}
     with engine() as scratch:
         path, memory = unpack_all(file, scratch.folder), allowed_bytes(None)
-        columns = run_apart(labelled_columns, path, str(file), shown=str(file), memory=memory)
-    if not columns:
-        return []
-    return [f"Labels stand for the codes of {shorten(columns)}; codes = true under [data] keeps the codes."]
+        coded, labels = run_apart(read_labels, path, str(file), shown=str(file), memory=memory)
+    if not coded or form.codes:
+        return [], labels
+    return [f"Labels stand for the codes of {shorten(coded)}; codes = true under [data] keeps the codes."], labels
 
 
 def _lay_out(file: Path, encoding: str, sheet: str | None) -> tuple[Form, bool]:

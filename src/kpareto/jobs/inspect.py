@@ -254,7 +254,8 @@ def inspect(
             raise BadTable("The table has no rows. Give at least one row.")
         if (twice := next((name for name in rows.columns if rows.columns.count(name) > 1), None)) is not None:
             raise BadTable(f"The table has two columns named {twice!r}. Rename one of them.")
-        facts = count_columns(rows, int(count))
+        labels = recognised.labels
+        facts = [replace(each, label=labels.get(each.name, "")) for each in count_columns(rows, int(count))]
         if recognised.form.header is None and not recognised.named:
             check_names(rows)
         proposals = propose_known(rows, facts, settle(facts, [propose(each) for each in facts]))

@@ -20,7 +20,7 @@ from kpareto.searches.names import METHODS
 from kpareto.tables.hierarchies.known import find_known, fits
 from kpareto.tables.lattice import Kind
 from kpareto.tables.proposals import ColumnFacts, Proposal
-from kpareto.tables.vocabulary import Topic, topic_of
+from kpareto.tables.vocabulary import Topic
 
 # What a column may hold, going by its name; the first that has a place for every value is proposed.
 CANDIDATES: Mapping[Topic, tuple[str, ...]] = {
@@ -51,7 +51,7 @@ def propose_known(rows: View, facts: Sequence[ColumnFacts], proposals: Sequence[
     """The proposals, with built-in hierarchies for the quasi-identifiers that have places in one."""
     new_proposals = list(proposals)
     for place, (column, proposal) in enumerate(zip(facts, proposals, strict=True)):
-        topic = topic_of(column.name)
+        topic = column.topic
         candidates = () if topic is None else CANDIDATES.get(topic, ())
         if (
             proposal.role == "quasi-identifier"

@@ -55,6 +55,18 @@ class ColumnFacts:
     numeric: int = 0  # values that are numbers
     units: tuple[int, ...] = ()  # different months, quarters, years and decades of a column of dates
     form: str = ""  # what the values are by their form, such as e-mail addresses
+    label: str = ""  # what a file of Stata, SPSS or SAS says of the column beside its name
+
+    @property
+    def topic(self) -> Topic | None:
+        """What the column is about, going by its name, or else by its label."""
+        return topic_of(self.name) or topic_of(self.label)
+
+    @property
+    def like(self) -> str:
+        """The beginning of a reason that goes by the topic."""
+        by_name = topic_of(self.name) is not None or not self.label
+        return "named like" if by_name else f"labelled {self.label[:LONG]!r}, like"
 
     @property
     def unique_share(self) -> float:
@@ -83,7 +95,7 @@ class Proposal:
 
 def propose(facts: ColumnFacts) -> Proposal:
     """The role and hierarchy of one column, by itself."""
-    topic = topic_of(facts.name)
+    topic = facts.topic
     if facts.kind == "empty":
         return Proposal("identifier", f"has no values{LEFT_OUT}")
     if facts.kind == "nested":
@@ -106,7 +118,7 @@ def why_direct(facts: ColumnFacts) -> str | None:
     As ``propose`` has it; but where name and form say nothing, only free text, and what is different in every one of
     many rows.
     """
-    proposal, topic = propose(facts), topic_of(facts.name)
+    proposal, topic = propose(facts), facts.topic
     key = FEW < facts.unique == facts.rows - facts.missing
     if facts.form == MOMENTS:
         return "holds moments"
@@ -125,23 +137,23 @@ def _by_name(facts: ColumnFacts, topic: Topic) -> Proposal | None:
     few = _few(facts)
     if leaning == "identifier" and not (topic == "contact" and few):
         repeated = topic == "person id" and not few and facts.distinct < facts.rows - facts.missing
-        return Proposal("identifier", f"named like a {_word_reason(topic)}", person=repeated)
+        return Proposal("identifier", f"{facts.like} a {_word_reason(topic)}", person=repeated)
     if leaning == "weak identifier" and topic == "person" and not few and facts.distinct < facts.rows - facts.missing:
-        why = f"named like a {_word_reason(topic)}, and its values repeat"
+        why = f"{facts.like} a {_word_reason(topic)}, and its values repeat"
         return Proposal("identifier", why, person=True)
     if leaning == "weak identifier" and facts.distinct_share >= NEARLY_UNIQUE and facts.rows > 1:
         have = facts.rows - facts.missing
         repeats = f"{facts.distinct:,} values in {have:,} rows" if facts.distinct < have else "no two rows alike"
         like = "free text" if topic == "free text" else f"a {_word_reason(topic)}"
-        return Proposal("identifier", f"named like {like}, with {repeats}")
+        return Proposal("identifier", f"{facts.like} {like}, with {repeats}")
     if leaning == "quasi-identifier":
         # "taken to hospital" holds no place, though its name has one in it
         asks = topic == "place" and facts.kind == "yes/no"
-        return quasi(facts, "tells yes or no about a place" if asks else f"named like {_word_reason(topic)}", topic)
+        return quasi(facts, "tells yes or no about a place" if asks else f"{facts.like} {_word_reason(topic)}", topic)
     if leaning == "sensitive":
         if _is_free_text(facts):
             return Proposal("identifier", f"free text, which may name anybody{LEFT_OUT}")
-        return _sensitive(facts, f"named like {_word_reason(topic)}")
+        return _sensitive(facts, f"{facts.like} {_word_reason(topic)}")
     return None
 
 
@@ -178,7 +190,7 @@ def _is_free_text(facts: ColumnFacts) -> bool:
 
 def _may_be_free_text(facts: ColumnFacts) -> bool:
     """Text that repeats may still be written by hand."""
-    return facts.kind == "text" and (facts.longest >= LONG or topic_of(facts.name) == "free text")
+    return facts.kind == "text" and (facts.longest >= LONG or facts.topic == "free text")
 
 
 def _by_numbers(facts: ColumnFacts) -> Proposal:
@@ -196,7 +208,7 @@ def _by_numbers(facts: ColumnFacts) -> Proposal:
         return quasi(facts, several(facts.unique, "value occurs once", "values occur once"), None)
     rows = f"{facts.unique:,} rows have" if facts.unique > 1 else "1 row has"
     note = f"{rows} a value of {'their' if facts.unique > 1 else 'its'} own. " if facts.unique else ""
-    why = "named like free text" if topic_of(facts.name) == "free text" else "its name says nothing"
+    why = f"{facts.like} free text" if facts.topic == "free text" else "its name says nothing"
     return Proposal(DECIDE, f"{why}{UNDECIDED}", note=note + warning + ASK)
 
 
@@ -304,11 +316,7 @@ def _ask_for_persons(facts: Sequence[ColumnFacts], proposals: Sequence[Proposal]
     new_proposals = list(proposals)
     for index, column in enumerate(facts):
         have = column.rows - column.missing
-        if (
-            topic_of(column.name) in NAMED_PERSONS
-            and proposals[index].role == "identifier"
-            and 1 < column.distinct < have
-        ):
+        if column.topic in NAMED_PERSONS and proposals[index].role == "identifier" and 1 < column.distinct < have:
             note = (
                 f"It repeats: {column.distinct:,} values in {have:,} rows. If a person has several rows, say which "
                 'column tells persons apart: person = "…" under [data], or Schema(person="…") in Python.'

@@ -298,14 +298,14 @@ def copy_statistics(path: Path, form: Form, shown: str, target: Path) -> tuple[s
     return names
 
 
-def labelled_columns(path: Path, shown: str) -> tuple[str, ...]:
-    """The columns of a file of Stata, SPSS or SAS that have labels for their codes, by its dictionary alone."""
+def read_labels(path: Path, shown: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The columns of a file of Stata, SPSS or SAS that have labels for their codes, and those with one of their own."""
     pyreadstat, read = _statistics_reader(path, shown)
     try:
         _, meta = read(str(path), metadataonly=True)
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OSError, ValueError) as error:
         raise _unreadable(shown, error) from error
-    return tuple(_labels(meta))
+    return tuple(_labels(meta)), {name: label for name, label in meta.column_names_to_labels.items() if label}
 
 
 def _labels(meta: Any) -> dict[str, Mapping[object, str]]:
