@@ -51,8 +51,6 @@ class Form:
         row.
     names : sequence of str, optional
         The names of the columns, where the file has none or others.
-    number_duplicates : bool, optional
-        Columns of the same name are told apart by numbers: name, name_2, name_3.
     skip : int, optional
         Lines before the first that counts, such as titles.
     decimal : {'.', ','}, optional
@@ -65,6 +63,8 @@ class Form:
         Of a workbook; the first one that holds cells unless given.
     codes : bool, optional
         Of Stata, SPSS and SAS: the codes themselves, and not the labels that the file has for them.
+    number_duplicates : bool, optional
+        Columns of the same name are told apart by numbers: name, name_2, name_3.
 
     Raises
     ------
