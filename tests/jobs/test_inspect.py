@@ -353,6 +353,14 @@ def test_rare_text_is_a_quasi_identifier() -> None:
     assert "1 value occurs once" in str(column(profile, "team")["why"])
 
 
+def test_an_identifier_is_the_last_to_become_a_quasi_identifier() -> None:
+    """Where no column looks like one, another column is taken before one that names people."""
+    frame = pd.DataFrame({"patient_id": [f"p{i}" for i in range(100)], "diagnosis": [f"D{i % 7}" for i in range(100)]})
+    told = {each.facts.name: each.proposal.role for each in inspect(frame).columns}
+    assert told == {"patient_id": "identifier", "diagnosis": "quasi-identifier"}
+    assert inspect(frame[["patient_id"]]).columns[0].proposal.role == "quasi-identifier"
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [

@@ -302,7 +302,8 @@ def settle(facts: Sequence[ColumnFacts], proposals: Sequence[Proposal]) -> list[
     if any(proposal.role == "quasi-identifier" for proposal in new_proposals):
         return new_proposals
     usable = [index for index, column in enumerate(facts) if column.kind not in ("empty", "nested")]
-    plain = [index for index in usable if new_proposals[index].role in ("plain", DECIDE)] or usable
+    plain = [index for index in usable if new_proposals[index].role in ("plain", DECIDE)]
+    plain = plain or [index for index in usable if why_direct(facts[index]) is None] or usable
     plain.sort(key=lambda index: -facts[index].distinct)
     for index in plain[:3]:
         new_proposals[index] = quasi(
