@@ -1,7 +1,7 @@
 """Random counts over one, two and three columns, and how far off they are when they are taken from a release.
 
-A count asks how many rows have a value of some columns within a range (15 to 50 % of the values of an ordered column) or
-within a branch of a hierarchy. Those of at least 0.2 % of the rows are judged, as LeFevre et al. judged Mondrian (2006).
+A count asks how many rows have values within a range (15 to 50 % of the values of an ordered column) or within a branch
+of a hierarchy. Those of at least 0.2 % of the rows are judged; LeFevre et al. (2006) judged Mondrian by such counts.
 """
 
 from __future__ import annotations

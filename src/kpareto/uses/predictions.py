@@ -1,4 +1,4 @@
-"""How well a column is still predicted: ridge regression, cross-validated, on the original, the release and the control.
+"""How well a column is still predicted: cross-validated ridge regression on the original, the release and the control.
 
 The model is linear in the shares of grouped values (``relations``), with a small penalty; for a column of classes one
 regression per value ranks the rows, and the area under the ROC curve (AUC) judges the ranking, for a number R² judges

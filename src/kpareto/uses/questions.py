@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +60,21 @@ class Answered:
         return {**own, **numbers, **({"overall": self.overall} if self.asked.of else {})}
 
 
+def read_questions(tables: Iterable[Sequence[str]] = (), means: Iterable[Mapping[str, Any]] = ()) -> list[Asked]:
+    """The questions of an analyst; each mistake is a sentence."""
+    asked = []
+    for names in tables:
+        if isinstance(names, str) or not names or not all(isinstance(name, str) for name in names):
+            raise BadJob(f"A table is asked for by {names!r}. Give the names of its columns, such as ['age', 'sex'].")
+        asked.append(Asked(tuple(names)))
+    for wish in means:
+        by = wish.get("by") if isinstance(wish, Mapping) and set(wish) == {"of", "by"} else None
+        if not by or isinstance(by, str) or not all(isinstance(name, str) for name in (wish["of"], *by)):
+            raise BadJob(f"A mean is asked for by {wish!r}. Write it as {{of = 'income', by = ['region']}}.")
+        asked.append(Asked(tuple(by), wish["of"]))
+    return asked
+
+
 def check_question(table: Table, asked: Asked) -> None:
     """Raise where a question cannot be answered from the columns that have a role."""
     further = {counts.name: counts for counts in further_counts(table)}
@@ -67,7 +82,9 @@ def check_question(table: Table, asked: Asked) -> None:
     for name in asked.columns:
         if name not in known:
             near = did_you_mean(name, known)
-            raise BadJob(f"No quasi-identifier, sensitive or target column {name!r}. {near}There are: {shorten(known)}.")
+            raise BadJob(
+                f"No quasi-identifier, sensitive or target column {name!r}. {near}There are: {shorten(known)}."
+            )
     if len(set(asked.columns)) < len(asked.columns):
         raise BadJob(f"The question {asked.words!r} names a column twice. Name each once.")
     if sum(name in further for name in asked.columns) > 1:
@@ -132,7 +149,9 @@ def answer(table: Table, asked: Asked, original: View, views: Sequence[View]) ->
     rows = true[..., known].sum(axis=-1)
     means = _means(true[..., known], values)
     some = rows > 0
-    wrong = [float(np.average(np.abs(_means(g[..., known], values) - means)[some], weights=rows[some])) for g in guesses]
+    wrong = [
+        float(np.average(np.abs(_means(g[..., known], values) - means)[some], weights=rows[some])) for g in guesses
+    ]
     overall = float(np.average(means[some], weights=rows[some]))
     return Answered(asked, int(some.sum()), wrong[1], wrong[0], wrong[2], overall)
 

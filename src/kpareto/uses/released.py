@@ -34,9 +34,7 @@ def is_release(release: object) -> bool:
     return isinstance(release, str | PathLike)
 
 
-def read_released(
-    release: object, original: object, recoding: str | PathLike[str] | None = None
-) -> tuple[Table, View]:
+def read_released(release: object, original: object, recoding: str | PathLike[str] | None = None) -> tuple[Table, View]:
     """The original through the hierarchies of the release, and the release as it shows its rows, spread evenly."""
     place = Path(cast(str, release))
     files = document_files(place)
@@ -48,12 +46,12 @@ def read_released(
     origin = {} if stored.origin is None else {"encoding": stored.origin.encoding, **stored.origin.form}
     source = in_form(original, form_from(origin))
     _check_columns(source, schema, "original")
-    table = read(
-        source, schema, cast(Missing, stored.missing), marks, stored.recoding.hierarchies, memory=None
-    )
+    table = read(source, schema, cast(Missing, stored.missing), marks, stored.recoding.hierarchies)
     rows = papers["confidential"]["input"]["rows"] - papers["confidential"]["input"]["missing_rows"]
     if table.rows != rows:
-        raise BadTable(f"The release was made from {several(rows, 'row')}, and the original has {table.rows:,}. {OTHER}")
+        raise BadTable(
+            f"The release was made from {several(rows, 'row')}, and the original has {table.rows:,}. {OTHER}"
+        )
     written = in_form(place, form_from(papers["public"]["release"].get("form", {})))
     _check_columns(written, schema, "release")
     shown = read(written, schema, "category", marks)
@@ -63,8 +61,8 @@ def read_released(
 def _there(file: Path) -> Path:
     if not file.is_file():
         raise BadInput(
-            f"There is no {file.name!r} beside the release, which says what its labels stand for. Put it there, or give "
-            "the recoding file (--recoding FILE)."
+            f"There is no {file.name!r} beside the release, which says what its labels stand for. Put it there; the "
+            "recoding file may lie elsewhere (--recoding FILE)."
         )
     return file
 
@@ -166,8 +164,8 @@ def _check_possible(
     worst = int(np.argmax(rows - behind))
     if rows[worst] > behind[worst]:
         raise BadTable(
-            f"The release is not one of this original: {several(int(rows[worst]), 'row')} of it "
-            f"show {labels[worst]!r} in {hierarchy.name!r}, and the original has {int(behind[worst]):,} such rows. {OTHER}"
+            f"The release is not one of this original: {several(int(rows[worst]), 'row')} of it show {labels[worst]!r} "
+            f"in {hierarchy.name!r}, and the original has {int(behind[worst]):,} such rows. {OTHER}"
         )
 
 

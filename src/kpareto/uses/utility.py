@@ -16,7 +16,7 @@ from kpareto.tables.spelling import percent
 from kpareto.tables.table import Table
 from kpareto.uses.counts import Errors, count_errors, draw_queries, summarize
 from kpareto.uses.predictions import Prediction, predict
-from kpareto.uses.questions import Answered, Asked, answer, check_question
+from kpareto.uses.questions import Answered, Asked, answer, check_question, read_questions
 from kpareto.uses.relations import Relations, group_columns, group_view, relate
 from kpareto.uses.released import is_release, read_released
 from kpareto.uses.views import View, fit_view, further_counts, view_control, view_original, view_release
@@ -99,17 +99,15 @@ class Utility:
         if counts.error is None or counts.evenly is None or counts.control is None:
             return ["No random count over two or three columns had enough rows to be judged."]
         off = [percent(each.mean) for each in (counts.error, counts.evenly, counts.control)]
-        return [
-            f"Counts over two and three columns are off by {off[0]} on average with labels fitted to the column totals, "
-            f"by {off[1]} with labels spread evenly; with the column totals alone by {off[2]}."
-        ]
+        fitted = f"Counts over two and three columns are off by {off[0]} on average with labels fitted to column totals"
+        return [f"{fitted}, by {off[1]} with labels spread evenly; with the column totals alone by {off[2]}."]
 
     def _say_relations(self) -> list[str]:
         kept, pairs = self.relations.kept, self.relations.pairs
         if kept is None:
             return ["No two columns are related by more than chance."]
         worst = ", ".join(f"{' and '.join(pair.columns)} ({percent(pair.share)})" for pair in pairs[:WORST])
-        return [f"{percent(kept)} of the relations between columns is left; the least of: {worst}."]
+        return [f"{percent(kept)} of the relations between columns is left, least between {worst}."]
 
     def _say_answers(self) -> list[str]:
         tables = [
@@ -156,7 +154,7 @@ def _say_model(model: Prediction) -> str:
     )
 
 
-def utility(  # noqa: PLR0913 (keywords, each a choice of its own)
+def utility(
     release: object,
     original: object = None,
     *,
@@ -225,25 +223,12 @@ def _partition_of(release: object) -> Partition:
     return classes
 
 
-def read_questions(tables: Iterable[Sequence[str]], means: Iterable[Mapping[str, Any]]) -> list[Asked]:
-    """The questions of an analyst; each mistake is a sentence."""
-    asked = []
-    for names in tables:
-        if isinstance(names, str) or not names or not all(isinstance(name, str) for name in names):
-            raise BadJob(f"A table is asked for by {names!r}. Give the names of its columns, such as ['age', 'sex'].")
-        asked.append(Asked(tuple(names)))
-    for wish in means:
-        by = wish.get("by") if isinstance(wish, Mapping) and set(wish) == {"of", "by"} else None
-        if not by or isinstance(by, str) or not all(isinstance(name, str) for name in (wish["of"], *by)):
-            raise BadJob(f"A mean is asked for by {wish!r}. Write it as {{of = 'income', by = ['region']}}.")
-        asked.append(Asked(tuple(by), wish["of"]))
-    return asked
-
-
 def measure_use(table: Table, evenly: View, asked: Sequence[Asked], seed: int) -> Utility:
     """The same of a table and a view of its release, labels spread evenly."""
     if table.rows < LEAST_ROWS:
-        raise BadTable(f"The original has {table.rows:,} rows. Errors of counts say something from {LEAST_ROWS} rows on.")
+        raise BadTable(
+            f"The original has {table.rows:,} rows. Errors of counts say something from {LEAST_ROWS} rows on."
+        )
     if not evenly.rows:
         raise Unsafe("Every row is suppressed, so there is nothing to use. Choose another point.")
     for question in asked:
@@ -287,6 +272,4 @@ def _count(table: Table, original: View, views: Sequence[View], seed: int) -> Co
     single = np.array([len(query) == 1 for query in queries], dtype=np.bool_)
     errors = count_errors(original, views, queries)
     evenly, fitted, control = (summarize(line[~single]) for line in errors)
-    return CountErrors(
-        int((~single).sum()), fitted, evenly, control, summarize(errors[0][single]), int(single.sum())
-    )
+    return CountErrors(int((~single).sum()), fitted, evenly, control, summarize(errors[0][single]), int(single.sum()))
