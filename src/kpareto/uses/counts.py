@@ -93,13 +93,14 @@ def _draw_values(random: np.random.Generator, table: Table, original: View, name
         counts = original.counts(name)
         if counts.numbers is not None:
             return _draw_range(random, np.flatnonzero(counts.totals), len(counts.values))
-        return _values(len(counts.values), *[_draw_by_rows(random, counts.totals)] * 2)
+        value = int(random.choice(np.flatnonzero(counts.totals)))
+        return _values(len(counts.values), value, value)
     column = original.names.index(name)
     hierarchy = table.hierarchies[column]
     rows = np.bincount(original.codes[column], original.weights, len(hierarchy.leaves))
     if hierarchy.ordered:
         return _draw_range(random, np.flatnonzero(rows), len(rows))
-    return _values(len(rows), *_draw_branch(random, hierarchy, _draw_by_rows(random, rows)))
+    return _values(len(rows), *_draw_branch(random, hierarchy, int(random.choice(np.flatnonzero(rows)))))
 
 
 def _draw_range(random: np.random.Generator, occurring: np.ndarray, values: int) -> np.ndarray:
@@ -107,11 +108,6 @@ def _draw_range(random: np.random.Generator, occurring: np.ndarray, values: int)
     width = max(1, int(many * random.uniform(NARROW, WIDE)))
     first = int(random.integers(0, many - width + 1))
     return _values(values, int(occurring[first]), int(occurring[first + width - 1]))
-
-
-def _draw_by_rows(random: np.random.Generator, rows: np.ndarray) -> int:
-    """A value, frequent ones more often."""
-    return int(np.searchsorted(np.cumsum(rows), random.uniform(0, rows.sum()), side="right").clip(0, len(rows) - 1))
 
 
 def _draw_branch(random: np.random.Generator, hierarchy: Hierarchy, leaf: int) -> tuple[int, int]:
