@@ -13,11 +13,11 @@ from kpareto.tables.schema import Schema
 from kpareto.uses import predictions
 from kpareto.uses.predictions import Prediction, predict
 from kpareto.uses.relations import Grouped, group_columns, group_view
-from kpareto.uses.views import View, fit_view, view_control, view_original, view_release
+from kpareto.uses.views import LabelView, fit_view, view_control, view_original, view_release
 from tests.twins.use import HIERARCHIES, levels_choice, local_choice, related_rows, related_table
 
 
-def sides_of(view: View, original: View) -> list[Grouped]:
+def sides_of(view: LabelView, original: LabelView) -> list[Grouped]:
     """Original, release and control in groups."""
     columns = group_columns(original)
     views = (original, fit_view(view, original), view_control(original))

@@ -11,12 +11,12 @@ import pytest
 from kpareto.errors import BadJob
 from kpareto.tables.partition import classes
 from kpareto.tables.recoding import bottom, top
-from kpareto.uses.questions import Answered, Asked, answer, check_question, cross, read_questions
+from kpareto.uses.questions import Answered, UseQuestion, answer, check_question, cross, read_questions
 from kpareto.uses.views import fit_view, view_control, view_original, view_release
 from tests.twins.use import levels_choice, plain_rows, related_rows, related_table
 
 
-def answered(asked: Asked, levels: tuple[int, int, int]) -> Answered:
+def answered(asked: UseQuestion, levels: tuple[int, int, int]) -> Answered:
     """How far off a question is under these levels."""
     table = related_table()
     check_question(table, asked)
@@ -47,7 +47,7 @@ def test_a_table_is_off_by_the_rows_in_a_wrong_cell() -> None:
     sizes = Counter(row["town"] in south for row in rows)
     guess = {(t, s): halves[t in south, s] * towns[t] / sizes[t in south] for t in towns for s in "fm"}
     wrong = sum(abs(guess[key] - own[key]) for key in guess) / 2 / len(rows)
-    found = answered(Asked(("town", "sex")), (0, 1, 0))
+    found = answered(UseQuestion(("town", "sex")), (0, 1, 0))
     assert found.error == pytest.approx(wrong, rel=1e-9)
     assert found.error < found.evenly
     assert found.error < found.control
@@ -61,7 +61,7 @@ def test_means_are_off_by_their_mean_difference() -> None:
     for row in rows:
         incomes[row["town"]].append(float(row["income"]))
     overall = float(np.mean([float(row["income"]) for row in rows]))
-    asked = Asked(("town",), "income")
+    asked = UseQuestion(("town",), "income")
     shown, hidden = answered(asked, (0, 0, 0)), answered(asked, (0, 2, 0))
     wrong = sum(abs(np.mean(own) - overall) * len(own) for own in incomes.values()) / len(rows)
     assert (shown.error, shown.evenly) == pytest.approx((0, 0), abs=1e-9)
@@ -72,7 +72,7 @@ def test_means_are_off_by_their_mean_difference() -> None:
 
 def test_a_mean_of_a_quasi_identifier() -> None:
     """Ages in decades, spread evenly over those that occur, have a mean near the true one."""
-    found = answered(Asked(("sex",), "age"), (2, 0, 0))
+    found = answered(UseQuestion(("sex",), "age"), (2, 0, 0))
     assert 0 < found.error < 1
     assert found.control > found.error
 
@@ -81,21 +81,21 @@ def test_hidden_is_the_control() -> None:
     """With every label hidden and fitted, a table is what the column totals give."""
     table = related_table()
     whole, hidden = view_original(table), view_release(classes(table, top(table.hierarchies)))
-    found = answer(table, Asked(("town", "sex")), whole, (hidden, fit_view(hidden, whole), view_control(whole)))
+    found = answer(table, UseQuestion(("town", "sex")), whole, (hidden, fit_view(hidden, whole), view_control(whole)))
     assert found.error == pytest.approx(found.control, abs=1e-12)
 
 
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        (Asked(("town", "twon")), "No quasi-identifier, sensitive or target column 'twon'. Did you mean"),
-        (Asked(("town", "town")), "names a column twice"),
-        (Asked(("ill", "income")), "two columns that no recoding touches"),
-        (Asked(("sex",), "ill"), "The values of 'ill' are not numbers"),
-        (Asked(("sex",), "town"), "The values of 'town' are not numbers"),
+        (UseQuestion(("town", "twon")), "No quasi-identifier, sensitive or target column 'twon'. Did you mean"),
+        (UseQuestion(("town", "town")), "names a column twice"),
+        (UseQuestion(("ill", "income")), "two columns that no recoding touches"),
+        (UseQuestion(("sex",), "ill"), "The values of 'ill' are not numbers"),
+        (UseQuestion(("sex",), "town"), "The values of 'town' are not numbers"),
     ],
 )
-def test_a_question_without_an_answer_is_a_sentence(asked: Asked, sentence: str) -> None:
+def test_a_question_without_an_answer_is_a_sentence(asked: UseQuestion, sentence: str) -> None:
     """Columns that are not there, twice, without numbers, or not counted together."""
     with pytest.raises(BadJob, match=sentence):
         check_question(related_table(), asked)

@@ -14,7 +14,7 @@ import numpy as np
 from kpareto.errors import BadJob, did_you_mean, shorten
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.table import Counts, Table
-from kpareto.uses.views import View, further_counts
+from kpareto.uses.views import LabelView, further_counts
 
 DRAWN = 400  # counts that are drawn
 LEAST = 0.002  # of the rows: what a count must have to be judged
@@ -44,7 +44,7 @@ def summarize(errors: np.ndarray) -> Errors | None:
     return Errors(float(errors.mean()), float(np.median(errors)), float(np.quantile(errors, 0.9)))
 
 
-def take_count(view: View, query: Query) -> float:
+def take_count(view: LabelView, query: Query) -> float:
     """The rows that an analyst counts; at most one column of the query is no quasi-identifier."""
     weights = view.weights
     for name in query:
@@ -61,7 +61,7 @@ def take_count(view: View, query: Query) -> float:
     return float(weights.sum())
 
 
-def count_errors(original: View, views: Iterable[View], queries: Sequence[Query]) -> np.ndarray:
+def count_errors(original: LabelView, views: Iterable[LabelView], queries: Sequence[Query]) -> np.ndarray:
     """|count - true count| / true count, rows that a view lacks made up for by scaling: (views, queries) float64."""
     true = np.array([take_count(original, query) for query in queries])
     return np.array(
@@ -72,7 +72,7 @@ def count_errors(original: View, views: Iterable[View], queries: Sequence[Query]
     ).reshape(-1, len(queries))
 
 
-def draw_queries(table: Table, original: View, seed: int, drawn: int = DRAWN) -> list[Query]:
+def draw_queries(table: Table, original: LabelView, seed: int, drawn: int = DRAWN) -> list[Query]:
     """Random counts that have enough rows, the same ones for a seed."""
     random = np.random.default_rng(seed)
     own, others = list(table.schema.quasi), further_counts(table)
@@ -87,7 +87,7 @@ def draw_queries(table: Table, original: View, seed: int, drawn: int = DRAWN) ->
     return queries
 
 
-def _draw_values(random: np.random.Generator, table: Table, original: View, name: str) -> np.ndarray:
+def _draw_values(random: np.random.Generator, table: Table, original: LabelView, name: str) -> np.ndarray:
     """A range of an ordered column, a branch of any other, or a value of one without a hierarchy."""
     if name not in original.names:
         counts = original.counts(name)

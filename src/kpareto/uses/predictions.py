@@ -16,7 +16,7 @@ from kpareto.tables.hierarchy import MISSING
 from kpareto.tables.table import Counts
 from kpareto.uses.counts import numbers_of
 from kpareto.uses.relations import Grouped
-from kpareto.uses.views import View
+from kpareto.uses.views import LabelView
 
 FOLDS = 3
 PENALTY = 1.0  # in rows: what a coefficient must explain
@@ -58,7 +58,7 @@ def _split(count: np.ndarray, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).multinomial(count.astype(np.int64), [1 / FOLDS] * FOLDS)
 
 
-def _same_folds(whole: Counts, split: np.ndarray, view: View, counts: Counts, seed: int) -> np.ndarray:
+def _same_folds(whole: Counts, split: np.ndarray, view: LabelView, counts: Counts, seed: int) -> np.ndarray:
     """The folds of the original's rows in a view; of a file, where nobody can match rows, folds drawn alike."""
     if view.members is None:
         return _split(counts.count, seed)
@@ -93,7 +93,7 @@ def _validate(side: Grouped, counts: Counts, folds: np.ndarray, targets: np.ndar
         penalty[0] = 1e-9  # the mean is free
         guess = _guess(side, np.linalg.solve(gram + np.diag(penalty), right))[counts.row]
         truth = targets[counts.code]
-        score = _explained(guess[:, 0], truth[:, 0], fold) if by_number else _ranked(guess, truth, fold)
+        score = _r_squared(guess[:, 0], truth[:, 0], fold) if by_number else _auc(guess, truth, fold)
         scores += [] if score is None else [score]
     return float(np.mean(scores)) if scores else float("nan")
 
@@ -130,7 +130,7 @@ def _guess(side: Grouped, model: np.ndarray) -> np.ndarray:
     return guess
 
 
-def _explained(guess: np.ndarray, truth: np.ndarray, rows: np.ndarray) -> float | None:
+def _r_squared(guess: np.ndarray, truth: np.ndarray, rows: np.ndarray) -> float | None:
     """R²: the share of the variance that is explained, below 0 where the mean would do better."""
     if not rows.sum():
         return None
@@ -138,7 +138,7 @@ def _explained(guess: np.ndarray, truth: np.ndarray, rows: np.ndarray) -> float 
     return float(1 - rows @ (truth - guess) ** 2 / spread) if spread > 0 else None
 
 
-def _ranked(guess: np.ndarray, truth: np.ndarray, rows: np.ndarray) -> float | None:
+def _auc(guess: np.ndarray, truth: np.ndarray, rows: np.ndarray) -> float | None:
     """AUC, for several classes the mean of each against all others, weighted by its rows."""
     areas, weights = [], []
     for score, own in zip(guess.T, truth.T, strict=True):

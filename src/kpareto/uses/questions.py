@@ -13,7 +13,7 @@ from kpareto.errors import BadJob, did_you_mean, shorten
 from kpareto.tables.hierarchy import MISSING
 from kpareto.tables.table import Table
 from kpareto.uses.counts import numbers_of
-from kpareto.uses.views import View, further_counts
+from kpareto.uses.views import LabelView, further_counts
 
 MOST_CELLS = 1_000_000  # of a table that is asked for
 MOST_VALUES = 2_000  # of a column in it
@@ -21,7 +21,7 @@ AT_ONCE = 4_000_000  # numbers that are spread out at a time
 
 
 @dataclass(frozen=True)
-class Asked:
+class UseQuestion:
     """One question: a table of these columns, or where ``of`` is named its mean for each of their combinations."""
 
     by: tuple[str, ...]
@@ -46,7 +46,7 @@ class Answered:
     unit of the column.
     """
 
-    asked: Asked
+    asked: UseQuestion
     cells: int  # that have rows
     error: float  # labels fitted to the column totals
     evenly: float
@@ -60,22 +60,22 @@ class Answered:
         return {**own, **numbers, **({"overall": self.overall} if self.asked.of else {})}
 
 
-def read_questions(tables: Iterable[Sequence[str]] = (), means: Iterable[Mapping[str, Any]] = ()) -> list[Asked]:
+def read_questions(tables: Iterable[Sequence[str]] = (), means: Iterable[Mapping[str, Any]] = ()) -> list[UseQuestion]:
     """The questions of an analyst; each mistake is a sentence."""
     asked = []
     for names in tables:
         if isinstance(names, str) or not names or not all(isinstance(name, str) for name in names):
             raise BadJob(f"A table is asked for by {names!r}. Give the names of its columns, such as ['age', 'sex'].")
-        asked.append(Asked(tuple(names)))
+        asked.append(UseQuestion(tuple(names)))
     for wish in means:
         by = wish.get("by") if isinstance(wish, Mapping) and set(wish) == {"of", "by"} else None
         if not by or isinstance(by, str) or not all(isinstance(name, str) for name in (wish["of"], *by)):
             raise BadJob(f"A mean is asked for by {wish!r}. Write it as {{of = 'income', by = ['region']}}.")
-        asked.append(Asked(tuple(by), wish["of"]))
+        asked.append(UseQuestion(tuple(by), wish["of"]))
     return asked
 
 
-def check_question(table: Table, asked: Asked) -> None:
+def check_question(table: Table, asked: UseQuestion) -> None:
     """Raise where a question cannot be answered from the columns that have a role."""
     further = {counts.name: counts for counts in further_counts(table)}
     known = (*table.schema.quasi, *further)
@@ -120,7 +120,7 @@ def values_of(table: Table, name: str) -> np.ndarray | None:
         return None
 
 
-def cross(view: View, names: Sequence[str]) -> np.ndarray:
+def cross(view: LabelView, names: Sequence[str]) -> np.ndarray:
     """The rows with each combination of values, as the labels have it, in an array with one axis per column."""
     codes, spreads, weights = view.take(names)
     shares = [spread.shares(np.arange(spread.values), spread.values) for spread in spreads]
@@ -136,7 +136,7 @@ def cross(view: View, names: Sequence[str]) -> np.ndarray:
     return table.reshape(sizes)
 
 
-def answer(table: Table, asked: Asked, original: View, views: Sequence[View]) -> Answered:
+def answer(table: Table, asked: UseQuestion, original: LabelView, views: Sequence[LabelView]) -> Answered:
     """How far off a question is on each view: evenly spread, fitted, control."""
     true = cross(original, asked.columns)
     guesses = [cross(view, asked.columns) * (original.rows / view.rows) for view in views]

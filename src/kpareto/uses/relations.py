@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kpareto.uses.views import View
+from kpareto.uses.views import LabelView
 
 SMALLEST = 0.02  # of the rows: what a group of values has at least
 DENSE = 4_000_000  # pairs of labels that are counted in one table
@@ -58,7 +58,7 @@ class Relations:
 class Grouped:
     """A view in groups of values: per column its labels, and the share of each label in each group."""
 
-    view: View
+    view: LabelView
     codes: Mapping[str, np.ndarray]  # quasi-identifiers (rows,), further columns (entries,)
     shares: Mapping[str, np.ndarray]  # (labels, groups) float64
 
@@ -96,7 +96,7 @@ class Grouped:
         return whole - (self.told_apart(one) - 1) * (self.told_apart(two) - 1) / (2 * self.view.rows)
 
 
-def group_columns(original: View) -> dict[str, Groups]:
+def group_columns(original: LabelView) -> dict[str, Groups]:
     """The groups of every column, quasi-identifiers first; a group has a share of the rows, and fills its table."""
     floor = max(SMALLEST * original.rows, math.sqrt(original.rows))
     columns = {}
@@ -122,7 +122,7 @@ def _join(rows: np.ndarray, floor: float) -> Groups:
     return Groups(np.cumsum(group), len(begins))
 
 
-def group_view(view: View, columns: Mapping[str, Groups]) -> Grouped:
+def group_view(view: LabelView, columns: Mapping[str, Groups]) -> Grouped:
     """A view in groups; labels with the same shares are one."""
     codes, shares = {}, {}
     for name, own, spread in zip(view.names, view.codes, view.spreads, strict=True):

@@ -22,7 +22,7 @@ from kpareto.tables.hierarchy import MISSING, STAR, Hierarchy
 from kpareto.tables.schema import Schema
 from kpareto.tables.spelling import fold_spelling, several
 from kpareto.tables.table import Counts, Table, merge_counts
-from kpareto.uses.views import View, further_counts, occurring_values, spread_evenly
+from kpareto.uses.views import LabelView, further_counts, occurring_values, spread_evenly
 from kpareto.verifier.counting import file_digest
 
 CERTIFICATE = FileKind("The certificate", "Take the whole one, as it was written with the release.")
@@ -34,7 +34,9 @@ def is_release(release: object) -> bool:
     return isinstance(release, str | PathLike)
 
 
-def read_released(release: object, original: object, recoding: str | PathLike[str] | None = None) -> tuple[Table, View]:
+def read_released(
+    release: object, original: object, recoding: str | PathLike[str] | None = None
+) -> tuple[Table, LabelView]:
     """The original through the hierarchies of the release, and the release as it shows its rows, spread evenly."""
     place = Path(cast(str, release))
     files = document_files(place)
@@ -94,7 +96,7 @@ def _check_columns(source: object, schema: Schema, which: str) -> None:
         raise BadTable(f"The {which} has no column {lacking[0]!r}. It has: {shorten(columns)}. {OTHER}")
 
 
-def _view(table: Table, shown: Table, stored: Stored, recoding: Mapping[str, Any]) -> View:
+def _view(table: Table, shown: Table, stored: Stored, recoding: Mapping[str, Any]) -> LabelView:
     """The released rows as a view, every label checked to be possible."""
     codes, spreads = [], []
     for column, hierarchy in enumerate(table.hierarchies):
@@ -114,7 +116,7 @@ def _view(table: Table, shown: Table, stored: Stored, recoding: Mapping[str, Any
         spreads.append(spread)
     pairs = zip(further_counts(table), further_counts(shown), strict=True)
     further = tuple(_in_values(own, written) for own, written in pairs)
-    return View(table.schema.quasi, shown.weights.astype(float), tuple(codes), tuple(spreads), further)
+    return LabelView(table.schema.quasi, shown.weights.astype(float), tuple(codes), tuple(spreads), further)
 
 
 def _label_runs(stored: Stored, column: int, recoding: Mapping[str, Any]) -> dict[str, tuple[int, int]]:

@@ -16,10 +16,10 @@ from kpareto.tables.spelling import percent
 from kpareto.tables.table import Table
 from kpareto.uses.counts import Errors, count_errors, draw_queries, summarize
 from kpareto.uses.predictions import Prediction, predict
-from kpareto.uses.questions import Answered, Asked, answer, check_question, read_questions
+from kpareto.uses.questions import Answered, UseQuestion, answer, check_question, read_questions
 from kpareto.uses.relations import Relations, group_columns, group_view, relate
 from kpareto.uses.released import is_release, read_released
-from kpareto.uses.views import View, fit_view, further_counts, view_control, view_original, view_release
+from kpareto.uses.views import LabelView, fit_view, further_counts, view_control, view_original, view_release
 
 SCHEMA = "kpareto-utility-1"
 LEAST_ROWS = 30  # below which an error of counts says nothing
@@ -223,7 +223,7 @@ def _partition_of(release: object) -> Partition:
     return classes
 
 
-def measure_use(table: Table, evenly: View, asked: Sequence[Asked], seed: int) -> Utility:
+def measure_use(table: Table, evenly: LabelView, asked: Sequence[UseQuestion], seed: int) -> Utility:
     """The same of a table and a view of its release, labels spread evenly."""
     if table.rows < LEAST_ROWS:
         raise BadTable(
@@ -267,7 +267,7 @@ def _tell_sample(table: Table) -> list[str]:
     return [] if table.sample is None else [f"Measured on {table.sample.words()}."]
 
 
-def _count(table: Table, original: View, views: Sequence[View], seed: int) -> CountErrors:
+def _count(table: Table, original: LabelView, views: Sequence[LabelView], seed: int) -> CountErrors:
     queries = draw_queries(table, original, seed)
     single = np.array([len(query) == 1 for query in queries], dtype=np.bool_)
     errors = count_errors(original, views, queries)

@@ -36,7 +36,7 @@ class Spread:
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class LabelView:
     """Rows that show labels, with how many rows of the table each stands for."""
 
     names: tuple[str, ...]  # of the quasi-identifiers
@@ -106,7 +106,7 @@ def fit(spread: Spread, shown: np.ndarray, wanted: np.ndarray) -> Spread:
     return replace(spread, share=np.divide(rows, lines, out=spread.share.copy(), where=lines > 0))
 
 
-def fit_view(view: View, original: View) -> View:
+def fit_view(view: LabelView, original: LabelView) -> LabelView:
     """A view whose labels are fitted to the totals of the original's columns."""
     fitted = []
     for codes, spread, own in zip(view.codes, view.spreads, original.codes, strict=True):
@@ -115,22 +115,22 @@ def fit_view(view: View, original: View) -> View:
     return replace(view, spreads=tuple(fitted))
 
 
-def view_original(table: Table) -> View:
+def view_original(table: Table) -> LabelView:
     """The table as it is: every label is a value."""
     spreads = tuple(identity(len(hierarchy.leaves)) for hierarchy in table.hierarchies)
     codes = tuple(np.ascontiguousarray(column) for column in table.codes.T)
     members = np.arange(table.distinct)
-    return View(table.schema.quasi, table.weights.astype(float), codes, spreads, further_counts(table), members)
+    return LabelView(table.schema.quasi, table.weights.astype(float), codes, spreads, further_counts(table), members)
 
 
-def view_control(original: View) -> View:
+def view_control(original: LabelView) -> LabelView:
     """Every quasi-identifier hidden, and the totals of each column known."""
     nothing = np.zeros(len(original.weights), dtype=np.int64)
     spreads = []
     for codes, spread in zip(original.codes, original.spreads, strict=True):
         share = np.bincount(codes, original.weights, spread.values) / original.rows
         spreads.append(Spread(np.zeros(spread.values, dtype=np.int64), np.arange(spread.values), share, 1, len(share)))
-    return View(
+    return LabelView(
         original.names,
         np.array([original.rows]),
         tuple(np.zeros(1, dtype=np.int64) for _ in spreads),
@@ -140,7 +140,7 @@ def view_control(original: View) -> View:
     )
 
 
-def view_release(partition: Partition) -> View:
+def view_release(partition: Partition) -> LabelView:
     """What a release of these classes shows, labels spread evenly; masked rows may have any value."""
     table, seen = partition.table, partition.visible
     place = np.where(seen, np.cumsum(seen) - 1, -1)
@@ -154,7 +154,9 @@ def view_release(partition: Partition) -> View:
         spreads.append(spread_evenly(first, last, occurring_values(table, column), leaves))
     members = place[partition.members]
     further = tuple(_merge_seen(counts, members, int(seen.sum())) for counts in further_counts(table))
-    return View(table.schema.quasi, partition.rows[seen].astype(float), tuple(codes), tuple(spreads), further, members)
+    return LabelView(
+        table.schema.quasi, partition.rows[seen].astype(float), tuple(codes), tuple(spreads), further, members
+    )
 
 
 def occurring_values(table: Table, column: int) -> np.ndarray:

@@ -91,7 +91,7 @@ def test_json_has_all_and_is_the_same_for_a_seed(job: Path, capsys: pytest.Captu
         ("few", "The release was made from 400 rows, and the original has 10."),
         ("column", "The original has no column 'town'."),
         ("other", "The hierarchy of 'town' has no place for"),
-        ("gone", "There is no"),
+        ("gone", "No file"),
     ],
 )
 def test_what_does_not_fit_is_one_sentence(
