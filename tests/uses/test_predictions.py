@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from kpareto.engines.read import read
 from kpareto.tables.partition import classes
 from kpareto.tables.recoding import bottom, top
 from kpareto.tables.schema import Schema
@@ -17,11 +18,11 @@ from kpareto.uses.views import LabelView, fit_view, view_control, view_original,
 from tests.twins.use import HIERARCHIES, levels_choice, local_choice, related_rows, related_table
 
 
-def sides_of(view: LabelView, original: LabelView) -> list[Grouped]:
+def sides_of(view: LabelView, original: LabelView) -> tuple[Grouped, Grouped, Grouped]:
     """Original, release and control in groups."""
     columns = group_columns(original)
-    views = (original, fit_view(view, original), view_control(original))
-    return [group_view(each, columns) for each in views]
+    fitted, control = fit_view(view, original), view_control(original)
+    return group_view(original, columns), group_view(fitted, columns), group_view(control, columns)
 
 
 def slow_prediction(side: Grouped, name: str, folds: np.ndarray, targets: np.ndarray, by_number: bool) -> float:
@@ -109,8 +110,6 @@ def test_two_classes_are_one_question_and_a_missing_value_is_none() -> None:
     rows = rows.set_column(rows.column_names.index("sex"), "sex", [sexes])
     schema = Schema(("age", "town"), sensitive=("sex",))
     plain = {name: hierarchy for name, hierarchy in HIERARCHIES.items() if name != "sex"}
-    from kpareto.engines.read import read
-
     table = read(rows, schema, "category", hierarchies=plain)
     assert "(missing)" in table.sensitive[0].values
     original = view_original(table)

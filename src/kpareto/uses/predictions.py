@@ -43,7 +43,7 @@ def predict(original: Grouped, release: Grouped, control: Grouped, name: str, se
     whole = original.view.counts(name).without(MISSING)
     split = _split(whole.count, seed)
     numbers = numbers_of(whole)
-    by_number = numbers is not None and np.count_nonzero(whole.totals) > MOST_CLASSES
+    by_number = numbers is not None and int(np.count_nonzero(whole.totals)) > MOST_CLASSES
     targets = _answers(whole, numbers if by_number else None)
     values = {}
     for word, side in (("release", release), ("original", original), ("control", control)):

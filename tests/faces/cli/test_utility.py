@@ -11,6 +11,7 @@ import pytest
 
 import kpareto as kp
 from kpareto.faces.cli import main
+from kpareto.faces.web.drafts import draft_print, draft_text, load_draft
 from kpareto.jobs.parse import load_job
 from tests.twins.use import related_rows
 
@@ -144,8 +145,13 @@ def test_a_job_with_questions_that_are_none_is_refused(use: str, sentence: str, 
 
 
 def test_questions_of_a_job_are_kept(job: Path) -> None:
-    """A job has its questions as utility takes them."""
-    assert load_job(job).use["means"] == [{"of": "income", "by": ["town", "sex"]}]
+    """A job has its questions as utility takes them; the page keeps them in the file, and searches nothing for them."""
+    asked = {"of": "income", "by": ["town", "sex"]}
+    assert load_job(job).use["means"] == [asked]
+    draft = load_draft(job.read_text(), "job")
+    assert load_draft(draft_text(draft), "job")["use"]["means"] == [asked]
+    places = (job.parent, job.parent, job.parent)
+    assert draft_print(draft, *places) == draft_print({**draft, "use": {}}, *places)
 
 
 def test_the_report_has_a_part_on_use(job: Path) -> None:
