@@ -181,7 +181,7 @@ class Evidence:
     @cached_property
     def use(self) -> Utility | None:
         """What an analyst still gets; None where the table is too small, or its target has one value only."""
-        with suppress(BadTable), self.phase("Measuring what an analyst gets"):
+        with suppress(BadTable):
             return utility(self.context.partition, **self.finding.job.use)
         return None
 
