@@ -14,7 +14,7 @@ import numpy as np
 from kpareto.errors import BadJob, did_you_mean, shorten
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.table import Counts, Table
-from kpareto.uses.views import LabelView, further_counts
+from kpareto.uses.views import LabelView, further_counts, occurring_values
 
 DRAWN = 400  # counts that are drawn
 LEAST = 0.002  # of the rows: what a count must have to be judged
@@ -52,18 +52,21 @@ def take_count(view: LabelView, query: Query) -> float:
             counts = view.counts(name)
             weights = np.bincount(counts.row, counts.count * query[name][counts.code], len(view.weights))
     rows: np.ndarray | slice = slice(None)
-    for name, codes, spread in zip(view.names, view.codes, view.spreads, strict=True):
-        if name in query:
-            part = spread.shares(query[name].astype(np.int64), 2)[:, 1][codes[rows]]
-            kept = np.flatnonzero(part)
-            weights = weights[kept] * part[kept]
-            rows = kept if isinstance(rows, slice) else rows[kept]
+    own = [name for name in query if name in view.names]
+    for name in sorted(own, key=lambda name: query[name].mean()):  # most rows are out after the narrowest column
+        codes, spread = view.column(name)
+        share, labels = spread.shares(query[name].astype(np.int64), 2)[:, 1], codes[rows]
+        kept = np.flatnonzero((share > 0)[labels])
+        weights = weights[kept] * share[labels[kept]]
+        rows = kept if isinstance(rows, slice) else rows[kept]
     return float(weights.sum())
 
 
-def count_errors(original: LabelView, views: Iterable[LabelView], queries: Sequence[Query]) -> np.ndarray:
+def count_errors(
+    original: LabelView, views: Iterable[LabelView], queries: Sequence[Query], counted: Sequence[float] | None = None
+) -> np.ndarray:
     """|count - true count| / true count, rows that a view lacks made up for by scaling: (views, queries) float64."""
-    true = np.array([take_count(original, query) for query in queries])
+    true = np.array([take_count(original, query) for query in queries] if counted is None else counted)
     return np.array(
         [
             np.abs(np.array([take_count(view, query) for query in queries]) * (original.rows / view.rows) - true) / true
@@ -72,35 +75,38 @@ def count_errors(original: LabelView, views: Iterable[LabelView], queries: Seque
     ).reshape(-1, len(queries))
 
 
-def draw_queries(table: Table, original: LabelView, seed: int, drawn: int = DRAWN) -> list[Query]:
-    """Random counts that have enough rows, the same ones for a seed."""
+def draw_queries(table: Table, original: LabelView, seed: int, drawn: int = DRAWN) -> tuple[list[Query], list[float]]:
+    """Random counts that have enough rows, and these rows; the same ones for a seed."""
     random = np.random.default_rng(seed)
     own, others = list(table.schema.quasi), further_counts(table)
+    occurring = {counts.name: np.flatnonzero(counts.totals) for counts in others}
+    occurring |= {name: occurring_values(table, column) for column, name in enumerate(own)}
     queries: list[Query] = []
+    counted: list[float] = []
     for _ in range(drawn):
         pool = [*own, *([others[random.integers(len(others))].name] if others else [])]
         many = int(random.integers(1, min(COLUMNS, len(pool)) + 1))
         chosen = [pool[place] for place in random.choice(len(pool), size=many, replace=False).tolist()]
-        query = {name: _draw_values(random, table, original, name) for name in chosen}
-        if take_count(original, query) >= max(LEAST * original.rows, 1):
+        query = {name: _draw_values(random, table, name, occurring[name]) for name in chosen}
+        rows = take_count(original, query)
+        if rows >= max(LEAST * original.rows, 1):
             queries.append(query)
-    return queries
+            counted.append(rows)
+    return queries, counted
 
 
-def _draw_values(random: np.random.Generator, table: Table, original: LabelView, name: str) -> np.ndarray:
+def _draw_values(random: np.random.Generator, table: Table, name: str, occurring: np.ndarray) -> np.ndarray:
     """A range of an ordered column, a branch of any other, or a value of one without a hierarchy."""
-    if name not in original.names:
-        counts = original.counts(name)
-        if counts.numbers is not None:
-            return _draw_range(random, np.flatnonzero(counts.totals), len(counts.values))
-        value = int(random.choice(np.flatnonzero(counts.totals)))
-        return _values(len(counts.values), value, value)
-    column = original.names.index(name)
-    hierarchy = table.hierarchies[column]
-    rows = np.bincount(original.codes[column], original.weights, len(hierarchy.leaves))
+    for counts in further_counts(table):
+        if counts.name == name:
+            if counts.numbers is not None:
+                return _draw_range(random, occurring, len(counts.values))
+            value = int(random.choice(occurring))
+            return _values(len(counts.values), value, value)
+    hierarchy = table.hierarchies[table.column(name)]
     if hierarchy.ordered:
-        return _draw_range(random, np.flatnonzero(rows), len(rows))
-    return _values(len(rows), *_draw_branch(random, hierarchy, int(random.choice(np.flatnonzero(rows)))))
+        return _draw_range(random, occurring, len(hierarchy.leaves))
+    return _values(len(hierarchy.leaves), *_draw_branch(random, hierarchy, int(random.choice(occurring))))
 
 
 def _draw_range(random: np.random.Generator, occurring: np.ndarray, values: int) -> np.ndarray:

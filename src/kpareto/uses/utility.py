@@ -268,8 +268,8 @@ def _tell_sample(table: Table) -> list[str]:
 
 
 def _count(table: Table, original: LabelView, views: Sequence[LabelView], seed: int) -> CountErrors:
-    queries = draw_queries(table, original, seed)
+    queries, counted = draw_queries(table, original, seed)
     single = np.array([len(query) == 1 for query in queries], dtype=np.bool_)
-    errors = count_errors(original, views, queries)
+    errors = count_errors(original, views, queries, counted)
     evenly, fitted, control = (summarize(line[~single]) for line in errors)
     return CountErrors(int((~single).sum()), fitted, evenly, control, summarize(errors[0][single]), int(single.sum()))
