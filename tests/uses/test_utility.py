@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from kpareto.releases.release import release
 from kpareto.tables.partition import classes
 from kpareto.tables.recoding import bottom, top
 from kpareto.tables.schema import Schema
-from kpareto.tables.table import Table
+from kpareto.tables.table import Sample, Table
 from kpareto.uses.utility import Utility, utility
 from tests.twins.use import (
     HIERARCHIES,
@@ -153,6 +154,17 @@ def test_persons_and_one_value_change_nothing_of_it() -> None:
     answer = utility(levels_choice(table, (2, 1, 0)))
     assert [model.column for model in answer.models] == ["ill"]
     assert answer.remarks == ("'same' has one value only, and nothing of it is predicted.",)
+
+
+def test_a_sample_and_coarser_columns_are_said() -> None:
+    """Rows that were drawn, and ages that came in by groups of five years."""
+    rows = related_rows()
+    first = {"first": {"age": 1}, "coarsen": "always"}
+    coarse = read(rows, SCHEMA, "drop", hierarchies=HIERARCHIES, **first)  # type: ignore[arg-type]
+    answer = utility(levels_choice(coarse, (1, 1, 0)))
+    assert answer.remarks == ("Columns that came in coarser than their values are measured by groups.",)
+    drawn = replace(related_table(rows), sample=Sample(400, 4_000, 1))
+    assert utility(levels_choice(drawn, (1, 1, 0))).remarks == ("Measured on a sample of 400 of 4,000 rows.",)
 
 
 # -- what does not fit -------------------------------------------------------------------------------------------------

@@ -248,7 +248,7 @@ def measure_use(table: Table, evenly: LabelView, asked: Sequence[UseQuestion], s
         tuple(each for each in answers if each.asked.of is None),
         tuple(each for each in answers if each.asked.of is not None),
         seed,
-        (*_tell_sample(table), *remarks),
+        (*_tell_reading(table), *remarks),
     )
 
 
@@ -263,8 +263,11 @@ def _choose_targets(table: Table) -> tuple[list[str], list[str]]:
     return [name for name in names if values[name] > 1], alone
 
 
-def _tell_sample(table: Table) -> list[str]:
-    return [] if table.sample is None else [f"Measured on {table.sample.words()}."]
+def _tell_reading(table: Table) -> list[str]:
+    """What of the source the answer knows nothing of."""
+    told = [] if table.sample is None else [f"Measured on {table.sample.words()}."]
+    coarse = table.leaf_counts is not None or any(hierarchy.coarse for hierarchy in table.hierarchies)
+    return told + ["Columns that came in coarser than their values are measured by groups."] * coarse
 
 
 def _count(table: Table, original: LabelView, views: Sequence[LabelView], seed: int) -> CountErrors:
