@@ -29,6 +29,7 @@ ROOMS = [
     "searches",
     "verifier",
     "releases",
+    "uses",
     "jobs",
     "sklearn",
     "testing",

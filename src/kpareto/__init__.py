@@ -68,6 +68,8 @@ if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compare
     from kpareto.tables.schema import Schema as Schema
     from kpareto.tables.table import Population as Population
     from kpareto.tables.table import Table as Table
+    from kpareto.uses.utility import Utility as Utility
+    from kpareto.uses.utility import utility as utility
     from kpareto.verifier import verify as verify
 
 # room -> its public names, from the foundation up. To make a name public, add it here and in the imports above.
@@ -101,6 +103,7 @@ _NAMES = {
     "releases.recoded_rows": "Handling",
     "releases.choice": "store",
     "releases.apply": "apply",
+    "uses.utility": "utility Utility",
     "jobs.anonymize": "anonymize Anonymized",
     "releases.mixed_levels": "align_levels",
     "jobs.job": "Job",

@@ -97,6 +97,8 @@ class Job:
         Rows at hand in Python, instead of those of the source.
     spellings : {'fold', 'exact'}
         Whether spellings of one sensitive value, and of one id, are one.
+    use : mapping
+        The tables and means that an analyst of the release will ask for, as ``utility`` takes them.
 
     Examples
     --------
@@ -133,6 +135,7 @@ class Job:
     everybody: Everybody | None = None
     frame: object = field(default=None, repr=False)
     spellings: Spellings = "fold"
+    use: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Short, and without a password of a database: a notebook prints this."""

@@ -31,6 +31,7 @@ from kpareto.tables.partition import EARLIER, RULES, STEP, Rule, read_limit
 from kpareto.tables.schema import DECIDE, ROLES, SPELLINGS, Spellings
 from kpareto.tables.spelling import NO_VALUE
 from kpareto.tables.table import Domain, Estimator
+from kpareto.uses.questions import read_questions
 
 JOB_FILE = FileKind(
     "The job",
@@ -41,7 +42,7 @@ MOST_JOB = 16 * 2**20  # bytes of a job file
 MOST_ROWS = 10**15  # a limit beyond this is a slip, and does not fit the counters
 MOST_RECODINGS = 10**10  # a budget beyond this would last for years
 
-PARTS = ("data", "columns", "population", "suppression", "search", "limits", "release")
+PARTS = ("data", "columns", "population", "suppression", "search", "limits", "release", "use")
 DATA = ("source", "missing", "missing_values", "person", "spellings", "domain", "preset", "table", *FORM_KEYS)
 ADMISSION_OPTIONS = ("memory", "too_many", "coarsen", "sample", "seed")
 TEXT_KEYS = ("separator", "encoding", "decimal")  # of [release]
@@ -208,7 +209,22 @@ def _read_job(raw: Mapping[str, Any], folder: Path) -> Job:
         everybody=check_population(_part(raw, "population", POPULATION_OPTIONS), folder)
         if "population" in raw
         else None,
+        use=_use(raw),
     )
+
+
+def _use(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The questions under ``[use]``; whether the table has their columns is seen when they are asked."""
+    use = _part(raw, "use", ("tables", "means"))
+    for key, entries in use.items():
+        if not isinstance(entries, list):
+            example = '[["age", "sex"]]' if key == "tables" else '[{of = "income", by = ["region"]}]'
+            raise BadJob(f"is {entries!r}. Give a list such as {example}.", where=f"use.{key}")
+        try:
+            read_questions(**{key: entries})
+        except BadJob as error:
+            raise BadJob(str(error), where=f"use.{key}:") from error
+    return use
 
 
 def _admission(data: Mapping[str, Any], columns: Mapping[str, Column]) -> Admission:

@@ -268,6 +268,34 @@ def verify(
     verify_file(release_file, certificate, json_file, table, trust, population, signer)
 
 
+@commands.command(
+    epilog="Example: kpareto utility people-anon.csv --original people.csv",
+    short_help="What an analyst still gets from a release.",
+)
+@click.argument("release_file", metavar="RELEASE")
+@click.option("--original", required=True, metavar="TABLE", help="What it was released from: a file, or adult.")
+@click.option("--job", metavar="JOB", help="Ask its own questions too: tables and means under [use].")
+@click.option("--recoding", metavar="FILE", help="The recoding file, where it does not lie beside the release.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the random counts and folds.")
+@table_option
+@json_option
+@quiet_option
+def utility(  # noqa: PLR0913 (the options of the command)
+    release_file: str,
+    original: str,
+    job: str | None,
+    recoding: str | None,
+    seed: int,
+    table: str | None,
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """What an analyst still gets from RELEASE: counts, relations, models, beside who has column totals alone."""
+    from kpareto.faces.cli.measuring import show_utility
+
+    show_utility(release_file, original, job, recoding, seed, table, json_file, quiet)
+
+
 @commands.group(cls=Commands, epilog="Example: kpareto key new office")
 def key() -> None:
     """Keys that sign releases."""

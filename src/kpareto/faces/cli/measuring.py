@@ -1,4 +1,4 @@
-"""What the command measure prints and writes; the counting itself is in releases/risk/anonymity.py."""
+"""What the commands measure and utility print and write; the counting is in releases/risk/anonymity.py and uses."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from kpareto.atomic import write_whole
 from kpareto.errors import BadJob
 from kpareto.faces.cli.fronts import check_files
 from kpareto.faces.cli.releases import where
-from kpareto.faces.console import remark, reporting, show_table, write_json
+from kpareto.faces.console import remark, reporting, show_table, visible, write_json
 from kpareto.faces.report.anonymity import anonymity_page, answer_tables
-from kpareto.jobs.parse import read_form_words
+from kpareto.faces.report.use import use_tables
+from kpareto.jobs.parse import load_job, read_form_words
 from kpareto.releases.documents import refuse_overwriting
 from kpareto.releases.risk.anonymity import Anonymity, measure
+from kpareto.uses.utility import Utility, utility
 
 
 def show_anonymity(  # noqa: PLR0913 (the options of the command)
@@ -90,3 +92,42 @@ def _read_population(population: str | None) -> float | int | Path | None:
     except ValueError:
         return Path(population)
     return int(number) if number.is_integer() and number > 1 else number
+
+
+def show_utility(  # noqa: PLR0913 (the options of the command)
+    release: str,
+    original: str,
+    job: str | None,
+    recoding: str | None,
+    seed: int,
+    table: str | None,
+    json_file: str | None,
+    quiet: bool = False,
+) -> Utility:
+    """``kpareto utility RELEASE --original TABLE``: measure, print, write JSON."""
+    data: object = where(original, table)
+    if original == "adult":
+        from kpareto.tables.adult import adult
+
+        data = adult("train")
+    inputs = [release, *([] if original == "adult" or table else [original]), *filter(None, (job, recoding))]
+    refuse_overwriting([Path(each) for each in inputs], json_file)
+    check_files(json_file)
+    asked = {} if job is None else load_job(job).use
+    if not Path(release).exists():
+        raise BadJob(f"There is no release {release!r}. Give the file that kpareto release wrote.")
+    with reporting("Measuring", quiet):
+        answer = utility(release, data, recoding=recoding, seed=seed, **asked)
+    if json_file != "-":
+        print_utility(answer)
+    write_json(answer.to_dict() if json_file else None, json_file)
+    return answer
+
+
+def print_utility(answer: Utility) -> None:
+    """The sentences, then the tables."""
+    for sentence in (*answer.sentences(), *answer.remarks):
+        click.echo(visible(sentence))
+    for each in use_tables(answer):
+        click.echo()
+        show_table(each.head, each.rows, each.caption)

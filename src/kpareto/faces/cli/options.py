@@ -124,7 +124,10 @@ def _note_proof(context: click.Context, _: click.Parameter, value: bool) -> None
 # The word kpareto itself: the group that every command belongs to.
 
 # A person looks at a table, searches, releases, checks; what is left follows by the alphabet.
-ORDER = ("inspect", "measure", "hierarchy", "front", "release", "verify", "apply", "report", "serve", "private", "key")
+ORDER = (
+    *("inspect", "measure", "hierarchy", "front", "release", "verify", "utility", "apply", "report", "serve"),
+    *("private", "key"),
+)
 # What was a command once, and is a program of the repository now (decision 0027).
 MOVED = {"bench": "The benchmarks", "papers": "The rebuilt papers"}
 

@@ -23,6 +23,7 @@ from kpareto.faces.report.columns import LABELS
 from kpareto.faces.report.regulator_form import technique
 from kpareto.faces.report.report import Code, ColumnPart, FrontPart, Report, RiskPart, Template
 from kpareto.faces.report.svg import hierarchy_picture, loss_picture, size_picture
+from kpareto.faces.report.use import use_blocks
 from kpareto.fronts.markup import SHORT, number
 from kpareto.fronts.picture import sketch
 from kpareto.releases.warnings import rank_remarks
@@ -44,6 +45,7 @@ def report_parts(report: Report) -> list[PagePart]:
         PagePart("classes", "Class sizes", _class_sizes(report)),
         PagePart("risk", "Risk before and after", _risks(report)),
         PagePart("loss", "Loss per column", [_loss(report)]),
+        *([] if report.use is None else [PagePart("use", "What an analyst still gets", use_blocks(report.use))]),
         PagePart("suppressed", "Who is suppressed", _profiles(report)),
         PagePart("codebook", "Code book", _code_book(report)),
         PagePart("method", "Method, parameters, hashes", _method(report)),

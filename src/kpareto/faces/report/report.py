@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from kpareto._version import __version__
 from kpareto.fronts.picture import Drawing
 from kpareto.releases.warnings import Remark
+from kpareto.uses.utility import Utility
 
 FORMAT = 1
 Count = int | None  # rows or persons; None: below the report's ``least``, and so not for the public
@@ -260,6 +261,7 @@ class Report:
     tests: tuple[str, ...]  # what each attack test means
     method: Method
     template: Template
+    use: Utility | None = None  # what an analyst still gets, where it was measured
 
     @property
     def released(self) -> bool:
@@ -268,4 +270,5 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data, for JSON."""
-        return {"kpareto report": FORMAT, "version": __version__, **asdict(self)}
+        use = None if self.use is None else self.use.to_dict()
+        return {"kpareto report": FORMAT, "version": __version__, **asdict(replace(self, use=None)), "use": use}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -16,13 +16,14 @@ from kpareto.atomic import check_target, write_whole
 from kpareto.engines import in_form, open_source
 from kpareto.engines.form import form_from
 from kpareto.engines.unique_rows import unique_rows
-from kpareto.errors import BadInput, BadJob, KparetoError, Progress, Unsafe
+from kpareto.errors import BadInput, BadJob, BadTable, KparetoError, Progress, Unsafe
 from kpareto.faces.report.discretion import Discretion
 from kpareto.faces.report.html import html
 from kpareto.faces.report.make import context_of, make_report
 from kpareto.faces.report.markdown import markdown
 from kpareto.faces.report.regulator_form import with_rows
 from kpareto.faces.report.report import Report
+from kpareto.faces.report.use import round_use
 from kpareto.fronts.choose import choose_point, read_wish
 from kpareto.fronts.front import Front, Point, load_front
 from kpareto.fronts.json_file import front_data
@@ -42,6 +43,7 @@ from kpareto.strict import FileKind, anything, map_of, read_json
 from kpareto.tables.partition import Partition
 from kpareto.tables.spelling import spell_infinite
 from kpareto.tables.table import UniqueRows
+from kpareto.uses.utility import Utility, utility
 from kpareto.verifier.counting import file_digest
 
 Language = Literal["html", "markdown", "json"]
@@ -177,6 +179,13 @@ class Evidence:
     trees: bool  # whether decision trees are grown, which takes minutes for large tables
 
     @cached_property
+    def use(self) -> Utility | None:
+        """What an analyst still gets; None where the table is too small, or its target has one value only."""
+        with suppress(BadTable):
+            return utility(self.context.partition, **self.finding.job.use)
+        return None
+
+    @cached_property
     def compared(self) -> tuple[str, ...]:
         """What the recoding costs a decision tree; only what can be said."""
         if not self.trees:
@@ -231,7 +240,8 @@ def report_from(evidence: Evidence, *, confidential: bool = False, date: str | N
     form = with_rows(report.template, point, report.columns, handling_of(job), plain_columns(job, point))
     report = replace(report, template=form)
     if Discretion(report.least, confidential).veils(context.partition):
-        return report  # trees count the suppressed rows too, which are too few to be told
+        return report  # trees and counts are about the suppressed rows too, which are too few to be told
+    report = replace(report, use=evidence.use if confidential else round_use(evidence.use))
     sentences = (*report.summary.sentences, *evidence.compared)
     return replace(report, summary=replace(report.summary, sentences=sentences))
 

@@ -98,7 +98,7 @@ def draft_text(draft: Draft, note: str = "Made with kpareto serve.") -> str:
             for name, column in draft["columns"].items():
                 lines += ["", f"[columns.{toml_key(name)}]"]
                 lines += [f"{toml_key(key)} = {toml_value(value)}" for key, value in column.items()]
-        elif draft[part]:
+        elif draft.get(part):  # a session of an earlier version has no [use]
             lines += ["", f"[{part}]"]
             lines += [f"{toml_key(key)} = {toml_value(value)}" for key, value in draft[part].items()]
     return "\n".join([*lines, ""])
@@ -130,11 +130,11 @@ def draft_job(draft: Draft, folder: Path, edited: Path, working: Path | None = N
 
 
 def draft_print(draft: Draft, folder: Path, edited: Path, working: Path) -> str:
-    """A digest of all that a search goes by: what the job says but for its release, and what its files hold.
+    """A digest of all that a search goes by: what the job says but for its release and use, and what its files hold.
 
     Hierarchies count by their content, however their files are called; the rows by the size and the age of their file.
     """
-    parts = [draft_text({**draft, "release": {}})]
+    parts = [draft_text({**draft, "release": {}, "use": {}})]
     for column in draft["columns"].values():
         source = column.get("hierarchy") if isinstance(column, dict) else None
         if isinstance(source, str) and source.startswith(EDITED):
