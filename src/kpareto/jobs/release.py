@@ -167,7 +167,7 @@ def choosing(job: Job, point: Point) -> Job:
 def handling_of(job: Job) -> Handling:
     """How the job wants rows written."""
     settings = dict(job.release)
-    known = {key: settings[key] for key in ("identifiers", "order", "seed", "formulas") if key in settings}
+    known = {key: settings[key] for key in ("identifiers", "order", "seed", "formulas", "counts") if key in settings}
     shown = settings.get("representative", {})
     if not isinstance(shown, Mapping):
         raise BadJob(f'release.representative is {shown!r}. Write a table such as {{age = "midpoint"}}.')

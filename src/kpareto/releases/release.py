@@ -31,6 +31,7 @@ from kpareto.measures.measure import Measure, Model, meets
 from kpareto.measures.population import is_estimated
 from kpareto.releases.certificate import Certificate, Facts, Warned, certify, population_cells
 from kpareto.releases.choice import Choice, Origin, as_choice, on_all_rows
+from kpareto.releases.codebook import refuse_counts
 from kpareto.releases.private.budget import has_ledger
 from kpareto.releases.recoded_rows import QUASI, Handling, Recoded, recode, runs
 from kpareto.releases.risk.disclosing_columns import DisclosingColumn, tie_undecided
@@ -245,6 +246,8 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     _check_target(target, source)
     before = _state(source)
     chosen, applied = on_all_rows(chosen, source, encoding, how.missing_values, memory)
+    if how.counts:
+        refuse_counts(chosen)
     partition, remarks = settle(chosen)
     remarks += [] if applied is None else [applied.sentence()]
 
@@ -294,6 +297,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
                 remarks,
                 written.form,
                 dangers,
+                how.counts,
             )  # fmt: skip
             certificate = certify(counted, chosen, partition, facts)
             quasi = [name for name, role in recoded.roles.items() if role == QUASI]

@@ -19,6 +19,7 @@ from kpareto.errors import BadInput, Unsafe
 from kpareto.verifier.certificate import CERTIFICATE, tell_broken, tell_stopped
 from kpareto.verifier.certificate import digest_of as digest_of
 from kpareto.verifier.certificate import parts as parts
+from kpareto.verifier.codebook import check_book
 from kpareto.verifier.counters import COUNTERS, count
 from kpareto.verifier.counting import QUASI, Class, Counted, Labels
 from kpareto.verifier.definitions import HIGHER, SIZES, TOTALS, VALUES, judge_thresholds, of_persons
@@ -179,6 +180,7 @@ def _check_certificate(
     if rows != record["rows"]:
         raise Unsafe(f"The release has {rows:,} rows, and the certificate says {record['rows']:,}.")
     check_labels(classes, _quasi(public), public["recoding"])
+    check_book(public, classes, _quasi(public))
     numbers, unchecked = _recount(classes, public, confidential, people)
     thresholds, untold, missed = judge_thresholds(public, numbers, {*HIGHER, *PEOPLE_HIGHER}, SLACK)
     if missed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kpareto import strict
@@ -48,9 +49,9 @@ def from_json(name: str, data: Mapping[str, object], values: Values | None = Non
     """The hierarchy in a JSON object of one of the kinds tree, ordered and interval-rules."""
     kind = data.get("kind", "tree" if "tree" in data or "children" in data else None)
     if kind == "tree":
-        return tree(name, data.get("tree", data), data.get("leaf_order"))
+        return replace(tree(name, data.get("tree", data), data.get("leaf_order")), declared=True)
     if kind == "ordered":
-        return _order(name, data)
+        return replace(_order(name, data), declared=True)
     if kind == "interval-rules":
         return _rules(name, data, values)
     raise BadHierarchy(
