@@ -79,6 +79,7 @@ def _release_point(
         progress=report,
         papers=documents,
         accept=DANGERS if target is None else job.release.get("accept", ()),
+        counts=job.release.get("counts", False),
     )
 
 
@@ -167,7 +168,7 @@ def choosing(job: Job, point: Point) -> Job:
 def handling_of(job: Job) -> Handling:
     """How the job wants rows written."""
     settings = dict(job.release)
-    known = {key: settings[key] for key in ("identifiers", "order", "seed", "formulas", "counts") if key in settings}
+    known = {key: settings[key] for key in ("identifiers", "order", "seed", "formulas") if key in settings}
     shown = settings.get("representative", {})
     if not isinstance(shown, Mapping):
         raise BadJob(f'release.representative is {shown!r}. Write a table such as {{age = "midpoint"}}.')

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kpareto.errors import BadJob, Remedy
+from kpareto.errors import BadJob
 from kpareto.releases.choice import Choice
 from kpareto.releases.labels import has_row_borders, released_rows
 from kpareto.tables.hierarchy import MISSING, STAR, Hierarchy, Tree, make_tree, runs_of
@@ -96,9 +96,13 @@ def _is_whole(text: str) -> bool:
     return text.removeprefix("-").isdecimal() and str(int(text)) == text
 
 
-def refuse_counts(choice: Choice) -> None:
-    """Raise where one-way counts would tell more than the release may."""
+def refuse_counts(choice: Choice, asked: object) -> None:
+    """Raise where one-way counts are asked for and would tell more than the release may."""
+    if not isinstance(asked, bool):
+        raise BadJob(f"is {asked!r}. Write true or false.", where="release.counts")
     why = None
+    if not asked:
+        return
     if choice.table.population is not None:
         why = "who is in the table is to be protected (a population is given), and counts tell that a value occurs"
     elif choice.table.persons is not None:
@@ -107,9 +111,8 @@ def refuse_counts(choice: Choice) -> None:
         why = "the rows were read by whole groups, so the values of the released ones are not known"
     if why is not None:
         raise BadJob(
-            f"One-way counts are asked for, and {why}. Nothing was released.",
+            f"is set, and {why}. Nothing was released; leave counts out.",
             where="release.counts",
-            remedy=Remedy("no-counts", "Leave counts out."),
         )
 
 

@@ -69,8 +69,6 @@ class Handling:
         For tests alone: tokens anyone can make again.
     form : TextForm, optional
         How text is written, where not as the source is.
-    counts : bool, optional
-        Whether the public part has how many released rows have each value of each quasi-identifier, none below k.
 
     Raises
     ------
@@ -95,11 +93,8 @@ class Handling:
     declared: Sequence[str] = ()
     token_seed: int | None = None
     form: TextForm = field(default_factory=TextForm)
-    counts: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.counts, bool):
-            raise BadJob(f"counts is {self.counts!r}. Write true or false.")
         for name, known in WAYS.items():
             if getattr(self, name) not in known:
                 raise BadJob(f"{name} is {getattr(self, name)!r}. Write {' or '.join(map(repr, known))}.")

@@ -184,6 +184,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     progress: Progress | None = None,
     papers: Documents | None = None,
     accept: Iterable[str] = (),
+    counts: bool = False,
 ) -> Release:
     """Recode the rows of a source as chosen, and write them to the target (or return them).
 
@@ -215,6 +216,9 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
         Makes the files that come into place with the release, or not at all.
     accept : iterable of str, optional
         Warnings such as "W1" that do not stop the release where they are dangers; the certificate names them.
+    counts : bool, optional
+        Whether the public part says how many released rows have each value of each quasi-identifier, merged up the
+        hierarchy until none is below k; refused with a population and with persons.
 
     Returns
     -------
@@ -246,8 +250,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     _check_target(target, source)
     before = _state(source)
     chosen, applied = on_all_rows(chosen, source, encoding, how.missing_values, memory)
-    if how.counts:
-        refuse_counts(chosen)
+    refuse_counts(chosen, counts)
     partition, remarks = settle(chosen)
     remarks += [] if applied is None else [applied.sentence()]
 
@@ -297,7 +300,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
                 remarks,
                 written.form,
                 dangers,
-                how.counts,
+                counts,
             )  # fmt: skip
             certificate = certify(counted, chosen, partition, facts)
             quasi = [name for name, role in recoded.roles.items() if role == QUASI]

@@ -7,7 +7,7 @@ that its label stands for so that the counts come out.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -101,24 +101,25 @@ def _reach(
 ) -> dict[str, frozenset[int]]:
     """The counts that a row with each label may be in: those of which some value, in no narrower one, is its own.
 
-    The last, after all others, is the rest: values without a name, which a label that is one value is not.
+    The last, after all others, is the rest: values that are counted nowhere else, with a name or without.
     """
     borders = sorted({border for part in parts if part is not None for border in (part[0], part[1] + 1)})
-    owner: list[int | None] = [None] * (len(borders) + 1)  # of what begins at each border and ends before the next
+    rest = len(parts)
+    owner = [rest] * (len(borders) + 1)  # of what ends before each border, and at last of what comes after all
     widest_first = sorted((part[0] - part[1], at) for at, part in enumerate(parts) if part is not None)
     for _, at in widest_first:
         first, last = parts[at] or (0, -1)
-        for place in range(bisect_left(borders, first), bisect_left(borders, last + 1)):
+        for place in range(bisect_right(borders, first), bisect_right(borders, last) + 1):
             owner[place] = at
     unnumbered = {at for at, part in enumerate(parts) if part is None}
     reach = {}
     for label, span in spans.items():
-        others = frozenset() if label in alone else frozenset({*unnumbered, len(parts)})
         if span is None:
-            reach[label] = frozenset(unnumbered if label in alone else range(len(parts) + 1))
+            reach[label] = frozenset((unnumbered or {rest}) if label in alone else range(rest + 1))
             continue
-        places = range(max(bisect_right(borders, span[0]) - 1, 0), bisect_right(borders, span[1]))
-        reach[label] = others | {at for place in places if (at := owner[place]) is not None}
+        places = range(bisect_right(borders, span[0]), bisect_right(borders, span[1]) + 1)
+        others = set() if label in alone else {*unnumbered, rest}
+        reach[label] = frozenset(others.union(owner[place] for place in places))
     return reach
 
 
