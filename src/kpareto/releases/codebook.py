@@ -125,29 +125,27 @@ def code_book(
 ) -> dict[str, dict[str, Any]]:
     """Per quasi-identifier what its labels in the release stand for; ``labels`` are those of the groups, as written."""
     k = max(int(partition.sizes[partition.visible].min()), 1)
-    book = {}
+    book: dict[str, dict[str, Any]] = {}
     for place, name in enumerate(choice.table.schema.quasi):
         rows = _rows_of(choice, partition, place)
         column = _column(choice, partition, place, rows, k)
-        groups = {label: group for group, label in enumerate(labels[name])}
-        everything, top = (0, len(column.hierarchy.leaves) - 1), column.hierarchy.height
-        entry: dict[str, Any] = {}
-        shown_leaves = np.zeros(len(column.hierarchy.leaves), dtype=np.bool_)
+        leaves, groups = column.hierarchy.leaves, {label: group for group, label in enumerate(labels[name])}
+        shown = np.zeros(len(leaves), dtype=np.bool_)  # below a label that rows have
+        entry: dict[str, list[str]] = {}
         for label in seen[name]:
-            # The star of masked rows stands for anything.
-            first, last = column.runs[groups[label]] if label in groups else everything
-            shown_leaves[first : last + 1] |= label in groups or label == STAR
-            known = label in groups or label == STAR
-            entry[label] = column.meaning(first, last, column.level if label in groups else top) if known else [label]
-        shown = {meaning[0] for meaning in entry.values() if len(meaning) == 1}
-        below = column.named & shown_leaves
-        listed = [leaf for at, leaf in enumerate(column.hierarchy.leaves) if below[at] or leaf in shown]
-        listed += sorted(shown - set(listed))
-        complete = column.hierarchy.declared and choice.table.missing != "category"
-        book[name] = {"labels": entry, "complete": complete}
-        book[name] |= {"numbers": "whole"} if column.whole else {"values": listed}
+            if label in groups:
+                first, last = column.runs[groups[label]]
+                shown[first : last + 1] = True
+                entry[label] = column.meaning(first, last, column.level)
+            else:  # the star of masked rows stands for anything
+                entry[label] = column.meaning(0, len(leaves) - 1, column.hierarchy.height) if label == STAR else [label]
+        alone = {meaning[0] for meaning in entry.values() if len(meaning) == 1}
+        below = column.named & (shown | (STAR in set(seen[name]) - set(groups)))
+        listed = [leaf for at, leaf in enumerate(leaves) if below[at] or leaf in alone]
+        book[name] = {"labels": entry, "complete": column.hierarchy.declared and choice.table.missing != "category"}
+        book[name] |= {"numbers": "whole"} if column.whole else {"values": [*listed, *sorted(alone - set(listed))]}
         if counts and rows is not None:
-            book[name] |= _counts(choice, column, place, rows, shown_leaves)
+            book[name] |= _counts(choice, column, place, rows, shown)
     return book
 
 
