@@ -180,7 +180,6 @@ def _check_certificate(
     if rows != record["rows"]:
         raise Unsafe(f"The release has {rows:,} rows, and the certificate says {record['rows']:,}.")
     check_labels(classes, _quasi(public), public["recoding"])
-    check_book(public, classes, _quasi(public))
     numbers, unchecked = _recount(classes, public, confidential, people)
     thresholds, untold, missed = judge_thresholds(public, numbers, {*HIGHER, *PEOPLE_HIGHER}, SLACK)
     if missed:
@@ -199,6 +198,7 @@ def _check_certificate(
         raise Unsafe(f"{shown!r} is not what was certified: its classes are others than those counted then.")
     if record["sha256"] is None and content is None:
         unchecked.append("sha256")
+    check_book(public, classes, _quasi(public))
     unchecked += untold
     each = weigh(public, confidential, classes, unchecked)
     return Verified(
