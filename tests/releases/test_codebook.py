@@ -38,22 +38,30 @@ def booked(rows: pa.Table, levels: dict[str, int], hierarchies: dict[str, Any], 
     return book
 
 
-def test_a_declared_hierarchy_lists_its_branches_whole() -> None:
-    """A branch of a file has all its values, those of no row and of few rows too; other branches are not listed."""
-    rows = frame([30] * 12, ["Bonn"] * 12)
-    book = booked(rows, {"age": 0, "city": 1}, {"city": CITIES})["city"]
-    assert book == {"labels": {"Rhine": ["Bonn", "Koeln"]}, "complete": True, "values": ["Bonn", "Koeln"]}
+@pytest.mark.parametrize("hierarchy", [CITIES, {"flat": True}])
+def test_values_are_named_from_k_rows_on(hierarchy: object) -> None:
+    """Whoever listed them: a value below k, of a suppressed row or of no row is not named."""
+    rows = frame([30] * 13, ["Bonn"] * 13)
+    rows = pa.concat_tables([rows, frame([40] * 13, ["Bonn"] * 9 + ["Ulm"] * 3 + ["Aalen"]), frame([50], ["Gmund"])])
+    rule = kp.Suppression("below-k", k=5, limit=5)
+    levels = {"age": 0, "city": 2 if hierarchy is CITIES else 1}
+    book = booked(rows, levels, {"city": hierarchy}, suppression=rule, counts=True)["city"]
+    # k is 13, so Ulm and Aalen are too few, and take Bonn along.
+    assert book == {"labels": {"*": ["Bonn", "Bonn"]}, "values": ["Bonn"], "counts": [], "rest": 26}
 
 
-def test_values_of_the_rows_are_named_from_k_rows_on() -> None:
-    """Without a declaration a value below k is not named, and that there may be others is always said."""
-    rows = frame([30] * 13, ["Bonn"] * 9 + ["Ulm"] * 3 + ["Aalen"])
-    rows = pa.concat_tables([rows, frame([40] * 13, ["Bonn"] * 13)])
-    book = booked(rows, {"age": 0, "city": 1}, {"city": {"flat": True}}, counts=True)["city"]
-    assert book["labels"] == {"*": ["Bonn", "Bonn"]}
-    assert (book["values"], book["complete"]) == (["Bonn"], False)  # k is 13
-    assert "Ulm" not in str(book)
-    assert (book["counts"], book.get("rest")) == ([], 26)  # 4 are too few, so they take Bonn along
+def test_a_branch_has_its_own_values() -> None:
+    """A label has the first and the last of its values, a value that is shown has itself."""
+    rows = frame([30, 40] * 20, ["Bonn"] * 12 + ["Koeln"] * 8 + ["Ulm"] * 20)
+    book = booked(rows, {"age": 0, "city": 1}, {"city": CITIES}, counts=True)
+    assert book["city"] == {
+        "labels": {"Rhine": ["Bonn", "Bonn"], "South": ["Ulm", "Ulm"]},
+        "values": ["Bonn", "Ulm"],
+        "counts": [["Ulm", "Ulm", 20]],
+        "rest": 20,
+    }
+    assert book["age"] == {"labels": {"30": ["30"], "40": ["40"]}, "values": ["30", "40"],
+                           "counts": [["30", "30", 20], ["40", "40", 20]]}  # fmt: skip
 
 
 def test_intervals_have_the_ends_of_their_rule() -> None:
@@ -80,12 +88,12 @@ def test_a_top_code_and_odd_numbers_name_no_ends() -> None:
 
 
 def test_masked_rows_are_not_counted() -> None:
-    """Their star stands for anything that is declared; what they have is in no count."""
+    """Their star stands for any value; what they have is in no count."""
     rows = frame([30] * 22, ["Bonn"] * 10 + ["Ulm"] * 9 + ["Aalen"] * 3)
     rows = pa.concat_tables([rows, frame([40] * 3, ["Gmund"] * 3)])
     masked = kp.Suppression("below-k", limit=6, k=6, rows="mask")
     book = booked(rows, {"age": 0, "city": 0}, {"city": CITIES}, suppression=masked, counts=True)
-    assert book["city"]["labels"]["*"] == ["Bonn", "Gmund"]
+    assert book["city"]["labels"]["*"] == ["Bonn", "Ulm"]
     assert sum(entry[2] for entry in book["city"]["counts"]) + book["city"].get("rest", 0) == 19
     assert all(entry[2] >= 6 for entry in book["city"]["counts"])
 
@@ -97,7 +105,6 @@ def test_a_missing_value_is_named_from_k_rows_on() -> None:
     choice = Choice(table, node(table.hierarchies, {"city": 2, "age": 0}), kp.Suppression("none"))
     book = kp.release(choice, rows, warnings=(), counts=True).certificate.public["codebook"]["city"]
     assert MISSING not in str(book)
-    assert not book["complete"]
 
 
 @pytest.mark.parametrize("shown", ["midpoint", "label"])
@@ -136,7 +143,7 @@ def test_a_population_names_no_value_of_the_rows() -> None:
     table = kp.read(rows, kp.Schema(("age", "city"))).drawn_from(kp.Population(fraction=0.5))
     choice = Choice(table, node(table.hierarchies, {"age": 0, "city": 1}), kp.Suppression("none"))
     book = kp.release(choice, rows, warnings=()).certificate.public["codebook"]
-    assert book["city"] == {"labels": {"*": []}, "complete": False, "values": []}
+    assert book["city"] == {"labels": {"*": []}, "values": []}
     assert book["age"]["values"] == ["30"]
 
 
@@ -157,19 +164,16 @@ def test_merged_counts_are_whole_and_large_enough(seed: int) -> None:
     rows[0] += k
     labels = hierarchy.groups[chance.randrange(hierarchy.height + 1)]  # each has no rows, or k of them
     rows = np.where(np.bincount(labels, rows)[labels] >= k, rows, 0)
-    known = np.array([chance.random() < 0.5 for _ in range(leaves)]) & (np.bincount(labels, rows)[labels] > 0)
-    counts = merge_counts(hierarchy.tree, rows, known, k)
+    counts = merge_counts(hierarchy.tree, rows, k)
     assert sum(counts.values()) == rows.sum()
     assert min(counts.values()) >= k
     tree = hierarchy.tree
     for first, last in runs_of(labels):
         inside = {part for part in counts if tree.first[part] >= first and tree.last[part] <= last}
         assert sum(counts[part] for part in inside) == rows[first : last + 1].sum()
-        single = {int(tree.first[part]) for part in inside if tree.first[part] == tree.last[part]}
-        others = [leaf for leaf in range(first, last + 1) if leaf not in single]
-        # Nobody learns by subtraction that a value has few rows, nor that one which is known from elsewhere has none.
+        # Nobody learns by subtraction that a value has few rows.
         left = sum(counts[part] for part in inside if tree.first[part] < tree.last[part])
-        assert left >= k or not (left or any(known[leaf] for leaf in others))
+        assert left >= k or not left
 
 
 # -- the proof of docs/release.md, by brute force ------------------------------------------------------------------
@@ -217,19 +221,23 @@ def test_counts_tell_nothing_to_whoever_knows_everybody(seed: int, suppress: boo
     book = done.certificate.public["codebook"]
     released = [(row["age"], row["city"]) for row in done.data.to_pylist()]
 
+    hierarchies = done.choice.recoding.hierarchies if done.choice is not None else ()
+
     def stands(at: int, label: str, value: str) -> bool:
-        column = book[("age", "city")[at]]
-        ends = [column["values"].index(each) for each in column["labels"][label]]
-        return value in column["values"] and ends[0] <= column["values"].index(value) <= ends[-1]
+        """The attacker knows the hierarchies too."""
+        return label in {hierarchies[at].labels[level][group[hierarchies[at].index[value]]]
+                         for level, group in enumerate(hierarchies[at].groups)}  # fmt: skip
 
     def told(at: int, values: list[str]) -> bool:
         column = book[("age", "city")[at]]
-        runs = {(column["values"].index(a), column["values"].index(b)): n for a, b, n in column["counts"]}
-        narrowest = Counter(
-            min((run for run in runs if run[0] <= column["values"].index(v) <= run[1]), key=lambda run: run[1] - run[0])
-            for v in values
-        )
-        return all(narrowest[run] == n for run, n in runs.items())
+        counted = {first: rows for first, last, rows in column["counts"] if first == last}
+        ranges = [entry for entry in column["counts"] if entry[0] != entry[1]]
+        left = Counter(value for value in values if value not in counted)
+        for low, high, rows in ranges:  # of whole numbers, which do not overlap here
+            inside = [value for value in left if int(low) <= int(value) <= int(high)]
+            if sum(left.pop(value) for value in inside) != rows:
+                return False
+        return Counter(v for v in values if v in counted) == counted and left.total() == column.get("rest", 0)
 
     without, ways = posterior(released, persons, stands)
     with_counts, same_ways = posterior(released, persons, stands, told)

@@ -1,9 +1,9 @@
 """The code book of a release: which values each label stands for, and on demand how many rows have each value.
 
-A declared hierarchy (a file, a tree, a list in order) says which values a label stands for, whatever the rows are: its
-branches are listed whole. A hierarchy that was made from the values of the rows would list what occurs, so of such a
-column only values that k released rows have are named, labels of intervals have the ends that their rule declares, and
-whether a label stands for further values is never said. Counts are of released rows, and none is below k.
+A value is named where at least k released rows have it, and where the release shows it anyway; whether a label stands
+for further values is never said. So no list tells that a rare value occurs, whether somebody declared it or the rows
+brought it. Labels of whole-number intervals have the ends that their rule declares, which say nothing of the rows.
+Counts are of released rows, one column at a time, and none is below k.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class Column:
     level: int | None  # of the lattice
     told: np.ndarray  # (leaves,) int64, released rows with the leaf; 0 where that many must not be told by a name
     k: int
-    named: np.ndarray  # (leaves,) bool, the leaf is listed
+    numbered: bool  # its borders are values of rows, some of them suppressed, so its groups are numbers
 
     @cached_property
     def whole(self) -> bool:
         """Whether its labels are ranges of whole numbers that a rule declares."""
-        if self.hierarchy.declared or "intervals" not in (self.hierarchy.rule or {}):
-            return False
         rule = self.hierarchy.rule or {}
+        if "intervals" not in rule:
+            return False
         steps = [*_numbers(rule["intervals"]), *_numbers(rule.get("from", 0.0))]
         leaves = [leaf for leaf in self.hierarchy.leaves if leaf != MISSING]
         return all(step.is_integer() for step in steps) and all(_is_whole(leaf) for leaf in leaves)
@@ -52,7 +52,7 @@ class Column:
         if self.whole:
             ends = self.declared_range(first, last, level)
             return [] if ends is None else [str(ends[0]), str(ends[1])]
-        listed = np.flatnonzero(self.named[first : last + 1]) + first
+        listed = np.flatnonzero(self.told[first : last + 1] >= self.k) + first
         return [self.hierarchy.leaves[listed[0]], self.hierarchy.leaves[listed[-1]]] if len(listed) else []
 
     def declared_range(self, first: int, last: int, level: int | None) -> Range | None:
@@ -130,22 +130,20 @@ def code_book(
         rows = _rows_of(choice, partition, place)
         column = _column(choice, partition, place, rows, k)
         leaves, groups = column.hierarchy.leaves, {label: group for group, label in enumerate(labels[name])}
-        shown = np.zeros(len(leaves), dtype=np.bool_)  # below a label that rows have
         entry: dict[str, list[str]] = {}
         for label in seen[name]:
-            if label in groups:
-                first, last = column.runs[groups[label]]
-                shown[first : last + 1] = True
-                entry[label] = column.meaning(first, last, column.level)
-            else:  # the star of masked rows stands for anything
-                entry[label] = column.meaning(0, len(leaves) - 1, column.hierarchy.height) if label == STAR else [label]
+            if label in groups and not column.numbered:
+                entry[label] = column.meaning(*column.runs[groups[label]], column.level)
+            elif label == STAR:  # of masked rows, which stands for anything
+                entry[label] = column.meaning(0, len(leaves) - 1, column.hierarchy.height)
+            else:
+                entry[label] = [label]
         alone = {meaning[0] for meaning in entry.values() if len(meaning) == 1}
-        below = column.named & (shown | (STAR in set(seen[name]) - set(groups)))
-        listed = [leaf for at, leaf in enumerate(leaves) if below[at] or leaf in alone]
-        book[name] = {"labels": entry, "complete": column.hierarchy.declared and choice.table.missing != "category"}
+        listed = [leaf for leaf, rows_ in zip(leaves, column.told.tolist(), strict=True) if rows_ >= k or leaf in alone]
+        book[name] = {"labels": entry}
         book[name] |= {"numbers": "whole"} if column.whole else {"values": [*listed, *sorted(alone - set(listed))]}
         if counts and rows is not None:
-            book[name] |= _counts(choice, column, place, rows, shown)
+            book[name] |= _counts(choice, column, place, rows)
     return book
 
 
@@ -159,16 +157,13 @@ def _rows_of(choice: Choice, partition: Partition, place: int) -> np.ndarray | N
 def _column(choice: Choice, partition: Partition, place: int, rows: np.ndarray | None, k: int) -> Column:
     hierarchy, table = choice.recoding.hierarchies[place], partition.table
     told = np.zeros(len(hierarchy.leaves), dtype=np.int64)
-    hidden = has_row_borders(hierarchy) and bool(partition.suppressed.any())
+    numbered = has_row_borders(hierarchy) and bool(partition.suppressed.any())
     # Where a population is known, who is in the table is what is protected.
-    if rows is not None and table.population is None and not hidden:
+    if rows is not None and table.population is None and not numbered:
         told = rows if table.persons is None else np.where(_persons(partition, place, len(rows)) >= k, rows, 0)
-    named = told >= k
-    if hierarchy.declared:
-        named[[leaf for leaf, text in enumerate(hierarchy.leaves) if text != MISSING]] = True
     first, last = choice.recoding.runs(place)
     level = None if choice.recoding.levels is None else choice.recoding.levels[place]
-    return Column(hierarchy, list(zip(first.tolist(), last.tolist(), strict=True)), level, told, k, named)
+    return Column(hierarchy, list(zip(first.tolist(), last.tolist(), strict=True)), level, told, k, numbered)
 
 
 def _persons(partition: Partition, place: int, leaves: int) -> np.ndarray:
@@ -181,11 +176,10 @@ def _persons(partition: Partition, place: int, leaves: int) -> np.ndarray:
     return np.bincount(np.unique(pairs, axis=0)[:, 0], minlength=leaves)
 
 
-def _counts(choice: Choice, column: Column, place: int, rows: np.ndarray, shown: np.ndarray) -> dict[str, Any]:
+def _counts(choice: Choice, column: Column, place: int, rows: np.ndarray) -> dict[str, Any]:
     """The rows of each value, merged up the hierarchy until none is below k; what has no name of its own is the rest.
 
-    An entry is the first value, the last value and the rows of all between them that no narrower entry has; shown are
-    the leaves below a label that the release has, for the release itself says that no row has any other.
+    An entry is the first value, the last value and the rows of all between them that no narrower entry has.
     """
     hierarchy, tree = column.hierarchy, column.hierarchy.tree
     if choice.recoding.boxes is None and not hierarchy.is_tree_cut(choice.recoding.cuts[place]):
@@ -193,16 +187,14 @@ def _counts(choice: Choice, column: Column, place: int, rows: np.ndarray, shown:
         runs = {(0, last), *column.runs, *((leaf, leaf) for leaf in range(last + 1))}
         tree = make_tree([(*run, "") for run in runs])  # labels first, so that no entry is part of two of them
     entries, rest = [], 0
-    known = np.array([hierarchy.declared and leaf != MISSING for leaf in hierarchy.leaves])
-    for node, count in sorted(merge_counts(tree, rows, known & shown, column.k).items()):
+    for node, count in sorted(merge_counts(tree, rows, column.k).items()):
         first, last = int(tree.first[node]), int(tree.last[node])
-        ends = [hierarchy.leaves[first]] * 2 if first == last else []
-        if first < last and node and column.whole:
-            span = column.declared_range(first, last, None) if (first, last) in hierarchy.tree.runs else None
+        ends: list[str] = []
+        if first == last and not column.numbered:
+            ends = [hierarchy.leaves[first]] * 2
+        elif node and column.whole and (first, last) in hierarchy.tree.runs:
+            span = column.declared_range(first, last, None)
             ends = [] if span is None else [str(span[0]), str(span[1])]
-        elif first < last and hierarchy.declared:
-            listed = np.flatnonzero(column.named[first : last + 1]) + first
-            ends = [hierarchy.leaves[listed[0]], hierarchy.leaves[listed[-1]]]
         if ends:
             entries.append([*ends, count])
         else:
@@ -210,29 +202,26 @@ def _counts(choice: Choice, column: Column, place: int, rows: np.ndarray, shown:
     return {"counts": entries, **({"rest": rest} if rest else {})}
 
 
-def merge_counts(tree: Tree, rows: np.ndarray, known: np.ndarray, k: int) -> dict[int, int]:
+def merge_counts(tree: Tree, rows: np.ndarray, k: int) -> dict[int, int]:
     """Node -> rows of its leaves that no node below it counts, none below k.
 
-    A leaf below k is counted with its neighbours by the node above, which takes its smallest part along where the few
-    are still too few; so no difference between a node and its parts is below k. A leaf that no row has is one of the
-    few too where it is known from elsewhere, (leaves,) bool.
+    Leaves below k are counted together by the node above, which takes its smallest part along where the few are still
+    too few; so no difference between a node and its parts is below k.
     """
     nodes = len(tree.labels)
-    left, few = np.zeros(nodes, dtype=np.int64), np.zeros(nodes, dtype=np.bool_)
+    left = np.zeros(nodes, dtype=np.int64)
     parts: list[dict[int, int]] = [{} for _ in range(nodes)]
     for node in range(nodes - 1, -1, -1):
         if not tree.children[node]:
             left[node] = rows[tree.first[node] : tree.last[node] + 1].sum()
-            few[node] = left[node] < k and (left[node] > 0 or bool(known[tree.first[node]]))
-        if left[node] < k and few[node] and parts[node]:
+        if 0 < left[node] < k and parts[node]:
             least = min(parts[node], key=lambda part: (parts[node][part], part))
             left[node] += parts[node].pop(least)
         if left[node] >= max(k, 1):
             parts[node][node] = int(left[node])
-            left[node], few[node] = 0, False
+            left[node] = 0
         above = int(tree.parent[node])
         if above >= 0:
             left[above] += left[node]
-            few[above] |= few[node]
             parts[above].update(parts[node])
     return parts[0]

@@ -22,11 +22,12 @@ from kpareto.atomic import check_target, whole, write_whole
 from kpareto.errors import BadInput, BadJob, Unsafe
 from kpareto.releases.choice import legible
 from kpareto.releases.documents import document_files
+from kpareto.releases.recoded_rows import QUASI
 from kpareto.releases.release import Release
 from kpareto.tables.hierarchy import STAR
 from kpareto.verifier import parts
 from kpareto.verifier.cells import read_rows, text
-from kpareto.verifier.counting import QUASI, file_digest
+from kpareto.verifier.counting import file_digest
 
 if TYPE_CHECKING:
     import pyarrow as pa

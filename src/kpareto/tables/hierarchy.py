@@ -116,8 +116,6 @@ class Hierarchy:
         The inline rule that made it, by which new values find their group.
     coarse : Coarse or None
         The declared hierarchy, where the leaves of this one are groups of it.
-    declared : bool
-        Its values were listed by somebody (a file, a tree, an order), not taken from the rows.
 
     Examples
     --------
@@ -144,7 +142,6 @@ class Hierarchy:
     layout: Layout = field(default_factory=Layout)
     rule: Mapping[str, object] | None = None
     coarse: Coarse | None = None
-    declared: bool = False
 
     def __post_init__(self) -> None:
         count = len(self.leaves)

@@ -61,7 +61,7 @@ def parse_lines(name: str, text: str) -> Hierarchy:
     rows = split_lines(name, text, layout.separator)
     hierarchy = in_numeric_order(from_levels(name, rows))
     layout = replace(layout, order=hierarchy.layout.order)
-    hierarchy = replace(hierarchy, layout=layout, declared=True)
+    hierarchy = replace(hierarchy, layout=layout)
     if to_text(hierarchy) != text:  # mixed quotes or line ends: only the text itself gives the same bytes back
         hierarchy = replace(hierarchy, layout=replace(layout, text=text))
     return hierarchy

@@ -220,7 +220,7 @@ def from_rows(name: str, rows: Iterable[object]) -> Hierarchy:
                 "Give [value, level 1, …, '*'] per value; for values in order write {order = […]}."
             )
         lines.append([_label(name, number, entry) for entry in row])
-    return replace(in_numeric_order(from_levels(name, lines)), declared=True)
+    return in_numeric_order(from_levels(name, lines))
 
 
 def _label(name: str, number: int, entry: object) -> str:
@@ -322,8 +322,7 @@ def _intervals(name: str, rule: Inline, values: Values | None) -> Hierarchy:
         if not (origin.is_integer() and end.is_integer() and origin <= end):
             raise BadHierarchy(f"The intervals of {name!r} go from {text_of(origin)} to {text_of(end)}. Give integers.")
         values = whole_range(name, int(origin), int(end))
-    made = intervals(name, values, floats(name, "intervals", _list(rule["intervals"])).tolist(), origin, top)
-    return replace(made, declared="to" in rule)
+    return intervals(name, values, floats(name, "intervals", _list(rule["intervals"])).tolist(), origin, top)
 
 
 def _quantiles(name: str, rule: Inline, values: Values | None) -> Hierarchy:
@@ -340,8 +339,7 @@ def _quantile_cells(name: str, rule: Inline, values: Values | None) -> Hierarchy
 
 def _edges(name: str, rule: Inline, _: Values | None) -> Hierarchy:
     labels = None if "labels" not in rule else [text_of(label) for label in _list(rule["labels"])]
-    made = cells(name, floats(name, "edges", rule["edges"]), labels, str(rule.get("closed", "left")))
-    return replace(made, declared=True)
+    return cells(name, floats(name, "edges", rule["edges"]), labels, str(rule.get("closed", "left")))
 
 
 def _prefix(name: str, rule: Inline, values: Values | None) -> Hierarchy:
@@ -365,7 +363,7 @@ def _order(name: str, rule: Inline, _: Values | None) -> Hierarchy:
     ranks = floats(name, "ranks", rule["ranks"]) if "ranks" in rule else numbers_of(leaves)
     if "ranks" not in rule and ranks is not None and not (np.diff(ranks) > 0).all():
         ranks = None  # the values look like numbers, but stand in an order of their own
-    return replace(order(name, leaves, ranks), declared=True)
+    return order(name, leaves, ranks)
 
 
 def _flat(name: str, _: Inline, values: Values | None) -> Hierarchy:

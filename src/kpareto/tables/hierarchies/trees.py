@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from kpareto import strict
@@ -49,9 +48,9 @@ def from_json(name: str, data: Mapping[str, object], values: Values | None = Non
     """The hierarchy in a JSON object of one of the kinds tree, ordered and interval-rules."""
     kind = data.get("kind", "tree" if "tree" in data or "children" in data else None)
     if kind == "tree":
-        return replace(tree(name, data.get("tree", data), data.get("leaf_order")), declared=True)
+        return tree(name, data.get("tree", data), data.get("leaf_order"))
     if kind == "ordered":
-        return replace(_order(name, data), declared=True)
+        return _order(name, data)
     if kind == "interval-rules":
         return _rules(name, data, values)
     raise BadHierarchy(
