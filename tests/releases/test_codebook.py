@@ -29,13 +29,18 @@ def frame(ages: list[int], cities: list[str]) -> pa.Table:
     return pa.table({"age": [str(age) for age in ages], "city": cities})
 
 
+def told(done: kp.Release) -> dict[str, Any]:
+    """The code book of a release, its labels as a dict."""
+    book = done.certificate.public["codebook"]
+    return {n: {**column, "labels": {label: ends for label, *ends in column["labels"]}} for n, column in book.items()}
+
+
 def booked(rows: pa.Table, levels: dict[str, int], hierarchies: dict[str, Any], **more: Any) -> dict[str, Any]:
     """The code book of a release by these levels."""
     table = kp.read(rows, kp.Schema(tuple(levels)), hierarchies=hierarchies)
     suppression = more.pop("suppression", kp.Suppression("none"))
     done = kp.release(Choice(table, node(table.hierarchies, levels), suppression), rows, warnings=(), **more)
-    book: dict[str, Any] = done.certificate.public["codebook"]
-    return book
+    return told(done)
 
 
 @pytest.mark.parametrize("hierarchy", [CITIES, {"flat": True}])
@@ -116,7 +121,7 @@ def test_whatever_stands_in_a_cell_has_its_meaning(shown: Any, tmp_path: Path) -
     handling = kp.Handling(shown={"age": shown})
     for ending in ("csv", "parquet"):
         done = kp.release(choice, rows, tmp_path / f"{shown}.{ending}", handling=handling, warnings=())
-        labels = done.certificate.public["codebook"]["age"]["labels"]
+        labels = told(done)["age"]["labels"]
         assert next(iter(labels.values())) == ["20", "29"]
         assert set(labels) == set(done.certificate.public["recoding"]["age"]["labels"])
 
@@ -142,7 +147,7 @@ def test_a_population_names_no_value_of_the_rows() -> None:
     rows = frame([30] * 12, ["Bonn"] * 12)
     table = kp.read(rows, kp.Schema(("age", "city"))).drawn_from(kp.Population(fraction=0.5))
     choice = Choice(table, node(table.hierarchies, {"age": 0, "city": 1}), kp.Suppression("none"))
-    book = kp.release(choice, rows, warnings=()).certificate.public["codebook"]
+    book = told(kp.release(choice, rows, warnings=()))
     assert book["city"] == {"labels": {"*": []}, "values": []}
     assert book["age"]["values"] == ["30"]
 
@@ -228,7 +233,7 @@ def test_counts_tell_nothing_to_whoever_knows_everybody(seed: int, suppress: boo
         return label in {hierarchies[at].labels[level][group[hierarchies[at].index[value]]]
                          for level, group in enumerate(hierarchies[at].groups)}  # fmt: skip
 
-    def told(at: int, values: list[str]) -> bool:
+    def fits(at: int, values: list[str]) -> bool:
         column = book[("age", "city")[at]]
         counted = {first: rows for first, last, rows in column["counts"] if first == last}
         ranges = [entry for entry in column["counts"] if entry[0] != entry[1]]
@@ -240,7 +245,7 @@ def test_counts_tell_nothing_to_whoever_knows_everybody(seed: int, suppress: boo
         return Counter(v for v in values if v in counted) == counted and left.total() == column.get("rest", 0)
 
     without, ways = posterior(released, persons, stands)
-    with_counts, same_ways = posterior(released, persons, stands, told)
+    with_counts, same_ways = posterior(released, persons, stands, fits)
     assert ways == same_ways > 0
     assert with_counts == without
     assert max(with_counts.values()) <= Fraction(1, 2)

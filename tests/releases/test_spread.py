@@ -127,7 +127,7 @@ def test_masked_rows_are_drawn_from_all() -> None:
 def change(public: dict[str, Any], what: str) -> None:
     """Something of the public part that is not as it was."""
     if what == "labels nobody knows":
-        public["codebook"]["city"]["labels"] = {"North": ["Bonn", "Koeln"]}
+        public["codebook"]["city"]["labels"] = [["North", "Bonn", "Koeln"]]
     elif what == "another release":
         public["release"]["sha256"] = "0" * 64
     elif what == "no code book":
@@ -135,7 +135,7 @@ def change(public: dict[str, Any], what: str) -> None:
     elif what == "a missing column":
         del public["codebook"]["city"]
     else:
-        public["codebook"]["city"]["labels"]["Rhine"] = ["Trier", "Koeln"]
+        public["codebook"]["city"]["labels"][0][1] = "Trier"
 
 
 @pytest.mark.parametrize(

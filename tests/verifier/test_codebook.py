@@ -59,10 +59,11 @@ LIES: dict[str, tuple[Callable[[Book, Book], None], str]] = {
     "a sum that is off": (both(("Ulm", 30)), "add up to 78 rows, and 64 show a label"),
     "a count below k": (both(("Ulm", 1), ("Aalen", 31)), "a count of 1 rows by 'city', below k = 8"),
     "not possible": (both(("Ulm", 17), ("Bonn", 17)), "not possible: the rows with the label 'Rhine'"),
-    "another label": (lambda book, _: book["labels"].update(North=["Ulm", "Ulm"]), "The label 'North' of 'city'"),
-    "a label less": (lambda book, _: book["labels"].pop("Rhine"), "The label 'Rhine' of 'city'"),
-    "no such value": (lambda book, _: book["labels"].update(Rhine=["Trier", "Koeln"]), "names 'Trier'"),
-    "the wrong way": (lambda book, _: book["labels"].update(Rhine=["Koeln", "Bonn"]), "the wrong way"),
+    "another label": (lambda book, _: book["labels"].append(["North", "Ulm"]), "The label 'North' of 'city'"),
+    "a label less": (lambda book, _: book["labels"].pop(0), "The label 'Rhine' of 'city'"),
+    "no such value": (lambda book, _: book["labels"][0].__setitem__(1, "Trier"), "names 'Trier'"),
+    "the wrong way": (lambda book, _: book["labels"].__setitem__(0, ["Rhine", "Koeln", "Bonn"]), "the wrong way"),
+    "a label twice": (lambda book, _: book["labels"].append(["Rhine", "Bonn"]), "The label 'Rhine' of 'city'"),
     "twice": (lambda book, _: book["counts"].append(["Bonn", "Koeln", 20]), "add up to"),
     "a rest below k": (lambda book, _: (change_entry(book, "Ulm", 15), book.update(rest=1)), "a count of 1 rows"),
     "a population": (set_public(population="Somebody."), "where persons or presence are protected"),
@@ -104,14 +105,16 @@ def test_counts_are_said_and_a_book_may_lack(true: tuple[Path, str]) -> None:
     """What can be checked was, the rest is said; a certificate of an earlier version has no book."""
     file, text = true
     said = kp.verify(file, json.loads(text)["public"]).said
-    assert [words for words in said if words.endswith("(its counts are possible, not counted)")]
+    assert [words for words in said if words.endswith("(possible, not counted)")]
     certificate = json.loads(text)
     del certificate["public"]["codebook"]
     seal(certificate)
     assert not [words for words in kp.verify(file, certificate).said if "codebook" in words]
 
 
-@pytest.mark.parametrize("wrong", [["a"], {"city": 3}, {"city": {"labels": {"Rhine": "Bonn"}}}])
+@pytest.mark.parametrize(
+    "wrong", [["a"], {"city": 3}, {"city": {"labels": {"Rhine": "Bonn"}}}, {"city": {"labels": [[]]}}]
+)
 def test_a_book_of_another_shape_is_a_sentence(wrong: Any, true: tuple[Path, str]) -> None:
     """Bad input rather than a traceback."""
     certificate = json.loads(true[1])

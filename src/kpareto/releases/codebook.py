@@ -140,7 +140,7 @@ def code_book(
                 entry[label] = [label]
         alone = {meaning[0] for meaning in entry.values() if len(meaning) == 1}
         listed = [leaf for leaf, rows_ in zip(leaves, column.told.tolist(), strict=True) if rows_ >= k or leaf in alone]
-        book[name] = {"labels": entry}
+        book[name] = {"labels": [[label, *meaning] for label, meaning in entry.items()]}
         book[name] |= {"numbers": "whole"} if column.whole else {"values": [*listed, *sorted(alone - set(listed))]}
         if counts and rows is not None:
             book[name] |= _counts(choice, column, place, rows)

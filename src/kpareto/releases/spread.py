@@ -176,8 +176,8 @@ def _read_column(name: str, entry: Mapping[str, Any]) -> BookColumn:
     counts = entry.get("counts", [])
     return BookColumn(
         values,
-        {label: run(ends) for label, ends in entry["labels"].items()},
-        {label: ends[0] for label, ends in entry["labels"].items() if len(ends) == 1},
+        {label: run(ends) for label, *ends in entry["labels"]},
+        {label: ends[0] for label, *ends in entry["labels"] if len(ends) == 1},
         [run(count[:2]) for count in counts],
         [count[0] for count in counts],
         np.array([*(count[2] for count in counts), entry.get("rest", 0)], dtype=np.float64),

@@ -58,7 +58,7 @@ def _count(value: Any, where: str) -> None:
 
 
 _BOOK = record(
-    {"labels": map_of(list_of(text, 0, 2))},
+    {"labels": list_of(list_of(text, 1, 3))},
     {"values": list_of(text), "numbers": word("whole"), "counts": list_of(_count), "rest": whole()},
 )
 _FORM = record({}, {"separator": text, "encoding": text, "decimal": text})  # of a text that is not the usual one

@@ -29,7 +29,8 @@ def check_book(public: Mapping[str, Any], classes: Mapping[Labels, Class], quasi
         rows = Counter[str]()
         for labels, class_ in classes.items():
             rows[labels[place]] += class_.rows
-        odd = sorted(set(rows) ^ set(book[name]["labels"]))
+        told = Counter(label for label, *_ in book[name]["labels"])
+        odd = [label for label in sorted({*rows, *told}) if label not in rows or told[label] != 1]
         if odd:
             raise Unsafe(f"The label {odd[0]!r} of {name!r} is in the release or in its code book, and not in both.")
         _check_column(public, name, rows)
@@ -57,14 +58,14 @@ def _check_column(public: Mapping[str, Any], name: str, rows: Counter[str]) -> N
     """Raise Unsafe unless labels stand for values that there are, and counts are possible where they are given."""
     column = public["codebook"][name]
     places = {value: at for at, value in enumerate(column["values"])} if "values" in column else None
-    spans = {label: _ends(ends, places, name) for label, ends in column["labels"].items()}
+    spans = {label: _ends(ends, places, name) for label, *ends in column["labels"]}
     if "counts" not in column:
         return
     _check_numbers(public, name, rows)
     parts = [_ends(entry[:2], places, name) for entry in column["counts"]]
     if len(set(parts)) < len(parts):
         raise Unsafe(f"The code book counts the same values of {name!r} twice.")
-    alone = {label for label, ends in column["labels"].items() if len(ends) == 1}
+    alone = {label for label, *ends in column["labels"] if len(ends) == 1}
     room = [*(count for _, _, count in column["counts"]), column.get("rest", 0)]
     shown = rows - Counter({STAR: public["suppression"]["masked"]})
     short = _unplaced(shown, _reach(spans, parts, alone), room)

@@ -58,13 +58,11 @@ def weigh(
             counts[0] += f"threshold of {path[2]}" not in unchecked
         elif len(path) == 3 and (path[0], path[2]) == ("recoding", "labels"):
             counts[0] += 1
-        elif path[0] == "codebook" and isinstance(value, Mapping):
-            possible = " (its counts are possible, not counted)" if "counts" in value else ""
-            said.append((path, f"{'.'.join(path)} = {_show(value)}{possible}"))
         elif path in compared:
             counts[1] += 1
         elif path != ("release", "sha256"):  # one that is not there is listed with the claims
-            said.append((path, f"{'.'.join(path)} = {_show(value)}"))
+            possible = " (possible, not counted)" if path[0] == "codebook" and path[-1] == "counts" else ""
+            said.append((path, f"{'.'.join(path)} = {_show(value)}{possible}"))
     silent = [f"{'.'.join(path)}: nothing is said" for path in EXPECTED if not _has(public, path)]
     said.sort(key=lambda each: _rank(each[0]))
     return Statements(counts[0], counts[1], (*(words for _, words in said), *silent))
@@ -83,7 +81,7 @@ def _open(part: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, Any
         path = (*above, str(key))
         if path == ("claims",):
             yield from ((path, spell_claim(claim)) for claim in value)
-        elif isinstance(value, Mapping) and value and (path[0] != "codebook" or len(path) < 2):
+        elif isinstance(value, Mapping) and value:
             yield from _open(value, path)
         else:
             yield path, value
