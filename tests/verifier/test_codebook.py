@@ -16,7 +16,7 @@ import kpareto as kp
 from kpareto.errors import BadInput, Unsafe
 from kpareto.releases.choice import Choice
 from kpareto.tables.recoding import node
-from kpareto.verifier.codebook import _reach, _unplaced
+from kpareto.verifier.codebook import _place_rows, _reach
 from tests.twins.releases import seal
 
 Book = dict[str, Any]
@@ -145,5 +145,5 @@ def test_possible_is_what_brute_force_finds(seed: int) -> None:
         wanted[max(range(len(parts)), key=wanted.__getitem__)] -= 1
         wanted[chance.randrange(len(parts))] += 1
     alone = set(spans)  # so that none of them reaches the rest
-    possible = _unplaced(rows, _reach(spans, parts, alone), [*wanted, 0]) is None
+    possible = _place_rows(rows, _reach(spans, parts, alone), [*wanted, 0]) is None
     assert possible == (tuple(wanted) in ways)

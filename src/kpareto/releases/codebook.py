@@ -25,7 +25,7 @@ Range = tuple[int, int]  # the first and the last of whole numbers
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class LabelMeanings:
     """One quasi-identifier as a code book tells of it."""
 
     hierarchy: Hierarchy
@@ -154,7 +154,7 @@ def _rows_of(choice: Choice, partition: Partition, place: int) -> np.ndarray | N
     return released_rows(choice, partition, place)
 
 
-def _column(choice: Choice, partition: Partition, place: int, rows: np.ndarray | None, k: int) -> Column:
+def _column(choice: Choice, partition: Partition, place: int, rows: np.ndarray | None, k: int) -> LabelMeanings:
     hierarchy, table = choice.recoding.hierarchies[place], partition.table
     told = np.zeros(len(hierarchy.leaves), dtype=np.int64)
     numbered = has_row_borders(hierarchy) and bool(partition.suppressed.any())
@@ -163,7 +163,7 @@ def _column(choice: Choice, partition: Partition, place: int, rows: np.ndarray |
         told = rows if table.persons is None else np.where(_persons(partition, place, len(rows)) >= k, rows, 0)
     first, last = choice.recoding.runs(place)
     level = None if choice.recoding.levels is None else choice.recoding.levels[place]
-    return Column(hierarchy, list(zip(first.tolist(), last.tolist(), strict=True)), level, told, k, numbered)
+    return LabelMeanings(hierarchy, list(zip(first.tolist(), last.tolist(), strict=True)), level, told, k, numbered)
 
 
 def _persons(partition: Partition, place: int, leaves: int) -> np.ndarray:
@@ -176,7 +176,7 @@ def _persons(partition: Partition, place: int, leaves: int) -> np.ndarray:
     return np.bincount(np.unique(pairs, axis=0)[:, 0], minlength=leaves)
 
 
-def _counts(choice: Choice, column: Column, place: int, rows: np.ndarray) -> dict[str, Any]:
+def _counts(choice: Choice, column: LabelMeanings, place: int, rows: np.ndarray) -> dict[str, Any]:
     """The rows of each value, merged up the hierarchy until none is below k; what has no name of its own is the rest.
 
     An entry is the first value, the last value and the rows of all between them that no narrower entry has.

@@ -59,7 +59,7 @@ def fit(matrix: np.ndarray, rows: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
+class LabelPieces:
     """What a label stands for: runs of values, each with the share of the label's rows that it has."""
 
     first: np.ndarray  # (pieces,) int64, place among the values, or the whole number itself
@@ -101,7 +101,7 @@ class BookColumn:
     wanted: np.ndarray  # (counts + 1,) float64, rows of each count, then the rest
     counted: bool
 
-    def pieces(self, rows: Mapping[str, int]) -> dict[str, Pieces]:
+    def pieces(self, rows: Mapping[str, int]) -> dict[str, LabelPieces]:
         """What each label stands for; rows are those of each label that the counts are of."""
         labels = list(self.spans)
         cuts = [self._cut(label) for label in labels]
@@ -119,7 +119,7 @@ class BookColumn:
         answer = {}
         for line, (first, last, owner, texts) in enumerate(cuts):
             share = shares[line, owner] * (last - first + 1) / matrix[line, owner]
-            answer[labels[line]] = Pieces(first, last, texts, share / share.sum())
+            answer[labels[line]] = LabelPieces(first, last, texts, share / share.sum())
         return answer
 
     def _cut(self, label: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str | None]]:
@@ -192,7 +192,7 @@ class Opened:
     public: Mapping[str, Any]
     names: list[str]
     cells: list[list[str]]  # per column the text of each row
-    pieces: dict[str, Pieces]  # per quasi-identifier what each label stands for
+    pieces: dict[str, LabelPieces]  # per quasi-identifier what each label stands for
     columns: dict[str, BookColumn]
 
 

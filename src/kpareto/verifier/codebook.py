@@ -68,7 +68,7 @@ def _check_column(public: Mapping[str, Any], name: str, rows: Counter[str]) -> N
     alone = {label for label, *ends in column["labels"] if len(ends) == 1}
     room = [*(count for _, _, count in column["counts"]), column.get("rest", 0)]
     shown = rows - Counter({STAR: public["suppression"]["masked"]})
-    short = _unplaced(shown, _reach(spans, parts, alone), room)
+    short = _place_rows(shown, _reach(spans, parts, alone), room)
     if short is not None:
         raise Unsafe(
             f"The counts of {name!r} are not possible: the rows with the label {short!r} and those like it are more "
@@ -122,7 +122,7 @@ def _reach(
     return reach
 
 
-def _unplaced(rows: Counter[str], owners: Mapping[str, frozenset[int]], room: list[int]) -> str | None:
+def _place_rows(rows: Counter[str], owners: Mapping[str, frozenset[int]], room: list[int]) -> str | None:
     """A label whose rows find no room in the counts that they may be in; None where all do.
 
     Labels that reach the same counts are one. Rows are placed where there is room, and where there is none others make

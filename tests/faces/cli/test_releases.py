@@ -387,7 +387,7 @@ def test_counts_are_released_verified_and_drawn_from(tmp_path: Path, capsys: pyt
 @pytest.mark.parametrize(
     ("more", "words", "sentence"),
     [
-        ("[population]\nfraction = 0.5\n", ["release"], "release.counts is set, and who is in the table"),
+        ("[population]\nsampling = 0.5\n", ["release"], "release.counts is set, and who is in the table"),
         ("", ["release", "--set", "release.counts=3"], "release.counts is 3. Write true or false."),
         (
             "",
