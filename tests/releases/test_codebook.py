@@ -159,9 +159,9 @@ def test_merged_counts_are_whole_and_large_enough(seed: int) -> None:
     leaves = chance.randrange(1, 14)
     cuts = [list(range(leaves))]
     while cuts[-1][-1]:
-        last = cuts[-1]
-        joins = sorted(chance.sample(range(1, last[-1] + 1), chance.randrange(0, last[-1])))
-        cuts.append([sum(group >= join for join in joins) for group in last])
+        below = cuts[-1]
+        joins = sorted(chance.sample(range(1, below[-1] + 1), chance.randrange(0, below[-1])))
+        cuts.append([sum(group >= join for join in joins) for group in below])
     lines = [[f"{level}-{cut[leaf]}" for level, cut in enumerate(cuts)] for leaf in range(leaves)]
     hierarchy = kp.load("x", lines)
     k = chance.randrange(1, 9)
@@ -185,7 +185,7 @@ def test_merged_counts_are_whole_and_large_enough(seed: int) -> None:
 
 
 def posterior(
-    rows: list[tuple[str, ...]], persons: list[tuple[str, ...]], stands: Any, told: Any = None
+    rows: list[tuple[str, str]], persons: list[tuple[str, str]], stands: Any, told: Any = None
 ) -> tuple[dict[tuple[int, int], Fraction], int]:
     """The chance that a released row is a person's, all ways that fit what is known being alike; and how many fit.
 
@@ -202,7 +202,7 @@ def posterior(
     return {pair: Fraction(n, ways) for pair, n in pairs.items()}, ways
 
 
-def small_world(seed: int, suppress: bool) -> tuple[kp.Release, list[tuple[str, ...]]]:
+def small_world(seed: int, suppress: bool) -> tuple[kp.Release, list[tuple[str, str]]]:
     """Seven people, and a release of them by whole columns with k = 2, with counts."""
     chance = random.Random(seed)
     persons = [(str(chance.choice([21, 22, 23, 31, 32])), chance.choice(["Bonn", "Koeln", "Ulm"])) for _ in range(7)]

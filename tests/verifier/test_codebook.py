@@ -65,7 +65,7 @@ LIES: dict[str, tuple[Callable[[Book, Book], None], str]] = {
     "the wrong way": (lambda book, _: book["labels"].__setitem__(0, ["Rhine", "Koeln", "Bonn"]), "the wrong way"),
     "a label twice": (lambda book, _: book["labels"].append(["Rhine", "Bonn"]), "The label 'Rhine' of 'city'"),
     "twice": (lambda book, _: book["counts"].append(["Bonn", "Koeln", 20]), "add up to"),
-    "a rest below k": (lambda book, _: (change_entry(book, "Ulm", 15), book.update(rest=1)), "a count of 1 rows"),
+    "a rest below k": (lambda book, _: book.update(rest=1), "a count of 1 rows"),
     "a population": (set_public(population="Somebody."), "where persons or presence are protected"),
     "an epsilon": (set_public(differential_privacy={"epsilon": 1}), "where persons or presence are protected"),
     "another column": (
@@ -128,7 +128,10 @@ def test_possible_is_what_brute_force_finds(seed: int) -> None:
     """Rows with labels over a line of values, and nested counts: a way is found exactly where there is one."""
     chance = random.Random(seed)
     values = 6
-    spans = {f"l{at}": tuple(sorted((chance.randrange(values), chance.randrange(values)))) for at in range(4)}
+    spans: dict[str, tuple[int, int]] = {}
+    for at in range(4):
+        first, last = sorted((chance.randrange(values), chance.randrange(values)))
+        spans[f"l{at}"] = (first, last)
     parts = [(0, 5), *chance.sample([(0, 2), (3, 5), (0, 0), (1, 1), (2, 2), (4, 4), (3, 4)], 3)]
     rows = Counter({label: chance.randrange(1, 4) for label in spans})
     narrowest = [
