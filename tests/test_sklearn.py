@@ -78,6 +78,16 @@ def test_new_values_are_starred_numbered_or_refused() -> None:
         anonymizer(k=3, unseen="error").fit(rows).transform(new)
 
 
+def test_shares_give_each_value_its_part_of_a_group() -> None:
+    """A column for each fitted value; a group that nobody knows is any value."""
+    rows = pd.DataFrame({"age": [21, 22, 31, 32], "note": [1, 2, 3, 4]})
+    wish = {"k": 2, "quasi_identifiers": ["age"], "hierarchies": {"age": {"intervals": [10]}}}
+    made = anonymizer(**wish, output="shares").fit(rows)
+    shares = made.transform(pd.DataFrame({"age": [21, 32, 77], "note": [1, 2, 3]}))
+    assert list(shares.columns) == list(made.get_feature_names_out()) == [*(f"age={a}" for a in rows["age"]), "note"]
+    assert shares.to_numpy().tolist() == [[0.5, 0.5, 0, 0, 1], [0, 0, 0.5, 0.5, 2], [0.25] * 4 + [3]]
+
+
 def test_it_stands_in_a_pipeline_and_is_kept() -> None:
     """A model learns from the numbers, and a pickled pipeline answers alike."""
     from sklearn.linear_model import LogisticRegression

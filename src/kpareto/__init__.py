@@ -52,6 +52,8 @@ if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compare
     from kpareto.releases.risk.anonymity import measure as measure
     from kpareto.releases.risk.attacks import attack as attack
     from kpareto.releases.risk.risk import risks as risks
+    from kpareto.releases.spread import impute as impute
+    from kpareto.releases.spread import spread as spread
     from kpareto.releases.warnings import remarks as remarks
     from kpareto.searches.local.further import search_further as search_further
     from kpareto.searches.models import compare_models as compare_models
@@ -101,6 +103,7 @@ _NAMES = {
     "verifier": "verify",
     "releases.release": "release Release",
     "releases.recoded_rows": "Handling",
+    "releases.spread": "impute spread",
     "releases.choice": "store",
     "releases.apply": "apply",
     "uses.utility": "utility Utility",

@@ -37,8 +37,8 @@ except ImportError as error:
         "The transformer needs scikit-learn 1.6 or newer. Install it with: pip install 'kpareto[ml]'."
     ) from error
 
-Output = Literal["labels", "numbers"]
-OUTPUTS: tuple[Output, ...] = ("labels", "numbers")
+Output = Literal["labels", "numbers", "shares"]
+OUTPUTS: tuple[Output, ...] = ("labels", "numbers", "shares")
 HOW = Handling(order="kept")  # a transformer gives back each row in its place
 
 
@@ -48,8 +48,10 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
     ``quasi_identifiers`` are the columns that others may know, all of them unless named (an array's are x0, x1, …);
     other columns stay as they are. ``hierarchies`` are as in ``kpareto.anonymize``; a column without one gets one by
     its values. ``output`` gives groups by their labels, or by numbers that models can use: the middle of a group of
-    numbers, else its place among the groups. ``unseen`` says what becomes of values that no group has: ``star`` (no
-    number), ``nearest``, or ``error``. No row is dropped, and k is that of the fitted rows: new rows may be fewer.
+    numbers, else its place among the groups; or, with ``shares``, a column for each fitted value, in which a row has
+    that value's even share of its group (of all values where the group is not known). ``unseen`` says what becomes of
+    values that no group has: ``star`` (no number), ``nearest``, or ``error``. No row is dropped, and k is that of the
+    fitted rows: new rows may be fewer.
     """
 
     def __init__(
@@ -116,6 +118,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         columns = {name: np.array(answer.column(name).to_pylist(), dtype=object) for name in rows.column_names}
         if self.output == "labels":
             return columns
+        if self.output == "shares":
+            return self._spread(columns)
         for place, name in enumerate(self.stored_.schema.quasi):
             known, new = self.stored_.recoding, choice.recoding
             numbers = _numbers(known, known.labels[place], place)
@@ -123,6 +127,23 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
                 numbers = _numbers(new, choice.labels[place], place) | numbers
             columns[name] = np.array([numbers.get(str(label), np.nan) for label in columns[name]], dtype=np.float64)
         return columns
+
+    def _spread(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """A column for each value of a quasi-identifier in place of its own, (rows,) float64; others as they are."""
+        answer: dict[str, np.ndarray] = {}
+        for name, cells in columns.items():
+            if name not in self.stored_.schema.quasi:
+                answer[name] = cells
+                continue
+            place = self.stored_.schema.quasi.index(name)
+            cut, labels = self.stored_.recoding.cuts[place], self.stored_.recoding.labels[place]
+            groups = {label: group for group, label in enumerate(labels)}
+            inside = np.vstack([cut == group for group in range(len(labels))] + [np.ones_like(cut)])  # the last: any
+            shares = inside / inside.sum(axis=1, keepdims=True)
+            taken = shares[[groups.get(str(label), len(labels)) for label in cells]]  # (rows, values)
+            leaves = self.stored_.recoding.hierarchies[place].leaves
+            answer |= {f"{name}={leaf}": taken[:, at] for at, leaf in enumerate(leaves)}
+        return answer
 
     def _rows(self, X: Any, *, reset: bool) -> pa.Table:
         """The rows as an arrow table, checked as scikit-learn checks them."""
@@ -145,9 +166,12 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         return [f"x{at}" for at in range(self.n_features_in_)] if names is None else [str(name) for name in names]
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
-        """The names of the columns, which are those that came in: (columns,) of objects."""
+        """The names of the columns, those that came in or one for each value (shares): (columns,) of objects."""
         check_is_fitted(self)
         names = np.array(list(self._names()), dtype=object)
+        if self.output == "shares":
+            none = {str(name): np.empty(0, dtype=object) for name in names}
+            return np.array(list(self._spread(none)), dtype=object)
         if input_features is None:
             return names
         asked = np.asarray(input_features, dtype=object)
@@ -187,4 +211,4 @@ def _like(X: Any, columns: Mapping[str, np.ndarray], output: Output) -> Any:
 
         return pl.DataFrame({name: values.tolist() for name, values in columns.items()})
     array = np.column_stack(list(columns.values()))
-    return array.astype(np.float64) if output == "numbers" else array.astype(object)
+    return array.astype(object) if output == "labels" else array.astype(np.float64)

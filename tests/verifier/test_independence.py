@@ -26,11 +26,12 @@ from kpareto.verifier.population import PEOPLE, PEOPLE_HIGHER
 from tests.measures.test_measure import NEEDS
 from tests.twins.sources import HOUSE, files, listed, name_of, tree_of
 
-# What anybody may have of the verifier: its verdicts, its digests, and what it counted. Never its definitions.
+# What anybody may have of the verifier: its verdicts, its digests, what it counted and how it reads a cell of a file.
+# Never its definitions.
 SHARED = {
     "verify", "check", "parts", "Verified", "content_digest", "digest_of",
     "Counted", "with_persons", "UNSIGNED", "PARTS", "count", "count_frame", "counted", "program", "file_digest",
-    "Signer", "trusted_bytes",
+    "Signer", "trusted_bytes", "read_rows", "text",
 }  # fmt: skip
 CLAIMS = (
     "k", "risk-max", "l", "l(column=s)", "entropy-l", "recursive-l", "recursive-l(l=3)", "alpha", "alpha(value=b)",

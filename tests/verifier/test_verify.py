@@ -361,6 +361,7 @@ def test_definitions_by_hand(
                 "verifier.counters",
                 "verifier.definitions",
                 "verifier.certificate",
+                "verifier.codebook",
                 "verifier.judging",
                 "verifier.population",
                 "verifier.signatures",
@@ -375,6 +376,7 @@ def test_definitions_by_hand(
         ("signatures", {"errors", "strict", "verifier.trust"}),
         ("statements", {"errors", "verifier.counting", "verifier.vocabulary"}),
         ("trust", {"strict"}),
+        ("codebook", {"errors", "verifier.counting"}),
         ("vocabulary", {"errors"}),
         (
             "counters",

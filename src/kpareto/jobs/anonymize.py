@@ -141,6 +141,7 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
     person: str | tuple[str, ...] | None = None,
     plain: str | Iterable[str] = (),
     accept: str | Iterable[str] = (),
+    counts: bool = False,
 ) -> Anonymized:
     """The table with the least loss (LM) that has k rows in each class, and l values of each sensitive column.
 
@@ -178,6 +179,8 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
         Columns that are meant to leave as they are.
     accept : str or iterable of str, optional
         Warnings such as "W1" that do not stop the release where they are dangers.
+    counts : bool, optional
+        Whether the public part says how many rows have each value, as for ``release``.
 
     Returns
     -------
@@ -213,6 +216,7 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
         data,
         warnings=lambda alone, how: warnings_for(choice, how, limits, alone, search=search),
         accept=as_names(accept),
+        counts=counts,
     )
     done = replace(done, remarks=(*table.remarks, *done.remarks))  # what became of rows without a value
     tell_once(done.warnings)

@@ -46,7 +46,7 @@ PARTS = ("data", "columns", "population", "suppression", "search", "limits", "re
 DATA = ("source", "missing", "missing_values", "person", "spellings", "domain", "preset", "table", *FORM_KEYS)
 ADMISSION_OPTIONS = ("memory", "too_many", "coarsen", "sample", "seed")
 TEXT_KEYS = ("separator", "encoding", "decimal")  # of [release]
-RELEASE_OPTIONS = ("identifiers", "order", "seed", "formulas", "representative", "sign", "accept", *TEXT_KEYS)
+RELEASE_OPTIONS = ("identifiers", "order", "seed", "formulas", "representative", "sign", "accept", "counts", *TEXT_KEYS)
 POPULATION_OPTIONS = ("source", "table", "sampling", "size", "model", *FORM_KEYS)
 KNOWLEDGE = ("source", "sampling", "size")  # one of them is in [population]
 

@@ -137,6 +137,11 @@ def privatize(job: Job, wish: PrivateWish, place: str | Path | None = None, draw
         kp.privatize(job, kp.PrivateWish(epsilon=1, delta="1e-6"), "people-private.csv")
     """
     refuse_seed(job.release.get("seed") if wish.seed is None else wish.seed)
+    if job.release.get("counts"):
+        raise BadJob(
+            "is set, and no epsilon covers counts of the rows. Nothing was released; leave counts out.",
+            where="release.counts",
+        )
     plan = make_plan(wish.epsilon, wish.delta)
     check_score(wish.score)
     schema = _schema(job)

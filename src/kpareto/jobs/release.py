@@ -79,6 +79,7 @@ def _release_point(
         progress=report,
         papers=documents,
         accept=DANGERS if target is None else job.release.get("accept", ()),
+        counts=job.release.get("counts", False),
     )
 
 

@@ -29,6 +29,7 @@ from kpareto.measures.sensitive import distinct_l
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.measures.sizes import k as smallest_class
 from kpareto.releases.choice import Choice, hierarchy_digest, legible
+from kpareto.releases.codebook import code_book
 from kpareto.releases.recoded_rows import runs
 from kpareto.tables.partition import UNLIMITED, Partition
 from kpareto.tables.spelling import without_point
@@ -84,6 +85,7 @@ class Facts:
     remarks: Sequence[str] = ()
     form: Mapping[str, str] = field(default_factory=dict)  # separator, encoding and decimal of text that are not usual
     accepted: Sequence[str] = ()  # the warnings that are dangers, each accepted by name
+    counts: bool = False  # whether the public part has one-way counts
 
 
 def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts) -> Certificate:
@@ -114,6 +116,7 @@ def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts
             "suppressed": lost if lost == 0 or lost >= k else None,
             "fewer_than": None if lost == 0 or lost >= k else k,
         },
+        "codebook": code_book(choice, partition, _written_labels(facts), seen, facts.counts),
         **_model(choice),
         "claims": open_claims,
         "handling": dict(facts.handling),
@@ -147,6 +150,11 @@ def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts
         **_population(choice, facts),
     }
     return Certificate(public, {**confidential, "sha256": digest_of(confidential)})
+
+
+def _written_labels(facts: Facts) -> dict[str, list[str]]:
+    hidden = facts.handling.get("formulas") == "neutralise"
+    return {n: [f"'{each}" if hidden and runs(each) else each for each in v] for n, v in facts.labels.items()}
 
 
 def _basis(table: Table) -> str:

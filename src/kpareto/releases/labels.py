@@ -31,7 +31,7 @@ def shown_labels(
     labels = {}
     for column, name in enumerate(choice.table.schema.quasi):
         form = (shown or {}).get(name, "label")
-        released = _released_rows(choice, partition, column)
+        released = released_rows(choice, partition, column)
         if form == "label":
             texts = _labels(choice, column, released, bool(partition.suppressed.any()))
         elif choice.recoding.boxes is not None:
@@ -59,7 +59,7 @@ def compose(hierarchy: Hierarchy, first: int, last: int) -> bool:
     return (first, last) not in hierarchy.tree.runs or (hierarchy.data_dependent and hierarchy.spans is not None)
 
 
-def _released_rows(choice: Choice, partition: Partition, column: int) -> np.ndarray | None:
+def released_rows(choice: Choice, partition: Partition, column: int) -> np.ndarray | None:
     """How many released rows have each leaf: (leaves,) int64; None where the rows came in by whole groups."""
     table = partition.table
     if table.leaf_counts is not None:

@@ -31,6 +31,7 @@ from kpareto.measures.measure import Measure, Model, meets
 from kpareto.measures.population import is_estimated
 from kpareto.releases.certificate import Certificate, Facts, Warned, certify, population_cells
 from kpareto.releases.choice import Choice, Origin, as_choice, on_all_rows
+from kpareto.releases.codebook import refuse_counts
 from kpareto.releases.private.budget import has_ledger
 from kpareto.releases.recoded_rows import QUASI, Handling, Recoded, recode, runs
 from kpareto.releases.risk.disclosing_columns import DisclosingColumn, tie_undecided
@@ -183,6 +184,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     progress: Progress | None = None,
     papers: Documents | None = None,
     accept: Iterable[str] = (),
+    counts: bool = False,
 ) -> Release:
     """Recode the rows of a source as chosen, and write them to the target (or return them).
 
@@ -214,6 +216,9 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
         Makes the files that come into place with the release, or not at all.
     accept : iterable of str, optional
         Warnings such as "W1" that do not stop the release where they are dangers; the certificate names them.
+    counts : bool, optional
+        Whether the public part says how many released rows have each value of each quasi-identifier, merged up the
+        hierarchy until none is below k; refused with a population and with persons.
 
     Returns
     -------
@@ -245,6 +250,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     _check_target(target, source)
     before = _state(source)
     chosen, applied = on_all_rows(chosen, source, encoding, how.missing_values, memory)
+    refuse_counts(chosen, counts)
     partition, remarks = settle(chosen)
     remarks += [] if applied is None else [applied.sentence()]
 
@@ -294,6 +300,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
                 remarks,
                 written.form,
                 dangers,
+                counts,
             )  # fmt: skip
             certificate = certify(counted, chosen, partition, facts)
             quasi = [name for name, role in recoded.roles.items() if role == QUASI]

@@ -19,6 +19,7 @@ from kpareto.errors import BadInput, Unsafe
 from kpareto.verifier.certificate import CERTIFICATE, tell_broken, tell_stopped
 from kpareto.verifier.certificate import digest_of as digest_of
 from kpareto.verifier.certificate import parts as parts
+from kpareto.verifier.codebook import check_book
 from kpareto.verifier.counters import COUNTERS, count
 from kpareto.verifier.counting import QUASI, Class, Counted, Labels
 from kpareto.verifier.definitions import HIGHER, SIZES, TOTALS, VALUES, judge_thresholds, of_persons
@@ -197,6 +198,7 @@ def _check_certificate(
         raise Unsafe(f"{shown!r} is not what was certified: its classes are others than those counted then.")
     if record["sha256"] is None and content is None:
         unchecked.append("sha256")
+    check_book(public, classes, _quasi(public))
     unchecked += untold
     each = weigh(public, confidential, classes, unchecked)
     return Verified(

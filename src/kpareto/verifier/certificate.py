@@ -49,6 +49,18 @@ def _share(value: Any, where: str) -> None:
     whole()(value[1], f"{where}[1]")
 
 
+def _count(value: Any, where: str) -> None:
+    """The first value, the last value, and the rows of all between."""
+    list_of(anything, 3, 3)(value, where)
+    text(value[0], f"{where}[0]")
+    text(value[1], f"{where}[1]")
+    whole()(value[2], f"{where}[2]")
+
+
+_BOOK = record(
+    {"labels": list_of(list_of(text, 1, 3))},
+    {"values": list_of(text), "numbers": word("whole"), "counts": list_of(_count), "rest": whole()},
+)
 _FORM = record({}, {"separator": text, "encoding": text, "decimal": text})  # of a text that is not the usual one
 PUBLIC = record(
     {
@@ -60,7 +72,7 @@ PUBLIC = record(
         "recoding": map_of(record({"labels": list_of(text)})),
         "suppression": record({"masked": whole()}, {"thresholds": map_of(number())}),
     },
-    {"kpareto certificate": whole(1), "version": text},
+    {"kpareto certificate": whole(1), "version": text, "codebook": map_of(_BOOK)},
 )
 CONFIDENTIAL = record(
     {

@@ -61,7 +61,8 @@ def weigh(
         elif path in compared:
             counts[1] += 1
         elif path != ("release", "sha256"):  # one that is not there is listed with the claims
-            said.append((path, f"{'.'.join(path)} = {_show(value)}"))
+            possible = " (possible, not counted)" if path[0] == "codebook" and path[-1] == "counts" else ""
+            said.append((path, f"{'.'.join(path)} = {_show(value)}{possible}"))
     silent = [f"{'.'.join(path)}: nothing is said" for path in EXPECTED if not _has(public, path)]
     said.sort(key=lambda each: _rank(each[0]))
     return Statements(counts[0], counts[1], (*(words for _, words in said), *silent))

@@ -342,3 +342,78 @@ def test_a_page_is_not_replaced_unasked(words: list[str], tmp_path: Path, capsys
     assert page.read_text() == "my notes"
     assert main([*words, "-q", "-o", str(page), "--overwrite"]) == 0
     assert page.read_text().startswith("<!DOCTYPE html>")
+
+
+COUNTED = """
+[data]
+source = "people.csv"
+[columns.age]
+role = "quasi-identifier"
+hierarchy = {intervals = [5, 10]}
+[columns.sex]
+role = "quasi-identifier"
+[limits]
+k = 5
+[release]
+choose = "k=5"
+target = "out.csv"
+"""
+
+
+def counted_people(folder: Path, more: str = "") -> str:
+    """A job for 240 people, and where it lies."""
+    rows = [f"{20 + who % 40},{'FM'[who // 40 % 2]}" for who in range(240)]
+    (folder / "people.csv").write_text("age,sex\n" + "\n".join(rows) + "\n")
+    (folder / "job.toml").write_text(COUNTED + more)
+    return str(folder / "job.toml")
+
+
+def test_counts_are_released_verified_and_drawn_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The way of a recipient: the public part with counts, checked as far as can be, and copies drawn from both."""
+    job = counted_people(tmp_path)
+    assert main(["release", job, "-q", "--counts"]) == 0
+    release, public = str(tmp_path / "out.csv"), str(tmp_path / "out.certificate.public.json")
+    book = json.loads(Path(public).read_text())["public"]["codebook"]
+    assert [rows for _, _, rows in book["sex"]["counts"]] == [120, 120]
+    assert sum(rows for _, _, rows in book["age"]["counts"]) + book["age"].get("rest", 0) == 240
+    capsys.readouterr()
+    assert main(["verify", release, public]) == 0
+    assert "(possible, not counted)" in capsys.readouterr().out
+    drawn = str(tmp_path / "drawn.csv")
+    assert main(["impute", release, "-o", drawn, "--copies", "2", "--seed", "3"]) == 0
+    assert "Wrote 2 copies of 240 rows" in capsys.readouterr().out
+    assert Path(drawn).read_text().startswith("copy,age,sex\n1,")
+    assert main(["verify", drawn, public]) == 3
+    assert main(["verify", drawn, str(tmp_path / "drawn.drawn.json")]) == 2
+    capsys.readouterr()
+    for words, sentence in (
+        (["-o", drawn], "is there already"),
+        (["-o", str(tmp_path / "new.csv"), "--copies", "0"], "copies is 0"),
+        (["-o", str(tmp_path / "new.csv"), "--certificate", str(tmp_path / "gone.json")], "gone.json"),
+    ):
+        assert main(["impute", release, *words]) == 2
+        assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "new.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "words", "sentence"),
+    [
+        ("[population]\nsampling = 0.5\n", ["release"], "release.counts is set, and who is in the table"),
+        ("", ["release", "--set", "release.counts=3"], "release.counts is 3. Write true or false."),
+        (
+            "",
+            ["private", "--epsilon", "1", "--delta", "1e-6", "--set", "release.counts=true"],
+            "release.counts is set, and no epsilon covers counts of the rows.",
+        ),
+    ],
+)
+def test_counts_that_would_tell_too_much_are_refused(
+    more: str, words: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One sentence, status 2, nothing released."""
+    job = counted_people(tmp_path, more)
+    asked = [words[0], job, "-q", *words[1:], *(["--counts"] if words == ["release"] else [])]
+    assert main(asked) == 2
+    assert sentence in capsys.readouterr().err
+    assert not [file for file in tmp_path.iterdir() if file.name.startswith(("out", "spent"))]

@@ -650,6 +650,12 @@ def test_cells_that_a_spreadsheet_would_run(page: Page, session: str) -> None:
     assert ",'=1+1" in page.client.get(f"{session}/files/release.csv").text
     refused = page.client.post(f"{session}/release", json={"point": 0, "formulas": "run"})
     assert (refused.status_code, "neutralise" in refused.json()["error"]) == (400, True)
+    page.client.post(f"{session}/release", json={"point": 0, "counts": True})
+    assert '"counts"' in page.client.get(f"{session}/files/release.certificate.public.json").text
+    page.client.post(f"{session}/release", json={"point": 0})
+    assert '"counts"' not in page.client.get(f"{session}/files/release.certificate.public.json").text
+    refused = page.client.post(f"{session}/release", json={"point": 0, "counts": "yes"})
+    assert (refused.status_code, "Write true or false" in refused.json()["error"]) == (400, True)
 
 
 def test_the_door_has_a_style_that_its_policy_allows(page: Page) -> None:

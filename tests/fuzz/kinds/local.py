@@ -10,7 +10,7 @@ from tests.fuzz import oracle
 from tests.fuzz.face import Refused, demand, plain_words, steps_of
 from tests.fuzz.kinds import Case, Kind
 from tests.fuzz.kinds.fronts import table_of
-from tests.fuzz.kinds.releases import TARGETS
+from tests.fuzz.kinds.releases import TARGETS, check_counts, wants_counts
 from tests.fuzz.oracle import Parted
 from tests.fuzz.oracle.files import Row, file_texts, groups_of, only_lost, read_frame, read_rows, told
 from tests.fuzz.oracle.steps import covers
@@ -25,6 +25,7 @@ def make_local(chance: random.Random) -> Case:
     case["k"], case["share"] = chance.choice([2, 2, 3, 5]), chance.choice([0.0, 0.0, 0.1, 0.3])
     case["l"] = chance.choice([None, None, 2, 3])
     case["strict"], case["inner"] = chance.random() < 0.3, chance.getrandbits(32)
+    case["counts"] = wants_counts(case, chance)
     return case
 
 
@@ -45,7 +46,7 @@ def check_local(case: Case, folder: Path) -> None:
         point = front[random.Random(case["inner"]).randrange(len(front))]
         with plain_words("a local release"):
             place = None if target is None else f"{target}{'/' * case['target'].endswith('/')}"
-            release = kp.release(point, rows, place, limits=limits)
+            release = kp.release(point, rows, place, limits=limits, counts=bool(case.get("counts")))
     except kp.KparetoError as error:
         fine = table.rows < case["k"] + 2 or case["l"] is not None or not of_role(case, QUASI)
         fine = fine or bool(of_role(case, PERSON))
@@ -58,6 +59,7 @@ def check_local(case: Case, folder: Path) -> None:
     demand(len(gone) == release.suppressed, "rows suppressed", f"{release.suppressed} instead of {len(gone)}")
     demand(len(gone) <= allowed, "more rows suppressed than allowed", f"{len(gone)} where {allowed} may be")
     _check_limits(case, table, released, limits)
+    check_counts(case, release, released)
     _check_papers(case, release, target, folder, gone)
 
 

@@ -73,7 +73,29 @@ def make_release(chance: random.Random) -> Case:
     case = make_aimed(chance)
     case["door"], case["target"] = chance.choice(FILES + FRAMES), chance.choice(TARGETS)
     case["order"] = chance.choice(["shuffled", "kept"])
+    case["counts"] = wants_counts(case, chance)
     return case
+
+
+def wants_counts(case: Case, chance: random.Random) -> bool:
+    """A tenth of the releases have one-way counts; where persons are told apart they are refused."""
+    return chance.random() < 0.1 and not of_role(case, PERSON)
+
+
+def check_counts(case: Case, release: kp.Release, released: Sequence[Row]) -> None:
+    """No one-way count is below k, and those of a column add up to the rows that show something of it."""
+    quasi, public = of_role(case, QUASI), release.certificate.public
+    k = min(len(rows) for rows in groups_of(released, quasi).values())
+    for name in quasi:
+        column = public["codebook"][name]
+        demand(("counts" in column) == bool(case.get("counts")), "counts that nobody asked for, or none", name)
+        told_rows = [
+            *(rows for _, _, rows in column.get("counts", ())),
+            *([column["rest"]] if "rest" in column else []),
+        ]
+        demand(all(rows >= k for rows in told_rows), "a count below k", f"{name}: {told_rows} where k is {k}")
+        shown = len(released) - public["suppression"]["masked"]
+        demand("counts" not in column or sum(told_rows) == shown, "counts that do not add up", f"{name}: {told_rows}")
 
 
 def do_release(case: Case, folder: Path) -> Done:
@@ -98,7 +120,8 @@ def do_release(case: Case, folder: Path) -> Done:
     try:
         with plain_words("release"):
             place = None if target is None else f"{target}{'/' * case['target'].endswith('/')}"
-            release = kp.release(point, rows, place, limits=case["limits"], handling=handling)
+            counts = bool(case.get("counts"))
+            release = kp.release(point, rows, place, limits=case["limits"], handling=handling, counts=counts)
     except kp.Unsafe as error:
         rule = rule_of(case)
         fine = all(oracle.meets(spec, oracle.number(mine, spec), limit) for spec, limit in case["limits"].items())
@@ -117,6 +140,7 @@ def check_release(case: Case, folder: Path) -> None:
     done = do_release(case, folder)
     check_rows(case, done)
     check_limits(case, done)
+    check_counts(case, done.release, done.released())
     check_verifier(case, done, folder)
     check_leaks(case, done, folder)
 

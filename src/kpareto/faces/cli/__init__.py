@@ -171,6 +171,7 @@ def measure(  # noqa: PLR0913 (the options of the command)
 @click.argument("job")
 @click.option("--choose", metavar="WORDS", help="Instead of the job's: k=5, recommended, id=17, 'prefer: lm=0.2'.")
 @click.option("--target", metavar="FILE", help="Instead of the job's: a .csv, .parquet or .xlsx file, or a table.")
+@click.option("--counts", is_flag=True, help="The public part says how many rows have each value, none below k.")
 @accept_option
 @sign_option
 @overwrite_option
@@ -182,6 +183,7 @@ def release(  # noqa: PLR0913 (the options of the command)
     job: str,
     choose: str | None,
     target: str | None,
+    counts: bool,
     accept: tuple[str, ...],
     sign: str | None,
     overwrite: bool,
@@ -198,6 +200,7 @@ def release(  # noqa: PLR0913 (the options of the command)
     from kpareto.jobs.inspect import toml_value
 
     more = [f"release.choose={toml_value(choose)}"] if choose else []
+    more += ["release.counts=true"] if counts else []
     if target:  # anything but a file is the name of a table, where the rows are in a database
         named = str(Path(target).absolute()) + "/" * target.endswith("/") if is_file_name(target) else target
         more.append(f"release.target={toml_value(named)}")
@@ -294,6 +297,23 @@ def utility(  # noqa: PLR0913 (the options of the command)
     from kpareto.faces.cli.measuring import show_utility
 
     show_utility(release_file, original, job, recoding, seed, table, json_file, quiet)
+
+
+@commands.command(
+    epilog="Example: kpareto impute people-anon.csv -o people-drawn.csv --copies 5",
+    short_help="Draw values in place of a release's labels.",
+)
+@click.argument("release_file", metavar="RELEASE")
+@click.option("-o", "--output", metavar="FILE", required=True, help="A new .csv or .parquet file.")
+@click.option("--certificate", metavar="FILE", help="The public part; the one beside RELEASE unless given.")
+@click.option("--copies", type=int, default=5, show_default=True, help="How often the rows are drawn.")
+@click.option("--seed", type=int, default=1, show_default=True, help="The same seed draws the same values.")
+@quiet_option
+def impute(release_file: str, output: str, certificate: str | None, copies: int, seed: int, quiet: bool) -> None:
+    """Draw values that the labels of RELEASE may stand for, as copies below each other; nobody's values."""
+    from kpareto.faces.cli.releases import draw_copies
+
+    draw_copies(release_file, output, certificate, copies, seed, quiet)
 
 
 @commands.group(cls=Commands, epilog="Example: kpareto key new office")

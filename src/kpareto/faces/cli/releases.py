@@ -39,6 +39,7 @@ from kpareto.releases.certificate import find_unlimited
 from kpareto.releases.documents import document_files, documents_of, refuse_others_documents, refuse_overwriting
 from kpareto.releases.release import Release
 from kpareto.releases.signing import key_named, load_key, new_key, signature_files, with_signatures
+from kpareto.releases.spread import impute, note_of
 from kpareto.releases.warnings import Remark, count_remarks, rank_remarks, read_accepted
 from kpareto.strict import FileKind
 from kpareto.tables.recoding import recoding_words
@@ -303,6 +304,13 @@ def verify_file(
         "signed_by": None if verified.signer is None else verified.signer.fingerprint,
     }
     write_json(data if json_file else None, json_file)
+
+
+def draw_copies(path: str, output: str, certificate: str | None, copies: int, seed: int, quiet: bool) -> None:
+    """``kpareto impute RELEASE -o FILE``: values in place of labels, and a note that they are drawn."""
+    drawn = impute(path, output, public=certificate, copies=copies, seed=seed)
+    click.echo(f"Wrote {several(copies, 'copy', 'copies')} of {several(drawn.num_rows // copies, 'row')} to {output}.")
+    remark(f"The values are drawn, and nobody's; {note_of(Path(output)).name} says so.", quiet)
 
 
 def make_key(name: str, quiet: bool) -> None:

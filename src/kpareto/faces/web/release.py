@@ -89,6 +89,11 @@ def formula_job(job: Job, formulas: object) -> Job:
     return replace(job, release={**job.release, "formulas": formulas})
 
 
+def counting_job(job: Job, counts: object) -> Job:
+    """The job with or without one-way counts, as the box on the page says; nothing said leaves it as it is."""
+    return job if counts is None else replace(job, release={**job.release, "counts": counts})
+
+
 def accepting_job(job: Job, accepted: object) -> Job:
     """The job with the dangers that were ticked on the page, those of the job itself aside; nothing said leaves it."""
     return job if accepted is None else replace(job, release={**job.release, "accept": read_accepted(accepted)})

@@ -615,6 +615,7 @@ async def release_rows(request: Request) -> Response:
         front, search = session.front(), session.searched()
         job = release.signing_job(search.job, request.app.state.settings.sign, session.folder)
         job = release.accepting_job(release.formula_job(job, question.get("formulas")), question.get("accept"))
+        job = release.counting_job(job, question.get("counts"))
         fresh = session.own / f"out-{secrets.token_hex(4)}"
         fresh.mkdir()
         try:

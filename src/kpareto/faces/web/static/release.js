@@ -50,6 +50,7 @@ export async function releaseView(page) {
               point: id,
               target: target.value,
               formulas: formulas.querySelector("select").value,
+              counts: counts.checked,
               accept: ticked(checks),
             }),
           "Writing the release …",
@@ -73,6 +74,14 @@ export async function releaseView(page) {
     },
     { id: "formulas" },
   );
+  const counts = h("input", {
+    type: "checkbox",
+    id: "counts",
+    checked: page.draft.release.counts === true,
+    onchange: async () => {
+      await page.change({ ...page.draft, release: { ...page.draft.release, counts: counts.checked } });
+    },
+  });
   const show = (released) => {
     replace(
       done,
@@ -179,6 +188,12 @@ export async function releaseView(page) {
             h("label", { class: "field" }, h("span", {}, "File name (.csv, .xlsx, .parquet, .dta or .sav)"), target),
             formulas,
             button,
+          ),
+          h(
+            "label",
+            { class: "tick" },
+            counts,
+            "Say in the public part how many rows have each value of each column, none below k, so that analysts know more of what labels hide.",
           ),
           done,
         ),

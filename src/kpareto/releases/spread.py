@@ -1,0 +1,431 @@
+"""Values in place of labels, from a release and its public part alone: as shares for models, or drawn for analysts.
+
+A label stands for several values; evenly, or fitted to the one-way counts where the public part has them. A value that
+the code book does not name cannot be drawn: there the label stays. What is drawn is no release, and never verified.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kpareto._version import __version__
+from kpareto.atomic import check_target, whole, write_whole
+from kpareto.errors import BadInput, BadJob, Unsafe
+from kpareto.releases.choice import legible
+from kpareto.releases.documents import document_files
+from kpareto.releases.recoded_rows import QUASI
+from kpareto.releases.release import Release
+from kpareto.tables.hierarchy import STAR
+from kpareto.verifier import parts
+from kpareto.verifier.cells import read_rows, text
+from kpareto.verifier.counting import file_digest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TURNS = 1_000  # of fitting, at the most; a few dozen do where labels are single levels
+NEAR = 1e-9  # of all rows: fitted counts are this near to those that are wanted
+WIDEST = 1_000_000  # values of one label that are listed with their shares
+NOTE = (
+    "The values of these columns were drawn at random from what the labels of a release may stand for. They are "
+    "nobody's values, no certificate speaks for them, and results must be pooled over the copies."
+)
+Shares = dict[str, dict[str, float]]  # label -> value -> share
+
+
+def fit(matrix: np.ndarray, rows: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Rows by label and value whose sums are the rows of each label, and as nearly as can be the wanted ones.
+
+    ``matrix`` (labels, values) is what a label stands for, 0 where it does not; ``rows`` (labels,), ``wanted``
+    (values,). Iterative proportional fitting: values first, labels last.
+    """
+    least = np.finfo(np.float64).tiny
+    fitted = matrix * (rows / np.maximum(matrix.sum(axis=1), least))[:, None]
+    for _ in range(TURNS):
+        fitted *= wanted / np.maximum(fitted.sum(axis=0), least)
+        fitted *= (rows / np.maximum(fitted.sum(axis=1), least))[:, None]
+        if np.abs(fitted.sum(axis=0) - wanted).max(initial=0) <= NEAR * rows.sum():
+            break
+    return fitted
+
+
+@dataclass(frozen=True, eq=False)
+class LabelPieces:
+    """What a label stands for: runs of values, each with the share of the label's rows that it has."""
+
+    first: np.ndarray  # (pieces,) int64, place among the values, or the whole number itself
+    last: np.ndarray  # (pieces,) int64
+    texts: list[str | None]  # (pieces,) where a piece is one text: a value that is no number, or the label itself
+    shares: np.ndarray  # (pieces,) float64, together 1
+
+    def draw(self, count: int, values: Sequence[str] | None, random: np.random.Generator) -> list[str]:
+        """Values of so many rows, each drawn by itself."""
+        chosen = random.choice(len(self.shares), size=count, p=self.shares)
+        places = random.integers(self.first[chosen], self.last[chosen] + 1).tolist()
+        return [
+            known if (known := self.texts[piece]) is not None else str(place) if values is None else values[place]
+            for piece, place in zip(chosen.tolist(), places, strict=True)
+        ]
+
+    def list_shares(self, values: Sequence[str] | None) -> dict[str, float]:
+        """The share of every value."""
+        sizes = self.last - self.first + 1
+        if sizes.sum() > WIDEST:
+            raise BadInput(f"A label stands for {int(sizes.sum()):,} values, too many to list. Draw copies instead.")
+        shares: Counter[str] = Counter()
+        for first, size, known, share in zip(self.first, sizes, self.texts, self.shares.tolist(), strict=True):
+            for place in range(int(first), int(first + size)):
+                value = known if known is not None else str(place) if values is None else values[place]
+                shares[value] += share / int(size)
+        return {value: share for value, share in shares.items() if share > 0}
+
+
+@dataclass(frozen=True, eq=False)
+class BookColumn:
+    """A column of a code book, its values by their places."""
+
+    values: Sequence[str] | None  # None: whole numbers
+    spans: dict[str, tuple[int, int] | None]  # of each label; None where no value is told
+    alone: dict[str, str]  # label -> the one value that it is
+    runs: list[tuple[int, int] | None]  # of each count; None: a text among numbers
+    names: list[str]  # of each count its first value
+    wanted: np.ndarray  # (counts + 1,) float64, rows of each count, then the rest
+    counted: bool
+
+    def pieces(self, rows: Mapping[str, int]) -> dict[str, LabelPieces]:
+        """What each label stands for; rows are those of each label that the counts are of."""
+        labels = list(self.spans)
+        cuts = [self._cut(label) for label in labels]
+        matrix = np.zeros((len(labels), len(self.wanted)))
+        for line, (first, last, owner, _) in enumerate(cuts):
+            np.add.at(matrix[line], owner, (last - first + 1).astype(np.float64))
+        shares = matrix / np.maximum(matrix.sum(axis=1), 1)[:, None]
+        if self.counted:
+            have = np.array([rows.get(label, 0) for label in labels], dtype=np.float64)
+            fitted = fit(matrix, have, self.wanted * have.sum() / max(self.wanted.sum(), 1))
+            # A label of masked rows alone, which no count is of, is like all rows together.
+            fitted = np.where((have > 0)[:, None], fitted, self.wanted * (matrix > 0))
+            total = fitted.sum(axis=1, keepdims=True)
+            shares = np.where(total > 0, fitted / np.maximum(total, np.finfo(np.float64).tiny), shares)
+        answer = {}
+        for line, (first, last, owner, texts) in enumerate(cuts):
+            share = shares[line, owner] * (last - first + 1) / matrix[line, owner]
+            answer[labels[line]] = LabelPieces(first, last, texts, share / share.sum())
+        return answer
+
+    def _cut(self, label: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str | None]]:
+        """The runs of values that a label stands for, in which count each is, and its text where it is but one."""
+        rest, span = len(self.wanted) - 1, self.spans[label]
+        pieces: list[tuple[int, int, int, str | None]] = []
+        if span is not None:
+            borders, owners = self._painted
+            inside = slice(*np.searchsorted(borders, (span[0] + 1, span[1] + 1)))
+            begins = [span[0], *borders[inside].tolist()]
+            ends = [begin - 1 for begin in begins[1:]] + [span[1]]
+            before = int(owners[inside.start - 1]) if inside.start else rest
+            there = zip(begins, ends, [before, *owners[inside].tolist()], strict=True)
+            pieces = [(*piece, self.alone.get(label)) for piece in there]
+        if label in self.alone:
+            if not pieces:  # a text among numbers
+                at = self.names.index(self.alone[label]) if self.alone[label] in self.names else rest
+                pieces = [(0, 0, at, self.alone[label])]
+        else:
+            pieces += [(0, 0, at, self.names[at]) for at, run in enumerate(self.runs) if run is None]
+            if not pieces or (self.wanted[rest] and all(at != rest for _, _, at, _ in pieces)):
+                pieces.append((0, 0, rest, label))  # values without a name
+        first, last, owner = (np.array([piece[part] for piece in pieces], dtype=np.int64) for part in range(3))
+        return first, last, owner, [piece[3] for piece in pieces]
+
+    @cached_property
+    def _painted(self) -> tuple[np.ndarray, np.ndarray]:
+        return paint(self.runs)
+
+
+def paint(runs: Sequence[tuple[int, int] | None]) -> tuple[np.ndarray, np.ndarray]:
+    """Where counts begin and end, and the narrowest count from each such place on; their number where there is none."""
+    there = [(run, at) for at, run in enumerate(runs) if run is not None]
+    borders = np.unique(np.array([end for run, _ in there for end in (run[0], run[1] + 1)], dtype=np.int64))
+    owners = np.full(len(borders), len(runs), dtype=np.int64)
+    for run, at in sorted(there, key=lambda each: each[0][0] - each[0][1]):  # the widest first
+        owners[slice(*np.searchsorted(borders, (run[0], run[1] + 1)))] = at
+    return borders, owners
+
+
+def _read_column(name: str, entry: Mapping[str, Any]) -> BookColumn:
+    values = entry.get("values")
+    places = None if values is None else {value: at for at, value in enumerate(values)}
+
+    def run(ends: Sequence[str]) -> tuple[int, int] | None:
+        if not ends or (places is None and not ends[0].removeprefix("-").isdecimal()):
+            return None
+        try:
+            first, last = (int(end) if places is None else places[end] for end in (ends[0], ends[-1]))
+        except (KeyError, ValueError):
+            raise BadInput(f"The code book of {name!r} names {ends[0]!r}, and has no such value.") from None
+        return first, max(first, last)
+
+    counts = entry.get("counts", [])
+    return BookColumn(
+        values,
+        {label: run(ends) for label, *ends in entry["labels"]},
+        {label: ends[0] for label, *ends in entry["labels"] if len(ends) == 1},
+        [run(count[:2]) for count in counts],
+        [count[0] for count in counts],
+        np.array([*(count[2] for count in counts), entry.get("rest", 0)], dtype=np.float64),
+        "counts" in entry,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A release with what its public part says."""
+
+    public: Mapping[str, Any]
+    names: list[str]
+    cells: list[list[str]]  # per column the text of each row
+    pieces: dict[str, dict[str, LabelPieces]]  # per quasi-identifier what each label stands for
+    columns: dict[str, BookColumn]
+
+
+def _open(release: object, public: object) -> Opened:
+    """Both, read and held against each other; what does not belong together is a sentence."""
+    data, certificate = release, public
+    if isinstance(release, Release):
+        data = release.data if release.path is None else release.path
+        certificate = release.certificate if public is None else public
+    path = Path(data) if isinstance(data, str | PathLike) else None
+    if path is not None and not path.exists():
+        raise BadInput(f"There is no release {str(path)!r}. Give the file that was released.")
+    if certificate is None:
+        if path is None:
+            raise BadInput("Rows without a file say nothing of their labels. Give the public part of the certificate.")
+        certificate = document_files(path)["public"]
+        if not certificate.exists():
+            raise BadInput(f"There is no public part {str(certificate)!r}. Give it (--certificate FILE).")
+    said, _ = parts(certificate)
+    if "codebook" not in said:
+        raise BadInput("The public part has no code book: an earlier version wrote it. Ask for a newer one.")
+    if path is not None and said["release"]["sha256"] not in (None, file_digest(path)):
+        raise BadInput(f"The public part is that of another release than {str(path)!r}. Give the one beside it.")
+    names = list(said["release"]["columns"])
+    cells = _columns(names, _file_rows(path, said["release"]) if path is not None else _frame_rows(data))
+    return _with_pieces(said, names, cells)
+
+
+def _with_pieces(said: Mapping[str, Any], names: list[str], cells: list[list[str]]) -> Opened:
+    masked = said["suppression"]["masked"]
+    columns, pieces = {}, {}
+    for place, name in enumerate(names):
+        if said["release"]["roles"][name] != QUASI:
+            continue
+        if name not in said["codebook"]:
+            raise BadInput(f"The code book has no column {name!r}. Give the public part of this release.")
+        columns[name] = _read_column(name, said["codebook"][name])
+        rows = Counter(cells[place])
+        strange = sorted(set(rows) - set(columns[name].spans))
+        if strange:
+            raise BadInput(
+                f"The code book of {name!r} does not know the label {strange[0]!r}. Give that of this release."
+            )
+        pieces[name] = columns[name].pieces(rows - Counter({STAR: masked}))
+    return Opened(said, names, cells, pieces, columns)
+
+
+def _file_rows(path: Path, record: dict[str, Any]) -> Iterator[list[str]]:
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    for at, file in enumerate(files):
+        with file.open("rb") as stream:
+            parquet = stream.read(4) == b"PAR1"
+        try:
+            rows = read_rows(file, parquet, record)
+            header = next(rows)
+            yield from [header, *rows] if at == 0 else rows
+        except Unsafe as error:
+            raise BadInput(str(error)) from error
+
+
+def _frame_rows(frame: Any) -> Iterator[list[str]]:
+    import narwhals as nw
+
+    try:
+        table = nw.from_native(frame, eager_only=True).to_arrow()
+    except TypeError:
+        raise BadInput(f"A {type(frame).__name__} is no release. Give a file, or what kp.release gave back.") from None
+    yield list(table.column_names)
+    yield from zip(*([text(cell) for cell in column.to_pylist()] for column in table.columns), strict=True)
+
+
+def _columns(names: list[str], rows: Iterator[list[str]]) -> list[list[str]]:
+    """The cells by column; a release with other columns is a sentence."""
+    header = list(next(rows, []))
+    if header != names:
+        odd = sorted(set(header) ^ set(names)) or header
+        raise BadInput(f"The release has other columns than its public part says: {odd[0]!r}. Give both as written.")
+    whole_rows = list(rows)
+    if any(len(row) != len(names) for row in whole_rows):
+        raise BadInput("A row of the release has more or fewer cells than there are columns. Give it as written.")
+    return [list(column) for column in zip(*whole_rows, strict=True)] if whole_rows else [[] for _ in names]
+
+
+def spread(release: object, public: object = None) -> dict[str, Shares]:
+    """What the labels of a release stand for: each value with its share, for models that take shares.
+
+    Parameters
+    ----------
+    release : str, path, Release or frame
+        The released rows.
+    public : object, optional
+        The public part of their certificate, or its path; the one beside the file unless given.
+
+    Returns
+    -------
+    dict
+        Per quasi-identifier, label -> value -> share; the shares of a label add up to 1. Fitted to the one-way counts
+        where the public part has them, else even. Under its own name a label stands for values that are not named.
+
+    Raises
+    ------
+    BadInput
+        If the public part has no code book, or is that of another release.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> people = kp.adult().select(["age", "sex"])
+    >>> table = kp.read(people, kp.Schema(["age", "sex"]), hierarchies={"age": {"intervals": [10, 20]}})
+    >>> done = kp.release(kp.front(table).choose(k=10), people)
+    >>> list(kp.spread(done)["age"]["20-29"])[:3]
+    ['20', '21', '22']
+    """
+    opened = _open(release, public)
+    return {
+        name: {label: each.list_shares(opened.columns[name].values) for label, each in pieces.items()}
+        for name, pieces in opened.pieces.items()
+    }
+
+
+def impute(
+    release: object,
+    target: str | PathLike[str] | None = None,
+    *,
+    public: object = None,
+    copies: int = 5,
+    seed: int = 1,
+) -> pa.Table:
+    """Copies of a release with values drawn in place of its labels, below each other.
+
+    Each row is drawn by itself, in every copy anew. Results must be pooled over the copies (docs/recipients.md).
+
+    Parameters
+    ----------
+    release : str, path, Release or frame
+        The released rows.
+    target : str or path, optional
+        A .csv or .parquet file that is not there yet; a note beside it says that its values are drawn.
+    public : object, optional
+        The public part of their certificate, or its path; the one beside the file unless given.
+    copies : int, optional
+        How many.
+    seed : int, optional
+        The same seed gives the same copies.
+
+    Returns
+    -------
+    pyarrow.Table
+        All cells as text, with a first column ``copy``: 1, 2, …
+
+    Raises
+    ------
+    BadInput
+        If the public part has no code book or is that of another release, or the target is there.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> people = kp.adult().select(["age", "sex"])
+    >>> table = kp.read(people, kp.Schema(["age", "sex"]), hierarchies={"age": {"intervals": [5, 10]}})
+    >>> done = kp.release(kp.front(table).choose(k=100), people, counts=True)
+    >>> drawn = kp.impute(done, copies=2)
+    >>> drawn.num_rows, drawn.column_names
+    (65122, ['copy', 'age', 'sex'])
+    """
+    for word, number, least in (("copies", copies, 1), ("seed", seed, 0)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < least:
+            raise BadJob(f"{word} is {number!r}. Give a whole number of at least {least}.")
+    place = None if target is None else _free_place(target)
+    opened = _open(release, public)
+    if "copy" in opened.names:
+        raise BadInput("The release has a column 'copy' of its own, which numbers the copies. Rename it first.")
+    drawn = _draw(opened, copies, seed)
+    if place is not None:
+        _write(drawn, place, opened, copies, seed)
+    return drawn
+
+
+def _free_place(target: str | PathLike[str]) -> Path:
+    place = check_target(target)
+    if place.suffix.lower() not in (".csv", ".parquet"):
+        raise BadJob(f"Drawn copies go to a .csv or .parquet file, not to {str(target)!r}. Give another name.")
+    for each in (place, note_of(place)):
+        if each.exists():
+            raise BadJob(f"{str(each)!r} is there already. Give another name, or remove it.")
+    return place
+
+
+def note_of(place: Path) -> Path:
+    """Where the note of drawn copies lies."""
+    return place.with_name(f"{place.stem}.drawn.json")
+
+
+def _draw(opened: Opened, copies: int, seed: int) -> pa.Table:
+    import pyarrow as pa
+
+    rows = len(opened.cells[0])
+    columns = {"copy": pa.array(np.repeat(np.arange(1, copies + 1), rows))}
+    random = np.random.default_rng(seed)
+    for name, cells in zip(opened.names, opened.cells, strict=True):
+        if name not in opened.pieces:
+            columns[name] = pa.array(cells * copies, pa.string())
+            continue
+        where: dict[str, list[int]] = {}
+        for row, label in enumerate(cells):
+            where.setdefault(label, []).append(row)
+        texts = np.empty((copies, rows), dtype=object)
+        for label in sorted(where):  # the same whatever the order of the rows
+            drawn = opened.pieces[name][label].draw(copies * len(where[label]), opened.columns[name].values, random)
+            texts[:, where[label]] = np.array(drawn, dtype=object).reshape(copies, -1)
+        columns[name] = pa.array(texts.reshape(-1), pa.string())
+    return pa.table(columns)
+
+
+def _write(drawn: pa.Table, place: Path, opened: Opened, copies: int, seed: int) -> None:
+    """The copies and their note, which says what they are."""
+    import pyarrow.parquet as pq
+
+    note = {
+        "kpareto drawn values": 1,
+        "version": __version__,
+        "note": NOTE,
+        "copies": copies,
+        "seed": seed,
+        "release": {"sha256": opened.public["release"]["sha256"], "rows": len(opened.cells[0])},
+        "columns": {name: "fitted to counts" if each.counted else "even" for name, each in opened.columns.items()},
+    }
+    with whole(place) as part:
+        if place.suffix.lower() == ".parquet":
+            pq.write_table(drawn, part)
+        else:
+            with part.open("w", encoding="utf-8", newline="") as stream:
+                writer = csv.writer(stream, lineterminator="\n")
+                writer.writerow(drawn.column_names)
+                writer.writerows(zip(*(column.to_pylist() for column in drawn.columns), strict=True))
+        write_whole(note_of(place), legible(note))
