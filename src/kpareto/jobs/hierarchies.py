@@ -24,13 +24,14 @@ from kpareto.engines.wishes import load_hierarchies
 from kpareto.errors import BadHierarchy, BadJob, did_you_mean, shorten
 from kpareto.jobs.inspect import toml_value
 from kpareto.jobs.parse import load_job
+from kpareto.jobs.proposals import propose_known
 from kpareto.strict import read_value
 from kpareto.tables.hierarchies import load, to_text
 from kpareto.tables.hierarchies.known import KNOWN, find_known
 from kpareto.tables.hierarchies.values import numbers_of
 from kpareto.tables.hierarchy import MISSING, STAR, Hierarchy, runs_of
 from kpareto.tables.lattice import Lattice
-from kpareto.tables.proposals import Rule, hierarchy_for
+from kpareto.tables.proposals import Rule, quasi
 from kpareto.tables.spelling import MARKS
 from kpareto.tables.table import Table
 from kpareto.tables.vocabulary import topic_of
@@ -235,5 +236,6 @@ def _propose(name: str, values: Mapping[str, int]) -> Rule:
     column = pa.array(np.repeat(np.arange(len(texts)), shares))
     spread = pa.table({name: pa.array(texts, pa.string()).take(column)})
     with open_view(spread) as view:
-        (facts,) = count_columns(view, spread.num_rows)
-    return hierarchy_for(facts, topic_of(name))[0]
+        facts = count_columns(view, spread.num_rows)
+        (proposal,) = propose_known(view, facts, [quasi(facts[0], "", topic_of(name))])
+    return proposal.hierarchy or {"flat": True}

@@ -25,10 +25,11 @@ from kpareto.fronts.front import DEFAULT_K
 from kpareto.jobs.job import Job, say_undecided
 from kpareto.jobs.parse import default_rule, parse_job
 from kpareto.jobs.proposals import SearchTask, propose_known, propose_search
-from kpareto.tables.proposals import ColumnFacts, Proposal, propose, settle
+from kpareto.tables.proposals import ColumnFacts, Proposal, Rule, propose, quasi, settle
 from kpareto.tables.schema import Role, Schema
 from kpareto.tables.spelling import MARKS, NO_VALUE
 from kpareto.tables.table import UniqueRows
+from kpareto.tables.vocabulary import topic_of
 
 LEAST = 2  # rows that a class needs to hide anybody
 WHY_RULE = "at every k just the rows that it needs: classes that are smaller, or that miss another limit"
@@ -43,13 +44,15 @@ class ColumnProfile:
 
     facts: ColumnFacts
     proposal: Proposal
+    suits: Rule | None = None  # the hierarchy that it would get as a quasi-identifier
 
     def to_dict(self) -> dict[str, object]:
         """What was counted and what is proposed for the column, as plain data."""
         facts = {**vars(self.facts), "common": list(self.facts.common), "marks": list(self.facts.marks)}
         rule = self.proposal.hierarchy
         proposal = {**vars(self.proposal), "hierarchy": None if rule is None else dict(rule)}
-        return {**facts, "unique_share": self.facts.unique_share, **proposal}
+        suits = None if self.suits is None else dict(self.suits)
+        return {**facts, "unique_share": self.facts.unique_share, **proposal, "suits": suits}
 
 
 @dataclass(frozen=True, repr=False)
@@ -249,7 +252,9 @@ def inspect(
         facts = count_columns(rows, int(count))
         if recognised.form.header is None and not recognised.named:
             check_names(rows)
-        proposals = propose_known(rows, facts, settle(facts, [propose(each) for each in facts]))
+        settled = settle(facts, [propose(each) for each in facts])
+        suited = propose_known(rows, facts, [_as_quasi(*each) for each in zip(facts, settled, strict=True)])
+        proposals = [s if p.role == s.role else p for s, p in zip(suited, settled, strict=True)]
         likely = [place for place, each in enumerate(proposals) if each.role == "quasi-identifier"]
         if not likely:
             raise BadTable("No column of the table can be generalized: all are empty or nested. Give another table.")
@@ -262,7 +267,7 @@ def inspect(
         (complete,) = rows.one(f"SELECT count(*) FROM {rows.table} WHERE {present}")
         profile = Profile(
             int(count),
-            tuple(ColumnProfile(*each) for each in zip(facts, proposals, strict=True)),
+            tuple(ColumnProfile(*each, s.hierarchy) for *each, s in zip(facts, proposals, suited, strict=True)),
             counted,
             left,
             coded.unique(range(len(likely))),
@@ -273,6 +278,11 @@ def inspect(
             source,
         )
         return replace(profile, values=_count_values(rows, profile, read, present))
+
+
+def _as_quasi(facts: ColumnFacts, proposal: Proposal) -> Proposal:
+    """The proposal of a column that is a quasi-identifier, or is made one."""
+    return proposal if proposal.role == "quasi-identifier" else quasi(facts, proposal.why, topic_of(facts.name))
 
 
 def _count_values(rows: View, profile: Profile, read: Sequence[int], present: str) -> dict[str, int]:

@@ -53,11 +53,8 @@ def propose_known(rows: View, facts: Sequence[ColumnFacts], proposals: Sequence[
     for place, (column, proposal) in enumerate(zip(facts, proposals, strict=True)):
         topic = topic_of(column.name)
         candidates = () if topic is None else CANDIDATES.get(topic, ())
-        if (
-            proposal.role == "quasi-identifier"
-            and column.kind == "text"
-            and LEAST_VALUES <= column.distinct <= MOST_VALUES
-        ):
+        fits_in = column.kind == "text" and LEAST_VALUES <= column.distinct <= MOST_VALUES
+        if candidates and fits_in and proposal.role == "quasi-identifier":
             new_proposals[place] = _with_known(proposal, _distinct_values(rows, place, column.marks), candidates)
     return new_proposals
 

@@ -25,11 +25,13 @@ EDITED = "edited/"  # hierarchies changed on the page; they live in the session 
 
 
 def propose_draft(profile: Profile, source: str) -> Draft:
-    """The draft that ``kpareto inspect`` would write as a job, but that a search of minutes has no time to end at.
+    """The draft that ``kpareto inspect`` would write as a job, with two things left open.
 
-    Whoever watches a search sees how far it is and can stop it, so it goes on until nothing is missing.
+    Whoever watches a search sees how far it is and can stop it, so it goes on until nothing is missing. What becomes of
+    rows without a value follows the roles, which are given after this.
     """
     draft = parse_toml(job_text(profile, source), JOB_FILE)
+    draft["data"].pop("missing", None)
     if profile.task.seconds <= WATCHED:
         draft["search"].pop("seconds", None)
     return {part: draft.get(part, {}) for part in PARTS}

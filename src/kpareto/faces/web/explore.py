@@ -11,7 +11,7 @@ import numpy as np
 
 from kpareto.engines.unique_rows import open_view
 from kpareto.engines.wishes import MOST_DROPPED
-from kpareto.errors import BadInput, BadJob, Progress, did_you_mean
+from kpareto.errors import BadInput, BadJob, Progress, did_you_mean, shorten
 from kpareto.faces.report import make_report
 from kpareto.fronts.choose import answer_wishes
 from kpareto.fronts.dominance import non_dominated
@@ -19,7 +19,7 @@ from kpareto.fronts.front import Front, Point, mark_points, marks_of
 from kpareto.fronts.numbers import spell_count
 from kpareto.fronts.picture import is_drawn_by_factors
 from kpareto.jobs.job import Job
-from kpareto.measures.measure import Measure, aspect_of, is_privacy, make
+from kpareto.measures.measure import Measure, aspect_of, is_privacy, make, parameters_of
 from kpareto.measures.plain import PLAIN, USUAL, USUAL_OF_POPULATION, most_lost, plain_of
 from kpareto.measures.properties import PROPERTIES, Comparison, subgroups
 from kpareto.releases.risk.anonymity import measure
@@ -567,6 +567,15 @@ def role_facts(job: Job) -> dict[str, Any]:
         "policy": policy,
         "dropped": lacking if policy == "drop" else 0,
     }
+
+
+def say_unlimited(job: Job) -> list[str]:
+    """Which sensitive columns no limit of the job is about, where there are any."""
+    limits = [make(spec) for spec in job.limits]
+    about = [(parameters_of(each) or {}).get("column") for each in limits if aspect_of(each).column == "sensitive"]
+    names = [] if None in about else [name for name in job.schema().sensitive if name not in about]
+    why = "whoever finds the class of a person may learn it. Give a limit on the Search step, such as l at least 2."
+    return [f"Nothing limits what a class tells of {shorten(names)}: {why}"] if names else []
 
 
 def measure_view(job: Job) -> dict[str, Any]:

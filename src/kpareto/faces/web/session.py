@@ -39,6 +39,7 @@ from kpareto.faces.web.search import ModelRun, Searching
 from kpareto.faces.web.turns import Turns, Work
 from kpareto.fronts.front import Front
 from kpareto.interrupts import Hearing, hearing
+from kpareto.jobs.hierarchies import complete_hierarchies
 from kpareto.jobs.inspect import Profile, inspect
 from kpareto.jobs.job import Job, draw_table
 from kpareto.jobs.parse import PARTS
@@ -269,7 +270,10 @@ class Session:
         place = table.column(column)
         rows = dict(zip(table.hierarchies[place].leaves, table.leaf_rows[place].tolist(), strict=True))
         only = {column: job.columns[column]} if column in job.columns else {}
-        hierarchy = replace(job, columns=only).hierarchies(table).get(column, table.hierarchies[place])
+        hierarchy = replace(job, columns=only).hierarchies(table).get(column)
+        if hierarchy is None:  # the one that the job will give it, beside those of the other columns
+            bound = replace(table.bind(job.hierarchies(table)), bare=job.bare(table.schema))
+            hierarchy = complete_hierarchies(bound).hierarchies[place]
         return hierarchy, rows
 
     def hierarchy_view(self, column: str) -> dict[str, Any]:

@@ -391,6 +391,8 @@ def job_text(project: ArxProject, encoding: str, rows: int, files: Mapping[str, 
         lines += ["", f"[columns.{toml_key(each.name)}]", f"role = {toml_value(each.role)}"]
         if each.hierarchy is not None:
             lines.append(f"hierarchy = {toml_value(f'{project.folder}/{files[each.name]}')}")
+        elif each.role == "quasi-identifier":
+            lines.append("hierarchy = {flat = true}")
         if project.loss == "nwp" and each.role == "quasi-identifier":
             lines.append(f"weight = {each.weight / EVEN!r}")
     share = "  # no limit in ARX" if project.suppression == UNLIMITED else ""
