@@ -139,9 +139,10 @@ def _cell(value: Any) -> Any:
 def _proof(front: Front) -> str:
     """What the search proves about the front."""
     provenance = front.provenance
-    text = (
-        f"{provenance.evaluated:,} recodings counted of {spell_count(front.space.size)} in {provenance.seconds:.1f} s."
-    )
+    text = f"{provenance.evaluated:,} of {spell_count(front.space.size)} recodings were counted"
+    if front.space.kind == "local":  # its space is what it has found
+        text = f"{len(front):,} recodings were found"
+    text += f" in {provenance.seconds:.1f} s."
     sample = front.problem.table.sample
     text += "" if sample is None else f" Found on {sample.words()}."
     return f"{text} {front.proof[0].upper()}{front.proof[1:]}."

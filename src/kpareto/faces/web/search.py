@@ -192,7 +192,12 @@ class Searching:
             return
         self.done = max(self.done, self._earlier_done)
         points = self._kept_points if self.front is None else len(self.front)
-        self._end("stopped", f"Stopped after {self.done:,} recodings with {points:,} points. It can go on.")
+        self._end("stopped", f"Stopped after {self.done:,} {self.unit} with {points:,} points. It can go on.")
+
+    @property
+    def unit(self) -> str:
+        """What the search counts as it goes on: a local one steps, each of which looks at many recodings."""
+        return "steps" if self.job.method == "local" else "recodings"
 
     def _end(self, phase: str, sentence: str) -> None:
         with self._ending:
@@ -270,6 +275,7 @@ class Searching:
             "names": list(self.names),
             "method": self.job.method,
             "points": points,
+            "unit": self.unit,
             "different": different,  # recodings with the same numbers are one trade-off
             "complete": self.front is not None and self.front.provenance.complete,
             "ran_out": self.ran_out,

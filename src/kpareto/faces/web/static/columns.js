@@ -62,6 +62,9 @@ export function columnsCard(page, panel) {
   const mark = () => {
     const shown = listed();
     for (const { column, tick } of lines) tick.checked = picks.names.has(column.name);
+    // The boxes are one stop of the tab key, and arrow keys walk in them.
+    const stop = shown.find(({ column }) => column.name === picks.last) || shown[0];
+    for (const each of lines) each.tick.tabIndex = each === stop ? 0 : -1;
     all.checked = shown.length > 0 && shown.every(({ column }) => picks.names.has(column.name));
     all.disabled = !shown.length;
     box.disabled = !picks.names.size;

@@ -211,7 +211,7 @@ export async function exploreView(page) {
                   drawPicture();
                 },
               }),
-              `beaten recodings (${number(front.cloud.length)})`,
+              `beaten recodings (${number(front.cloud.length)} drawn)`,
             ),
           ]
         : null,
