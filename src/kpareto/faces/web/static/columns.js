@@ -142,7 +142,7 @@ export function columnsCard(page, panel) {
       "tr",
       {},
       h("td", { class: "pick" }, tick),
-      h("th", { scope: "row" }, h("span", { class: "column-name" }, name, button), why),
+      h("th", { scope: "row" }, h("span", { class: "column-name" }, h("span", { title: name }, name), button), why),
       h("td", {}, role),
       h(
         "td",

@@ -2,7 +2,7 @@
 
 import * as api from "/static/api.js";
 import { h, number, percent, replace, say, select } from "/static/dom.js";
-import { sentence } from "/static/plain.js";
+import { sentence, toStep } from "/static/plain.js";
 
 const FILES = {
   release: ["The release", "what leaves the house"],
@@ -273,7 +273,7 @@ async function runChecks(page, id, place, button) {
             " ",
             h("span", { class: "unseen" }, each.severity),
             each.text,
-            each.remedy === "set-limit" ? [" ", h("a", { href: "#search" }, "To the limits")] : null,
+            toStep(each),
             each.severity === "danger" ? accept(each) : null,
           ),
         ),
