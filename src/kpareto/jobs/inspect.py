@@ -27,7 +27,7 @@ from kpareto.jobs.parse import default_rule, parse_job
 from kpareto.jobs.proposals import SearchTask, propose_known, propose_search
 from kpareto.tables.proposals import ColumnFacts, Proposal, Rule, propose, quasi, settle
 from kpareto.tables.schema import Role, Schema
-from kpareto.tables.spelling import MARKS, NO_VALUE
+from kpareto.tables.spelling import MARKS, NO_VALUE, several
 from kpareto.tables.table import UniqueRows
 from kpareto.tables.vocabulary import topic_of
 
@@ -103,8 +103,9 @@ class Profile:
 
     def __repr__(self) -> str:
         """Short, and without a value of any row: a notebook prints this."""
-        counts = f"{len(self.names('quasi-identifier'))} quasi-identifiers, {len(self.names('sensitive'))} sensitive"
-        return f"Profile({self.total:,} rows, {len(self.columns)} columns: {counts})"
+        quasi, sensitive = (len(self.names(role)) for role in ("quasi-identifier", "sensitive"))
+        size = f"{several(self.total, 'row')}, {several(len(self.columns), 'column')}"
+        return f"Profile({size}: {several(quasi, 'quasi-identifier')}, {sensitive} sensitive)"
 
     def summary(self) -> str:
         """The proposed role of each column, and why, a line each."""
@@ -339,7 +340,7 @@ def job_text(profile: Profile, source_name: str, table: str | None = None) -> st
             f"hides in a class of one {few}. Give a table with more {few}s."
         )
     marks = sorted(set(NO_VALUE).union(*(each.facts.marks for each in profile.columns)))
-    together = f"the {len(profile.quasi.columns)} proposed quasi-identifiers together"
+    together = f"the {several(len(profile.quasi.columns), 'proposed quasi-identifier')} together"
     lines = [
         PROPOSED,
         "# may know about the people in this table. Columns that are not listed leave as they are; what looks like a",

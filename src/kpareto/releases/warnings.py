@@ -146,8 +146,8 @@ def _w1(context: Context) -> Remark | None:
         return None
     quasi = partition.table.schema.quasi
     limit = (
-        f"k-anonymity hinders linking by the {len(quasi)} declared quasi-identifiers only ({shorten(quasi, 10)}), "
-        f"here with k = {_smallest(partition)}."
+        f"k-anonymity hinders linking by the {several(len(quasi), 'declared quasi-identifier')} only "
+        f"({shorten(quasi, 10)}), here with k = {_smallest(partition)}."
     )
     numbers: dict[str, Number] = {"quasi_identifiers": len(quasi), "k": _smallest(partition), "unique_rows": None}
     if context.unique is None:

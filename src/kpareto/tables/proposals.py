@@ -193,7 +193,7 @@ def _by_numbers(facts: ColumnFacts) -> Proposal:
         why = f"{facts.unique_share:.0%} of the rows have a value of their own{LEFT_OUT}"
         return Proposal("identifier", why, note=warning + make)
     if facts.unique and facts.kind == "text":
-        return quasi(facts, f"{facts.unique:,} values occur once", None)
+        return quasi(facts, f"{facts.unique:,} values occur once" if facts.unique > 1 else "1 value occurs once", None)
     rows = f"{facts.unique:,} rows have" if facts.unique > 1 else "1 row has"
     note = f"{rows} a value of {'their' if facts.unique > 1 else 'its'} own. " if facts.unique else ""
     why = "named like free text" if topic_of(facts.name) == "free text" else "its name says nothing"

@@ -153,7 +153,7 @@ def test_a_warning_leads_to_the_limits(visit: Visit) -> None:
     visit.explore()
     tab.get_by_role("link", name="Release this point").click()
     expect(tab.locator("#warn-count")).to_be_visible()
-    tab.get_by_role("link", name="To the limits").first.click()
+    tab.get_by_role("link", name="To the Search step").first.click()
     expect(tab.locator("input[data-limit=l]")).to_be_visible()
 
 

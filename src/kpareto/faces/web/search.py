@@ -28,6 +28,7 @@ from kpareto.kernels.compiling import COMPILATIONS
 from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.models import compare_models
 from kpareto.searches.run import Plan
+from kpareto.tables.spelling import several
 
 RUNNING = ("reading", "looking", "searching")
 PATIENCE = 0.7  # seconds in which a search that is stopped may end its step before it is left behind
@@ -192,7 +193,7 @@ class Searching:
             return
         self.done = max(self.done, self._earlier_done)
         points = self._kept_points if self.front is None else len(self.front)
-        self._end("stopped", f"Stopped after {self.done:,} {self.unit} with {points:,} points. It can go on.")
+        self._end("stopped", f"Stopped after {self.done:,} {self.unit} with {several(points, 'point')}. It can go on.")
 
     @property
     def unit(self) -> str:

@@ -1,7 +1,7 @@
 // Release: limits and warnings of the chosen point, the report, the files; and verifying a release.
 
 import * as api from "/static/api.js";
-import { h, number, percent, replace, say, select } from "/static/dom.js";
+import { h, number, percent, replace, say, select, several } from "/static/dom.js";
 import { sentence, toStep } from "/static/plain.js";
 
 const FILES = {
@@ -260,7 +260,7 @@ async function runChecks(page, id, place, button) {
       h(
         "p",
         { class: "quiet", id: "warn-count" },
-        `${warned.length} warnings: ${count("danger")} serious, ${count("caution")} to look at, ${count("note")} to know.`,
+        `${several(warned.length, "warning")}: ${count("danger")} serious, ${count("caution")} to look at, ${count("note")} to know.`,
       ),
       h(
         "ul",

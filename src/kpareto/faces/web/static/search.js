@@ -1,7 +1,7 @@
 // Search: what is to be optimized and limited, by which method; start, watch, stop, go on.
 
 import * as api from "/static/api.js";
-import { afterHands, clock, h, number, replace, say, select } from "/static/dom.js";
+import { afterHands, clock, h, number, replace, say, select, several } from "/static/dom.js";
 import { Scatter } from "/static/chart.js";
 import { axisName, better, drawn } from "/static/plain.js";
 import { steps } from "/static/main.js";
@@ -310,8 +310,8 @@ function wishing(page, send, redraw) {
 // Several recodings may have the same numbers: each is a point, and together they are one trade-off.
 const ending = ({ points, different }) =>
   points === different
-    ? `${number(points)} points`
-    : `${number(different)} trade-offs, ${number(points)} points (recodings with the same numbers are points of their own)`;
+    ? several(points, "point")
+    : `${several(different, "trade-off")}, ${several(points, "point")} (recodings with the same numbers are points of their own)`;
 
 const PHASES = {
   reading: "Reading the rows …",
@@ -428,7 +428,7 @@ function watching(page, send, ended) {
           : `${number(status.done)} ${status.unit}`,
         rate,
         left,
-        `${number(status.different)} ${status.different === 1 ? "trade-off" : "trade-offs"}`,
+        several(status.different, "trade-off"),
       ]
         .filter(Boolean)
         .join(" · ");
