@@ -318,7 +318,7 @@ def test_texts_that_all_are_numbers_are_not_told_as_exceptions() -> None:
 def test_rare_text_is_a_quasi_identifier() -> None:
     """Text whose values sometimes occur once singles people out, whatever its name."""
     profile = inspect(pd.DataFrame({"team": ["a"] * 60 + ["b"] * 39 + ["c"]}))
-    assert "1 values occur once" in str(column(profile, "team")["why"])
+    assert "1 value occurs once" in str(column(profile, "team")["why"])
 
 
 @pytest.mark.parametrize(

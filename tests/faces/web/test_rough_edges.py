@@ -92,7 +92,7 @@ def test_a_search_has_its_own_copy_of_the_job(visit: Visit, monkeypatch: pytest.
         expect(tab.locator("fieldset").nth(place)).to_have_js_property("disabled", True)
     tab.locator("#stop").click()
     expect(tab.get_by_text("It can go on")).to_be_visible()
-    tab.locator(".chip input:not(:checked):not(:disabled)").first.check()
+    tab.locator(".chips input:not(:checked):not(:disabled)").first.check()
     expect(tab.locator("#objective-count")).to_have_text("3 objectives now")
     tab.reload()
     expect(tab.get_by_text("Go on continues with the job as it was")).to_be_visible()

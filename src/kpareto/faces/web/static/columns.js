@@ -104,13 +104,14 @@ export function columnsCard(page, panel) {
     const answer = page.change(draft);
     for (const each of lines) if (names.includes(each.column.name)) each.update();
     mark();
-    replace(document.getElementById("measured")); // was measured by other roles
+    const measured = document.getElementById("measured");
+    if (measured) replace(measured); // it was measured by other roles
     if (names.length > 1) say(`${several(names.length, "column")} became ${role}.`);
     if (!(await answer)) return;
     if (gone.length)
       page.note(`Taken out of the job, for no column has the role it needs: ${gone.map(spellMeasure).join(", ")}.`);
-    page.countAgain();
-    if (names.includes(panel.dataset.asked)) showColumn(page, panel.dataset.asked, panel);
+    if (document.getElementById("facts")) page.countAgain(); // else another view is shown by now
+    if (panel.isConnected && names.includes(panel.dataset.asked)) showColumn(page, panel.dataset.asked, panel);
   };
 
   function line(column) {

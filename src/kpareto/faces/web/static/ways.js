@@ -56,7 +56,7 @@ const SPACES = {
 };
 
 const wayOf = (method) => WAYS.find((way) => way.method === method);
-export const wayName = (method) => (wayOf(method) ? wayOf(method).title : METHODS[method] || method);
+export const wayName = (method) => (wayOf(method) ? wayOf(method).title.toLowerCase() : method);
 
 export function ways(page, send, redraw) {
   const { draft } = page;
