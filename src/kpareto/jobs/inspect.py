@@ -6,7 +6,6 @@ quasi-identifiers. Nothing here is a decision: a person who knows the data must 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,6 +24,7 @@ from kpareto.fronts.front import DEFAULT_K
 from kpareto.jobs.job import Job, say_undecided
 from kpareto.jobs.parse import default_rule, parse_job
 from kpareto.jobs.proposals import SearchTask, propose_known, propose_search
+from kpareto.strict import toml_key, toml_value
 from kpareto.tables.proposals import ColumnFacts, Proposal, Rule, propose, quasi, settle
 from kpareto.tables.schema import Role, Schema
 from kpareto.tables.spelling import MARKS, NO_VALUE, several
@@ -268,7 +268,7 @@ def inspect(
         (complete,) = rows.one(f"SELECT count(*) FROM {rows.table} WHERE {present}")
         profile = Profile(
             int(count),
-            tuple(ColumnProfile(*each, s.hierarchy) for *each, s in zip(facts, proposals, suited, strict=True)),
+            tuple(ColumnProfile(f, p, s.hierarchy) for f, p, s in zip(facts, proposals, suited, strict=True)),
             counted,
             left,
             coded.unique(range(len(likely))),
@@ -307,24 +307,6 @@ def _twins(facts: Sequence[ColumnFacts], proposals: Sequence[Proposal], pairs: S
                 note = f"Says the same as {facts[other].name!r}: keep one of them."
                 new_proposals[this] = replace(new_proposals[this], note=f"{new_proposals[this].note} {note}".strip())
     return new_proposals
-
-
-def toml_value(value: object) -> str:
-    """A value as TOML writes it inline."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{toml_key(str(key))} = {toml_value(each)}" for key, each in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(toml_value(each) for each in value) + "]"
-    return str(value)
-
-
-def toml_key(name: str) -> str:
-    """A key as TOML writes it."""
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)
 
 
 def job_text(profile: Profile, source_name: str, table: str | None = None) -> str:

@@ -231,7 +231,7 @@ class Job:
                 whole = replace(table, schema=schema)
                 plain = Wish(schema, "drop", self.missing_values, None, domain)
                 return draw_table(self.everybody, self.folder, plain, self.admission, lambda _: whole)
-        from kpareto.jobs.hierarchies import complete_hierarchies  # which loads what looks at tables
+        from kpareto.jobs.proposals import complete_hierarchies  # which loads what looks at tables
 
         policy = self.missing or ("drop" if self.embedded else None)  # the papers drop rows of the embedded table
         wish = Wish(schema, policy, self.missing_values, self.forms(schema), domain)

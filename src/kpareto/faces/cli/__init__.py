@@ -190,7 +190,7 @@ def release(  # noqa: PLR0913 (the options of the command)
 
     from kpareto.engines.source import is_file_name
     from kpareto.faces.cli.releases import show_release
-    from kpareto.jobs.inspect import toml_value
+    from kpareto.strict import toml_value
 
     more = [f"release.choose={toml_value(choose)}"] if choose else []
     if target:  # anything but a file is the name of a table, where the rows are in a database

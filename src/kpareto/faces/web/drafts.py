@@ -13,10 +13,10 @@ from kpareto.atomic import write_whole
 from kpareto.engines import is_address
 from kpareto.errors import BadInput, BadJob, did_you_mean, shorten
 from kpareto.faces.web.files import inside, plain_name
-from kpareto.jobs.inspect import Profile, job_text, toml_key, toml_value
+from kpareto.jobs.inspect import Profile, job_text
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import JOB_FILE, PARTS, default_rule, parse_job
-from kpareto.strict import parse_toml
+from kpareto.strict import parse_toml, toml_key, toml_value
 from kpareto.tables.schema import DECIDE, Schema
 
 Draft = dict[str, Any]

@@ -39,10 +39,10 @@ from kpareto.faces.web.search import ModelRun, Searching
 from kpareto.faces.web.turns import Turns, Work
 from kpareto.fronts.front import Front
 from kpareto.interrupts import Hearing, hearing
-from kpareto.jobs.hierarchies import complete_hierarchies
 from kpareto.jobs.inspect import Profile, inspect
 from kpareto.jobs.job import Job, draw_table
 from kpareto.jobs.parse import PARTS
+from kpareto.jobs.proposals import complete_hierarchies
 from kpareto.measures.measure import make
 from kpareto.measures.plain import plain_of
 from kpareto.tables.hierarchies import to_text

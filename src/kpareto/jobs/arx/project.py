@@ -22,11 +22,11 @@ from kpareto.engines.form import check_date_form
 from kpareto.errors import BadHierarchy, BadJob
 from kpareto.jobs.arx.archive import MOST_LINES, MOST_TABLE, Archive, is_inside, open_archive
 from kpareto.jobs.arx.models import ModelContext, read_model, read_quality
-from kpareto.jobs.inspect import toml_key, toml_value
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.proposals import SearchTask, propose_search
 from kpareto.measures.measure import make
+from kpareto.strict import toml_key, toml_value
 from kpareto.tables.hierarchies import to_text
 from kpareto.tables.hierarchy import STAR, Hierarchy, from_levels
 from kpareto.tables.partition import UNLIMITED
