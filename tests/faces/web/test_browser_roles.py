@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, expect
 from playwright.sync_api import Page as Tab
 
 from kpareto.faces.web import explore
+from kpareto.jobs.job import Job
 from tests.twins.page import write_people, write_visits
 from tests.twins.window import Delayed, Visit, all_findings
 
@@ -70,7 +71,7 @@ def test_counting_never_blocks_the_next_role(visit: Visit, monkeypatch: pytest.M
     expect(tab.locator("#facts")).to_contain_text("on the 1 quasi-identifier.")
     free, count = threading.Event(), explore.role_facts
 
-    def hang(job: explore.Job) -> dict[str, object]:
+    def hang(job: Job) -> dict[str, object]:
         free.wait(600)
         return count(job)
 
