@@ -38,20 +38,30 @@ class Remedy:
 # What a person can be asked to do, wherever it is said.
 REMEDIES = (
     "accept-danger",
+    "avoid-overlaps",
     "choose-encoding",
     "choose-objectives",
+    "choose-point",
     "declare-column",
+    "fix-borders",
     "give-number",
     "give-new-role",
     "give-role",
     "give-rows",
+    "go-private",
     "group-values",
+    "keep-rows",
     "leave-out",
     "name-person",
+    "observe-values",
+    "recode-beforehand",
+    "search-longer",
     "set-limit",
     "set-time",
+    "shuffle-rows",
     "tell-population",
     "tie-column",
+    "treat-missing",
 )
 
 

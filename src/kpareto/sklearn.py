@@ -17,7 +17,7 @@ from kpareto.engines.wishes import load_hierarchies
 from kpareto.errors import KparetoError, MissingExtra
 from kpareto.fronts.front import DEFAULT_K
 from kpareto.jobs.anonymize import check_wishes, optimum, wishes
-from kpareto.jobs.hierarchies import complete_hierarchies
+from kpareto.jobs.proposals import complete_hierarchies
 from kpareto.measures.cells import lm
 from kpareto.measures.sizes import k as smallest_class
 from kpareto.releases.apply import Unseen, fit_choice

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import stat
 import tomllib
 import zipfile
@@ -372,3 +373,21 @@ def read_arrays(source: str | PathLike[str], kind: FileKind) -> dict[str, np.nda
 
 def _first(error: Exception) -> str:
     return (str(error).partition("\n")[0] or type(error).__name__).rstrip(".")
+
+
+def toml_value(value: object) -> str:
+    """A value as TOML writes it inline."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{toml_key(str(key))} = {toml_value(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(toml_value(each) for each in value) + "]"
+    return str(value)
+
+
+def toml_key(name: str) -> str:
+    """A key as TOML writes it."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)

@@ -420,6 +420,7 @@ def test_dates_and_columns_without_a_hierarchy(tmp_path: Path) -> None:
     project = read_arx(made.write(tmp_path))
     assert raw_job(tmp_path / "small.toml")["data"]["dates"] == {ILL: "%d.%m.%Y"}
     assert any("has no hierarchy" in remark for remark in project.remarks)
+    assert {"flat": True} in [each.get("hierarchy") for each in raw_job(tmp_path / "small.toml")["columns"].values()]
     assert len(kp.front(project.job))
 
 

@@ -22,11 +22,12 @@ from kpareto.engines.form import DataFile, Form
 from kpareto.engines.read import read
 from kpareto.errors import BadTable
 from kpareto.fronts.markup import safe
-from kpareto.jobs.inspect import Profile, inspect, job_text, toml_key, toml_value
+from kpareto.jobs.inspect import Profile, inspect, job_text
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import parse_job
 from kpareto.jobs.release import release_job
 from kpareto.searches.run import run_plan
+from kpareto.strict import toml_key, toml_value
 from kpareto.tables.adult import adult
 from kpareto.tables.hierarchies import load
 from kpareto.tables.partition import classes

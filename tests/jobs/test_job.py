@@ -93,6 +93,17 @@ def test_hierarchy_files_are_found_beside_the_job(folder: Path) -> None:
     assert table.hierarchies[2].leaves == ("M", "F")
 
 
+def test_a_quasi_identifier_without_a_hierarchy_gets_a_fitting_one(folder: Path) -> None:
+    """Numbers come in steps and the table says so; whoever wants all or nothing writes flat."""
+    job = load_job(folder / "job.toml", ["columns.age.hierarchy="])
+    table = job.table()
+    assert table.hierarchies[0].height == 4
+    assert any("age {intervals = [5, 10, 20], from = 20}" in remark for remark in table.remarks)
+    flat = load_job(folder / "job.toml", ["columns.age.hierarchy={flat = true}"]).table()
+    assert flat.hierarchies[0].height == 1
+    assert not flat.remarks
+
+
 @pytest.mark.parametrize("preset", ["default", "replication", "iyengar_157", "lunacek_92", "dewri_gecco09_105"])
 def test_adult_presets_fill_in_columns_and_hierarchies(preset: str) -> None:
     """With source = "adult" nothing else is needed."""

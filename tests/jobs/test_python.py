@@ -15,7 +15,7 @@ import kpareto
 from kpareto.atomic import check_target
 from kpareto.errors import BadHierarchy, BadInput, BadJob, BadSchema
 from kpareto.jobs.anonymize import finest_levels
-from kpareto.jobs.hierarchies import complete_hierarchies
+from kpareto.jobs.proposals import complete_hierarchies
 from kpareto.releases.warnings import Remark, count_remarks, rank_remarks
 from kpareto.tables.hierarchies import load
 from kpareto.tables.recoding import level_words

@@ -118,6 +118,7 @@ class Visit:
         """Open the small table, and choose a genetic search with so many recodings; it is not started yet."""
         self.open("people.csv")
         self.tab.get_by_role("link", name="Next: search").click()
+        self.tab.locator("#research summary").click()
         self.tab.locator("#method").select_option("nsga2")
         self.tab.locator("#budget").fill(str(budget))
         self.tab.locator("#budget").blur()

@@ -48,9 +48,14 @@ class SaferPoint:
         return (
             f"Point {other.id} of the front is clearly safer at nearly the same detail: its highest risk is "
             f"{100 / other.k:.1f} % (k = {other.k:,}) instead of {100 / chosen.k:.1f} % (k = {chosen.k:,}), and it "
-            f"keeps {other.kept:.1f} % of the detail instead of {chosen.kept:.1f} %, with {rows} suppressed. Choose "
-            f"{self.choose} to take it."
+            f"keeps {other.kept:.1f} % of the detail instead of {chosen.kept:.1f} %, with {rows} suppressed. "
+            f"{self.advice}"
         )
+
+    @property
+    def advice(self) -> str:
+        """How to take it."""
+        return f"Choose {self.choose} to take it."
 
 
 def find_safer(point: Point) -> SaferPoint | None:

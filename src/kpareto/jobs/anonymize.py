@@ -22,7 +22,7 @@ from kpareto.fronts.numbers import ProvenGap
 from kpareto.fronts.picture import CALM, LINE, new_axes
 from kpareto.fronts.problem import problem, settled_rule
 from kpareto.jobs.front import say_nearest, search_problem
-from kpareto.jobs.hierarchies import complete_hierarchies
+from kpareto.jobs.proposals import complete_hierarchies
 from kpareto.measures.cells import glm, lm
 from kpareto.measures.sensitive import distinct_l
 from kpareto.measures.sizes import k as k_anonymity

@@ -101,7 +101,7 @@ def front(  # noqa: PLR0913 (what a job says, as keywords)
             f"front takes a Table or a Job, not {type(table).__name__}. Make one with kpareto.read(source, "
             "kpareto.Schema(…)), or take kpareto.inspect(source).job."
         )
-    from kpareto.jobs.hierarchies import complete_hierarchies  # which loads what looks at tables
+    from kpareto.jobs.proposals import complete_hierarchies  # which loads what looks at tables
 
     bound = complete_hierarchies(table if hierarchies is None else table.bind(hierarchies))
     problem = make_problem(bound, objectives, suppression, limits)

@@ -6,7 +6,6 @@ quasi-identifiers. Nothing here is a decision: a person who knows the data must 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,10 +25,12 @@ from kpareto.fronts.markup import plain_table, safe, tag
 from kpareto.jobs.job import Job, say_undecided
 from kpareto.jobs.parse import default_rule, parse_job
 from kpareto.jobs.proposals import SearchTask, propose_known, propose_search
-from kpareto.tables.proposals import ColumnFacts, Proposal, propose, settle
+from kpareto.strict import toml_key, toml_value
+from kpareto.tables.proposals import ColumnFacts, Proposal, Rule, propose, quasi, settle
 from kpareto.tables.schema import Role, Schema
 from kpareto.tables.spelling import MARKS, NO_VALUE, several
 from kpareto.tables.table import UniqueRows
+from kpareto.tables.vocabulary import topic_of
 
 LEAST = 2  # rows that a class needs to hide anybody
 WHY_RULE = "at every k just the rows that it needs: classes that are smaller, or that miss another limit"
@@ -44,13 +45,15 @@ class ColumnProfile:
 
     facts: ColumnFacts
     proposal: Proposal
+    suits: Rule | None = None  # the hierarchy that it would get as a quasi-identifier
 
     def to_dict(self) -> dict[str, object]:
         """What was counted and what is proposed for the column, as plain data."""
         facts = {**vars(self.facts), "common": list(self.facts.common), "marks": list(self.facts.marks)}
         rule = self.proposal.hierarchy
         proposal = {**vars(self.proposal), "hierarchy": None if rule is None else dict(rule)}
-        return {**facts, "unique_share": self.facts.unique_share, **proposal}
+        suits = None if self.suits is None else dict(self.suits)
+        return {**facts, "unique_share": self.facts.unique_share, **proposal, "suits": suits}
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,9 +104,9 @@ class Profile:
 
     def __repr__(self) -> str:
         """Short, and without a value of any row: a notebook prints this."""
-        counts = f"{several(len(self.names('quasi-identifier')), 'quasi-identifier')}, "
-        counts += f"{len(self.names('sensitive'))} sensitive"
-        return f"Profile({self.total:,} rows, {len(self.columns)} columns: {counts})"
+        quasi, sensitive = (len(self.names(role)) for role in ("quasi-identifier", "sensitive"))
+        size = f"{several(self.total, 'row')}, {several(len(self.columns), 'column')}"
+        return f"Profile({size}: {several(quasi, 'quasi-identifier')}, {sensitive} sensitive)"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the table of columns, and what a person must hear."""
@@ -258,7 +261,9 @@ def inspect(
         facts = [replace(each, label=labels.get(each.name, "")) for each in count_columns(rows, int(count))]
         if recognised.form.header is None and not recognised.named:
             check_names(rows)
-        proposals = propose_known(rows, facts, settle(facts, [propose(each) for each in facts]))
+        settled = settle(facts, [propose(each) for each in facts])
+        suited = propose_known(rows, facts, [_as_quasi(*each) for each in zip(facts, settled, strict=True)])
+        proposals = [s if p.role == s.role else p for s, p in zip(suited, settled, strict=True)]
         likely = [place for place, each in enumerate(proposals) if each.role == "quasi-identifier"]
         if not likely:
             raise BadTable("No column of the table can be generalized: all are empty or nested. Give another table.")
@@ -271,7 +276,7 @@ def inspect(
         (complete,) = rows.one(f"SELECT count(*) FROM {rows.table} WHERE {present}")
         profile = Profile(
             int(count),
-            tuple(ColumnProfile(*each) for each in zip(facts, proposals, strict=True)),
+            tuple(ColumnProfile(f, p, s.hierarchy) for f, p, s in zip(facts, proposals, suited, strict=True)),
             counted,
             left,
             coded.unique(range(len(likely))),
@@ -282,6 +287,11 @@ def inspect(
             source,
         )
         return replace(profile, values=_count_values(rows, profile, read, present))
+
+
+def _as_quasi(facts: ColumnFacts, proposal: Proposal) -> Proposal:
+    """The proposal of a column that is a quasi-identifier, or is made one."""
+    return proposal if proposal.role == "quasi-identifier" else quasi(facts, proposal.why, topic_of(facts.name))
 
 
 def _count_values(rows: View, profile: Profile, read: Sequence[int], present: str) -> dict[str, int]:
@@ -307,24 +317,6 @@ def _twins(facts: Sequence[ColumnFacts], proposals: Sequence[Proposal], pairs: S
     return new_proposals
 
 
-def toml_value(value: object) -> str:
-    """A value as TOML writes it inline."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{toml_key(str(key))} = {toml_value(each)}" for key, each in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(toml_value(each) for each in value) + "]"
-    return str(value)
-
-
-def toml_key(name: str) -> str:
-    """A key as TOML writes it."""
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)
-
-
 def job_text(profile: Profile, source_name: str, table: str | None = None) -> str:
     """A job file for the table, with a comment for every proposal; it runs as it is and holds no value of a row.
 
@@ -338,7 +330,7 @@ def job_text(profile: Profile, source_name: str, table: str | None = None) -> st
             f"hides in a class of one {few}. Give a table with more {few}s."
         )
     marks = sorted(set(NO_VALUE).union(*(each.facts.marks for each in profile.columns)))
-    together = f"the {len(profile.quasi.columns)} proposed quasi-identifiers together"
+    together = f"the {several(len(profile.quasi.columns), 'proposed quasi-identifier')} together"
     lines = [
         PROPOSED,
         "# may know about the people in this table. Columns that are not listed leave as they are; what looks like a",

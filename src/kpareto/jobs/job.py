@@ -234,13 +234,16 @@ class Job:
                 whole = replace(table, schema=schema)
                 plain = Wish(schema, "drop", self.missing_values, None, domain)
                 return draw_table(self.everybody, self.folder, plain, self.admission, lambda _: whole)
+        from kpareto.jobs.proposals import complete_hierarchies  # which loads what looks at tables
+
         policy = self.missing or ("drop" if self.embedded else None)  # the papers drop rows of the embedded table
         wish = Wish(schema, policy, self.missing_values, self.forms(schema), domain)
         source = self.rows_source()
-        return draw_table(
+        table = draw_table(
             self.everybody, self.folder, wish, self.admission,
             lambda known: read_drawn(source, wish, self.admission, known, progress=progress),
         )  # fmt: skip
+        return complete_hierarchies(replace(table, bare=self.bare(schema)))
 
     def _is_preset(self, schema: Schema) -> bool:
         """Whether the embedded table is wanted as its preset has it, so that it need not be read row by row."""
@@ -272,6 +275,11 @@ class Job:
                 forms[name] = source
         return forms
 
+    def bare(self, schema: Schema) -> tuple[str, ...]:
+        """The quasi-identifiers for which the job names no hierarchy: they get one by their values."""
+        forms = self.forms(schema)
+        return tuple(name for name in schema.quasi if name not in forms)
+
     @property
     def inputs(self) -> list[Path]:
         """The files the job reads: its rows, where they are in a file, and its hierarchies."""
@@ -281,7 +289,7 @@ class Job:
         return [self.path(file) for file in (*rows, *files)]
 
     def hierarchies(self, table: Table) -> dict[str, Hierarchy]:
-        """The hierarchies named in the job; a column without one keeps its values or shows none of them."""
+        """The hierarchies named in the job."""
         return load_hierarchies(table, self.forms(table.schema))
 
     def suppression(self) -> Suppression:

@@ -94,6 +94,11 @@ class Remark:
         return {"id": self.id, "severity": self.severity, "text": self.text, "numbers": dict(self.numbers)}
 
 
+def _advise(name: str, severity: Severity, text: str, numbers: Mapping[str, Number], remedy: Remedy) -> Remark:
+    """A warning that ends with what to do."""
+    return Remark(name, severity, f"{text} {remedy.text}", numbers, remedy)
+
+
 def remarks(context: Context) -> list[Remark]:
     """Every warning that applies, in the order of their numbers, those of the written rows last.
 
@@ -141,8 +146,8 @@ def _w1(context: Context) -> Remark | None:
         return None
     quasi = partition.table.schema.quasi
     limit = (
-        f"k-anonymity hinders linking by the {len(quasi)} declared quasi-identifiers only ({shorten(quasi, 10)}), "
-        f"here with k = {_smallest(partition)}."
+        f"k-anonymity hinders linking by the {several(len(quasi), 'declared quasi-identifier')} only "
+        f"({shorten(quasi, 10)}), here with k = {_smallest(partition)}."
     )
     numbers: dict[str, Number] = {"quasi_identifiers": len(quasi), "k": _smallest(partition), "unique_rows": None}
     if context.unique is None:
@@ -256,6 +261,7 @@ def _w3(context: Context) -> Remark | None:
     numbers: dict[str, Number] = {"k_persons": _smallest(partition), "k_rows": rows, "persons": people}
     if nobodys:
         text += f" Rows without an id belong to nobody and protect nobody: {nobodys:,} of {partition.table.rows:,}."
+        text += " Fill in their ids, or take them out of the table."
         numbers["nobodys"] = nobodys
     return Remark("W3", "caution" if nobodys else "note", text, numbers)
 
@@ -269,13 +275,14 @@ def _w4(context: Context) -> Remark | None:
     verdict = downcoding(partition, limits, context.suppression)
     if not verdict.hierarchical:
         return None
-    text = (
-        "The release was optimized over hierarchies that others may know. Who knows that it is as fine as the limits "
-        f"allow can conclude more than it shows (minimality, downcoding): this concerns {verdict.excluded_rows:,} of "
-        f"{verdict.all_rows:,} rows here, {verdict.small_rows:,} of them in classes too small to be split."
-    )
-    if verdict.finer:
-        text += f" The release is not minimal: {shorten(verdict.finer)} could be a step finer, which helps against it."
+    if verdict.excluded_rows:
+        text = (
+            "The release shows as much detail as its limits allow, and whoever knows that can rule out finer values "
+            f"(minimality, downcoding): for {verdict.excluded_rows:,} of {several(verdict.all_rows, 'row')}."
+        )
+    else:
+        text = f"How fine the release is rules out no finer value for any of its {several(verdict.all_rows, 'row')}"
+        text += f": {shorten(verdict.finer)} could be a step finer." if verdict.finer else "."
     numbers: dict[str, Number] = {"excluded_rows": verdict.excluded_rows, "rows": verdict.all_rows}
     shaped = minimality(partition, limits, context.suppression)
     if shaped.classes:
@@ -284,7 +291,13 @@ def _w4(context: Context) -> Remark | None:
     if shaped.missing_classes:
         text += f" {shaped.missing_rows:,} rows were left out for their sensitive values alone."
         numbers["missing_rows"] = shaped.missing_rows
-    return Remark("W4", "caution" if verdict.excluded_rows or shaped.found else "note", text, numbers)
+    if not verdict.excluded_rows and not shaped.found:
+        return Remark("W4", "note", text, numbers)
+    remedy = Remedy(
+        "recode-beforehand",
+        "Against it helps a recoding that was fixed before anybody looked at these rows: kpareto apply.",
+    )
+    return _advise("W4", "caution", text, numbers, remedy)
 
 
 def _w5(context: Context) -> Remark | None:
@@ -351,7 +364,8 @@ def _w7(context: Context) -> Remark | None:
     if not partition.empty and lost < _smallest(partition):
         text += f" Their number is itself below k = {_smallest(partition)}: do not publish it."
         numbers["below_k"] = _smallest(partition)
-    return Remark("W7", severity, text + " Check that they may be missing from the release.", numbers)
+    remedy = Remedy("keep-rows", "If they must stay, lower limit under [suppression] in the job, and search again.")
+    return _advise("W7", severity, text, numbers, remedy)
 
 
 def _say_missing(context: Context, numbers: dict[str, Number]) -> str:
@@ -412,19 +426,19 @@ def _w8(context: Context) -> Remark | None:
         return None
     text = (
         f"The groups of {len(shown)} column{'s' if len(shown) > 1 else ''} ({shorten(shown)}) are named by values of "
-        "actual rows, such as the smallest and the largest: these values are revealed. Declare borders that do not "
-        "depend on the rows."
+        "actual rows, such as the smallest and the largest: these values are revealed."
     )
     numbers: dict[str, Number] = {"columns": len(shown)}
+    fixed = "Declare borders that do not depend on the rows: hierarchy = {intervals = [5, 10], from = 0}, say."
     if not told:
-        return Remark("W8", "caution", text, numbers)
+        return _advise("W8", "caution", text, numbers, Remedy("fix-borders", fixed))
     rows = int(context.partition.rows[~context.partition.suppressed].sum())
     text += (
         f" In {told:,} of {several(rows, 'row')} the borders tell every quasi-identifier, but for which row of the "
         "class has which: that is hardly hidden. Ask for a larger k, or for labels of the hierarchies "
         "(intervals = false)."
     )
-    return Remark("W8", "danger", text, numbers | {"told": told, "rows": rows})
+    return _advise("W8", "danger", text, numbers | {"told": told, "rows": rows}, Remedy("fix-borders", fixed))
 
 
 def _w9(context: Context) -> Remark | None:
@@ -444,9 +458,11 @@ def _w9(context: Context) -> Remark | None:
     text = (
         f"The loss counts declared values that no row has, in {len(columns)} column{'s' if len(columns) > 1 else ''}: "
         f"{empty} of the {count} values of {name!r} are empty, so hiding all that occurs there may cost as little as "
-        f"{least:.3f} instead of 1. Use domain = 'observed' unless you replicate a paper."
+        f"{least:.3f} instead of 1."
     )
-    return Remark("W9", "caution", text, {"columns": len(columns), "empty": empty, "leaves": count, "least": least})
+    numbers: dict[str, Number] = {"columns": len(columns), "empty": empty, "leaves": count, "least": least}
+    remedy = Remedy("observe-values", "Use domain = 'observed' unless you replicate a paper.")
+    return _advise("W9", "caution", text, numbers, remedy)
 
 
 def _w10(context: Context) -> Remark | None:
@@ -455,10 +471,10 @@ def _w10(context: Context) -> Remark | None:
         return None
     text = (
         f"{len(built)} of {len(context.partition.table.hierarchies)} hierarchies were built from the rows themselves "
-        f"({shorten(built)}): their labels tell about the distribution, and another extract will have other labels. "
-        "Use fixed borders for data that is released again."
+        f"({shorten(built)}): their labels tell about the distribution, and another extract will have other labels."
     )
-    return Remark("W10", "caution", text, {"columns": len(built)})
+    fixed = "Use fixed borders for data that is released again: hierarchy = {intervals = [5, 10], from = 0}, say."
+    return _advise("W10", "caution", text, {"columns": len(built)}, Remedy("fix-borders", fixed))
 
 
 def _w11(context: Context) -> Remark | None:
@@ -469,8 +485,9 @@ def _w11(context: Context) -> Remark | None:
             f"{table.dropped:,} of {read:,} rows ({percent(table.dropped / read)}) have a missing value and were left "
             f"out (policy {table.missing!r}): the release describes complete rows only."
         )
-        grave = table.dropped >= MOST_LEFT_OUT * read
-        return Remark("W11", "danger" if grave else "caution", text, {"dropped": table.dropped, "rows": read})
+        severity: Severity = "danger" if table.dropped >= MOST_LEFT_OUT * read else "caution"
+        remedy = Remedy("treat-missing", 'To keep them, write missing = "category" under [data] in the job.')
+        return _advise("W11", severity, text, {"dropped": table.dropped, "rows": read}, remedy)
     rows_without = {
         h.name: int(r[h.index[MISSING]])
         for h, r in zip(table.hierarchies, table.leaf_rows, strict=True)
@@ -484,7 +501,9 @@ def _w11(context: Context) -> Remark | None:
         f"Missing values are a category of their own in {len(missing)} column{'s' if len(missing) > 1 else ''}, most "
         f"in {worst!r} ({missing[worst]:,} of {read:,} rows): a missing value is treated as something others may know."
     )
-    return Remark("W11", "note", text, {"columns": len(missing), "missing": missing[worst], "rows": read})
+    numbers: dict[str, Number] = {"columns": len(missing), "missing": missing[worst], "rows": read}
+    remedy = Remedy("treat-missing", 'To leave such rows out, write missing = "drop" under [data] in the job.')
+    return _advise("W11", "note", text, numbers, remedy)
 
 
 def _w12(context: Context) -> Remark | None:
@@ -499,9 +518,9 @@ def _w12(context: Context) -> Remark | None:
         f"{verdict.share:.0%} or more."
     )
     grave = _severity(verdict.rows, verdict.all_rows) == "danger"
-    return Remark(
-        "W12", "danger" if grave else "caution", text, {"likely_rows": verdict.rows, "rows": verdict.all_rows}
-    )
+    numbers: dict[str, Number] = {"likely_rows": verdict.rows, "rows": verdict.all_rows}
+    remedy = Remedy("set-limit", "Set a limit on it, such as l = 2 under [limits] in the job.")
+    return _advise("W12", "danger" if grave else "caution", text, numbers, remedy)
 
 
 def _w13(context: Context) -> Remark | None:
@@ -528,8 +547,13 @@ def _w14(context: Context) -> Remark | None:
         known = search.proof or f"the best possible one loses at most {percent(search.gap)} less"
     # An exact search is none, but its time was up or somebody stopped it.
     how = "ended before it was done and" if search.method == "exact" else "is a heuristic that"
-    text = f"{search.method!r} {how} looked at {tried} recodings: {known}."
-    return Remark("W14", "caution", text, {"evaluated": search.evaluated, "size": search.size, "gap": search.gap})
+    unit = "recoding" if tried == "1" else "recodings"
+    text = f"{search.method!r} {how} looked at {tried} {unit}: {known}."
+    numbers: dict[str, Number] = {"evaluated": search.evaluated, "size": search.size, "gap": search.gap}
+    remedy = Remedy("search-longer", 'Give it more time under [search] in the job, or take method = "exact".')
+    if search.method == "exact":
+        remedy = Remedy("search-longer", "Give it more time: seconds under [search] in the job.")
+    return _advise("W14", "caution", text, numbers, remedy)
 
 
 def _w15(context: Context) -> Remark | None:
@@ -541,7 +565,8 @@ def _w15(context: Context) -> Remark | None:
         f"The release is not differentially private: it {chosen}, whatever its k ({_smallest(partition)} here), so no "
         "epsilon can be stated."
     )
-    return Remark("W15", "note", text, {"k": _smallest(partition)})
+    remedy = Remedy("go-private", "Where one is asked for, release counts with kpareto private.")
+    return _advise("W15", "note", text, {"k": _smallest(partition)}, remedy)
 
 
 def _w16(context: Context) -> Remark | None:
@@ -550,21 +575,25 @@ def _w16(context: Context) -> Remark | None:
     chosen, other = context.safer.own, context.safer.other
     numbers: dict[str, Number] = {"point": other.id, "k": chosen.k, "other_k": other.k, "kept": chosen.kept}
     numbers |= {"other_kept": other.kept, "suppressed": chosen.suppressed, "other_suppressed": other.suppressed}
-    return Remark("W16", "note", context.safer.sentence(), numbers)
+    return Remark("W16", "note", context.safer.sentence(), numbers, Remedy("choose-point", context.safer.advice))
 
 
 def _w18(context: Context) -> Remark | None:
     if context.partition.recoding.boxes is None or context.partition.empty:
         return None
     counted = overlaps(context.partition)
-    text = f"Local recoding: what a value became differs from class to class. {counted.meaning}{counted.advice}"
-    return Remark("W18", "note" if counted.disjoint else "caution", text, counted.numbers)
+    text = f"Local recoding: what a value became differs from class to class. {counted.meaning}"
+    if counted.disjoint:
+        return Remark("W18", "note", text, counted.numbers)
+    return _advise("W18", "caution", text, counted.numbers, Remedy("avoid-overlaps", counted.advice.strip()))
 
 
 def _w19(context: Context) -> Remark | None:
     if not context.kept_order:
         return None
-    return Remark("W19", "caution", "The rows are in the order of the input, which may tell who is who.", {})
+    text = "The rows are in the order of the input, which may tell who is who."
+    remedy = Remedy("shuffle-rows", 'Take order = "kept" out of [release] in the job, and they are shuffled.')
+    return _advise("W19", "caution", text, {}, remedy)
 
 
 _WARNINGS: tuple[Callable[[Context], Remark | None], ...] = (

@@ -22,7 +22,7 @@ from kpareto.tables.adult import adult_table
 from kpareto.tables.hierarchies import load
 from kpareto.tables.hierarchy import from_levels
 from tests.faces.web.test_api import searched
-from tests.twins.page import Page, write_people, write_towns
+from tests.twins.page import Page, write_people, write_towns, write_visits
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +235,7 @@ def test_the_headline_follows_the_roles(page: Page, session: str) -> None:
     assert (facts["policy"], facts["dropped"]) == ("category", 0)
     draft = state["draft"]
     draft["columns"]["town"] = {"role": "quasi-identifier"}
-    del draft["data"]["missing"]
+    assert "missing" not in draft["data"]  # left open, so that it follows the roles
     current = page.client.get(session).json()["draft"]
     assert page.client.put(f"{session}/job", json={**draft, "revision": current.get("revision")}).status_code == 200
     facts = page.client.get(f"{session}/table/facts").json()
@@ -248,6 +248,37 @@ def test_the_headline_follows_the_roles(page: Page, session: str) -> None:
     after = page.client.get(f"{session}/table/facts").json()
     assert after["columns"] == [name for name in columns if name != "town"]
     assert after["lacking"] == 0
+
+
+def test_sentences_of_the_headline_follow_the_job(page: Page, session: str) -> None:
+    """Who is left out and what no limit is about are told of the job as it stands, not of the first proposal."""
+    write_visits(page.folder / "visits.csv")
+    draft = page.client.post(f"{session}/open", json={"name": "visits.csv"}).json()["draft"]
+    draft["columns"]["visit"] = {"role": "decide"}
+    draft = page.client.put(f"{session}/job", json=draft).json()["draft"]
+    told = page.client.get(f"{session}/table/facts").json()["remarks"]
+    assert [each for each in told if "until you decide: visit" in each]
+    draft["columns"]["visit"], draft["limits"] = {"role": "sensitive"}, {"k": 5, "l(column=illness)": 2}
+    draft["columns"]["illness"] = {"role": "sensitive"}
+    assert page.client.put(f"{session}/job", json=draft).status_code == 200
+    told = page.client.get(f"{session}/table/facts").json()["remarks"]
+    assert not [each for each in told if "until you decide" in each]
+    assert [each for each in told if each.startswith("Nothing limits what a class tells of visit:")]
+    draft = {**page.client.get(session).json()["draft"], "limits": {"k": 5, "l": 2}}
+    assert page.client.put(f"{session}/job", json=draft).status_code == 200
+    assert not [each for each in page.client.get(f"{session}/table/facts").json()["remarks"] if "Nothing" in each]
+
+
+def test_a_quasi_identifier_without_a_hierarchy_shows_the_one_it_will_get(page: Page, session: str) -> None:
+    """Every column has a fitting hierarchy ready; a job that names none gets the same, on the page and in the search."""
+    write_visits(page.folder / "visits.csv")
+    state = page.client.post(f"{session}/open", json={"name": "visits.csv"}).json()
+    suits = {each["name"]: each["suits"] for each in state["profile"]["columns"]}
+    assert suits["visit"] == {"intervals": [2, 4], "from": 0}
+    draft = {**state["draft"], "columns": {**state["draft"]["columns"], "visit": {"role": "quasi-identifier"}}}
+    assert page.client.put(f"{session}/job", json=draft).status_code == 200
+    view = page.client.get(f"{session}/hierarchy?column=visit").json()
+    assert [level["count"] for level in view["levels"]] == [7, 4, 2, 1]
 
 
 def test_a_hierarchy_is_built_with_a_preview(page: Page, session: str) -> None:

@@ -214,13 +214,13 @@ def test_quick_changes_do_not_overtake_each_other(visit: Visit) -> None:
     tab.get_by_role("link", name="Next: search").click()
     expect(tab.locator("#start")).to_be_visible()
     tab.evaluate(
-        """() => { for (const box of [...document.querySelectorAll('.chip input')].filter((each) => !each.disabled && !each.checked).slice(0, 3)) box.click(); }"""
+        """() => { for (const box of [...document.querySelectorAll('.chips input')].filter((each) => !each.disabled && !each.checked).slice(0, 3)) box.click(); }"""
     )
     wait_until(tab, "async () => !(await import('/static/api.js')).changesWait()")
-    ticked = tab.locator(".chip input:checked").count()
+    ticked = tab.locator(".chips input:checked").count()
     assert ticked == 5
     tab.reload()
-    expect(tab.locator(".chip input:checked")).to_have_count(5)
+    expect(tab.locator(".chips input:checked")).to_have_count(5)
     expect(tab.locator("#wrong")).to_be_empty()
 
 

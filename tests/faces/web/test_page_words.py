@@ -89,6 +89,8 @@ def test_warnings_and_refusals_of_columns_speak_of_the_data_step() -> None:
     done = release(front(table, limits={"k": 20}).choose(k=20), pa.table(cells), limits={"k": 20})
     told = {each["id"]: each["text"] for each in page_warnings(done.warnings)}
     assert told["W3"].endswith("choose the column that tells persons apart on the Data step.")
+    steps = {each["id"]: each["step"] for each in page_warnings(done.warnings)}
+    assert (steps["W3"], steps["W17"], steps["W15"]) == ("Data", "Data", None)
     assert told["W17"].endswith("make the column an identifier to leave it out, or a quasi-identifier.")
     bare = read(pa.table(cells), Schema(("age",)), hierarchies=known)
     with pytest.raises(KparetoError) as caught:

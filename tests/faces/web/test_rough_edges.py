@@ -92,7 +92,7 @@ def test_a_search_has_its_own_copy_of_the_job(visit: Visit, monkeypatch: pytest.
         expect(tab.locator("fieldset").nth(place)).to_have_js_property("disabled", True)
     tab.locator("#stop").click()
     expect(tab.get_by_text("It can go on")).to_be_visible()
-    tab.locator(".chip input:not(:checked):not(:disabled)").first.check()
+    tab.locator(".chips input:not(:checked):not(:disabled)").first.check()
     expect(tab.locator("#objective-count")).to_have_text("3 objectives now")
     tab.reload()
     expect(tab.get_by_text("Go on continues with the job as it was")).to_be_visible()
@@ -123,7 +123,9 @@ def test_every_limit_of_the_job_is_shown(visit: Visit, page: Page) -> None:
     expect(tab.get_by_label("limit on l of diagnosis")).to_have_value("2")
     tab.get_by_role("link", name="Data").click()
     tab.get_by_label("Role of diagnosis").select_option("plain")
-    expect(tab.locator("#note")).to_contain_text("l of diagnosis went out of the job with the role of diagnosis")
+    expect(tab.locator("#note")).to_contain_text(
+        "Taken out of the job, for no column has the role it needs: l of diagnosis."
+    )
     visit.search()
 
 
@@ -132,7 +134,7 @@ def test_what_cannot_be_chosen_says_why(visit: Visit) -> None:
     tab = visit.tab
     visit.open("people.csv")
     tab.get_by_label("Role of illness").select_option("plain")
-    expect(tab.locator("#note")).to_contain_text("l went out of the job with the role of illness")
+    expect(tab.locator("#note")).to_contain_text("Taken out of the job, for no column has the role it needs: l.")
     tab.get_by_role("link", name="Next: search").click()
     off = tab.locator(".chip.off")
     expect(off.first).to_be_visible()
@@ -151,7 +153,7 @@ def test_a_warning_leads_to_the_limits(visit: Visit) -> None:
     visit.explore()
     tab.get_by_role("link", name="Release this point").click()
     expect(tab.locator("#warn-count")).to_be_visible()
-    tab.get_by_role("link", name="To the limits").first.click()
+    tab.get_by_role("link", name="To the Search step").first.click()
     expect(tab.locator("input[data-limit=l]")).to_be_visible()
 
 

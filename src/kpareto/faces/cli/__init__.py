@@ -197,7 +197,7 @@ def release(  # noqa: PLR0913 (the options of the command)
 
     from kpareto.engines.source import is_file_name
     from kpareto.faces.cli.releases import show_release
-    from kpareto.jobs.inspect import toml_value
+    from kpareto.strict import toml_value
 
     more = [f"release.choose={toml_value(choose)}"] if choose else []
     more += ["release.counts=true"] if counts else []

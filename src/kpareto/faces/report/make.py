@@ -319,7 +319,7 @@ def _public_w7(remark: Remark, partition: Partition, discretion: Discretion) -> 
         return Remark("W7", remark.severity, text, {})
     share = words.percent(lost / partition.table.rows)
     text = f"{lost:,} of {partition.table.rows:,} rows ({share}) {are(lost)} suppressed. "
-    text += "Check that those who disappear may disappear."
+    text += "Check that the release can do without them."
     if bool((partition.suppressed & partition.visible).any()):
         text += " They are masked and form a visible class of their own."
     return Remark("W7", remark.severity, text, {"suppressed": lost, "share": lost / partition.table.rows})

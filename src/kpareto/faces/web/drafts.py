@@ -13,10 +13,10 @@ from kpareto.atomic import write_whole
 from kpareto.engines import is_address
 from kpareto.errors import BadInput, BadJob, did_you_mean, shorten
 from kpareto.faces.web.files import inside, plain_name
-from kpareto.jobs.inspect import Profile, job_text, toml_key, toml_value
+from kpareto.jobs.inspect import Profile, job_text
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import JOB_FILE, PARTS, default_rule, parse_job
-from kpareto.strict import parse_toml
+from kpareto.strict import parse_toml, toml_key, toml_value
 from kpareto.tables.schema import DECIDE, Schema
 
 Draft = dict[str, Any]
@@ -25,11 +25,13 @@ EDITED = "edited/"  # hierarchies changed on the page; they live in the session 
 
 
 def propose_draft(profile: Profile, source: str) -> Draft:
-    """The draft that ``kpareto inspect`` would write as a job, but that a search of minutes has no time to end at.
+    """The draft that ``kpareto inspect`` would write as a job, with two things left open.
 
-    Whoever watches a search sees how far it is and can stop it, so it goes on until nothing is missing.
+    Whoever watches a search sees how far it is and can stop it, so it goes on until nothing is missing. What becomes of
+    rows without a value follows the roles, which are given after this.
     """
     draft = parse_toml(job_text(profile, source), JOB_FILE)
+    draft["data"].pop("missing", None)
     if profile.task.seconds <= WATCHED:
         draft["search"].pop("seconds", None)
     return {part: draft.get(part, {}) for part in PARTS}

@@ -11,7 +11,7 @@ import numpy as np
 
 from kpareto.engines.unique_rows import open_view
 from kpareto.engines.wishes import MOST_DROPPED
-from kpareto.errors import BadInput, BadJob, Progress, did_you_mean
+from kpareto.errors import BadInput, BadJob, Progress, did_you_mean, shorten
 from kpareto.faces.report import make_report
 from kpareto.fronts.choose import answer_wishes
 from kpareto.fronts.dominance import non_dominated
@@ -19,7 +19,7 @@ from kpareto.fronts.front import Front, Point, mark_points, marks_of
 from kpareto.fronts.numbers import spell_count
 from kpareto.fronts.picture import is_drawn_by_factors
 from kpareto.jobs.job import Job
-from kpareto.measures.measure import Measure, aspect_of, is_privacy, make
+from kpareto.measures.measure import Measure, aspect_of, is_privacy, make, parameters_of
 from kpareto.measures.plain import PLAIN, USUAL, USUAL_OF_POPULATION, most_lost, plain_of
 from kpareto.measures.properties import PROPERTIES, Comparison, subgroups
 from kpareto.releases.risk.anonymity import measure
@@ -139,9 +139,10 @@ def _cell(value: Any) -> Any:
 def _proof(front: Front) -> str:
     """What the search proves about the front."""
     provenance = front.provenance
-    text = (
-        f"{provenance.evaluated:,} recodings counted of {spell_count(front.space.size)} in {provenance.seconds:.1f} s."
-    )
+    text = f"{provenance.evaluated:,} of {spell_count(front.space.size)} recodings were counted"
+    if front.space.kind == "local":  # its space is what it has found
+        text = f"{len(front):,} recodings were found"
+    text += f" in {provenance.seconds:.1f} s."
     sample = front.problem.table.sample
     text += "" if sample is None else f" Found on {sample.words()}."
     return f"{text} {front.proof[0].upper()}{front.proof[1:]}."
@@ -567,6 +568,15 @@ def role_facts(job: Job) -> dict[str, Any]:
         "policy": policy,
         "dropped": lacking if policy == "drop" else 0,
     }
+
+
+def say_unlimited(job: Job) -> list[str]:
+    """Which sensitive columns no limit of the job is about, where there are any."""
+    limits = [make(spec) for spec in job.limits]
+    about = [(parameters_of(each) or {}).get("column") for each in limits if aspect_of(each).column == "sensitive"]
+    names = [] if None in about else [name for name in job.schema().sensitive if name not in about]
+    why = "whoever finds the class of a person may learn it. Give a limit on the Search step, such as l at least 2."
+    return [f"Nothing limits what a class tells of {shorten(names)}: {why}"] if names else []
 
 
 def measure_view(job: Job) -> dict[str, Any]:

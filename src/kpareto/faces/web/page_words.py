@@ -24,25 +24,37 @@ SETTINGS = {
 # What to do -> where it is done on the page; it ends the sentence before it, or is one of its own.
 ADVICE = {
     "accept-danger": "mend it, or tick its box on the Release step.",
+    "avoid-overlaps": "take whole columns on the Search step if labels must not overlap; they keep less detail.",
     "choose-encoding": "choose how its letters are written and open it again.",
     "choose-objectives": "choose at least one.",
+    "choose-point": "choose it on the Explore step.",
     "declare-column": "give the role identifier on the Data step, which keeps a column out, or plain, which lets it "
     "leave as it is.",
+    "fix-borders": "build intervals with round borders for the columns on the Data step.",
     "give-number": "give a number.",
     "give-new-role": "give it a role on the Data step if it is not to leave as it is, and search again.",
     "give-role": "give roles on the Data step.",
     "give-rows": "give a share of the rows such as 0.01 (below 1), or a whole number of rows such as 10.",
+    "go-private": "where one is asked for, release counts with kpareto private in the terminal.",
     "group-values": "put the values in groups before the table is opened, or make identifiers of the columns on the "
     "Data step, which leaves them out.",
+    "keep-rows": "if they must stay, allow fewer rows to be left out on the Search step, and search again.",
     "leave-out": "on the Data step, make identifiers of them to leave them out, or quasi-identifiers of those that "
     "somebody outside may know.",
     "name-person": "choose the column that tells persons apart on the Data step.",
+    "observe-values": "write domain = 'observed' in the job file, unless you replicate a paper.",
+    "recode-beforehand": "against it helps a recoding that was fixed before anybody looked at these rows: kpareto "
+    "apply in the terminal.",
+    "search-longer": "on the Search step, give it more time, or take whole columns, which are searched completely.",
     "set-limit": "fill in a limit on the Search step, such as k at least 5 or l at least 2.",
     "set-time": "fill in a time on the Search step, such as 60 seconds, or take fewer columns or levels.",
+    "shuffle-rows": "take order = 'kept' out of the job file.",
     "tell-population": "say so on the Data step, under Population: the share sampled (1 for a census), or a table of "
     "all.",
     "tie-column": "on the Data step, make the column an identifier to leave it out, or a quasi-identifier.",
+    "treat-missing": "choose on the Data step, under Rows and persons, what becomes of rows without a value.",
 }
+STEPS = ("Data", "Search", "Explore")  # to which a warning leads; it is shown on the last one
 
 
 def page_sentence(error: KparetoError) -> str:
@@ -62,9 +74,15 @@ def page_warnings(warnings: Iterable[Remark]) -> list[dict[str, Any]]:
             "severity": warning.severity,
             "text": _advise(warning.text.removesuffix(warning.remedy.text if warning.remedy else ""), warning.remedy),
             "remedy": warning.remedy.word if warning.remedy else None,
+            "step": _step(warning.remedy),
         }
         for warning in warnings
     ]
+
+
+def _step(remedy: Remedy | None) -> str | None:
+    """The step of the page where it is done, if it is done on the page."""
+    return next((step for step in STEPS if remedy and f"{step} step" in ADVICE[remedy.word]), None)
 
 
 def _advise(sentence: str, remedy: Remedy | None) -> str:

@@ -304,10 +304,11 @@ def table_column(session: Session, question: Question) -> Answer:
 
 def role_facts(session: Session, _: Question) -> Answer:
     """What the roles mean for the rows."""
-    remarks = [] if session.profile is None else session.profile.sentences()
-    source = str((session.draft or {})["data"]["source"])
-    keys = [] if source == "adult" else [key for key in FORM if key in USED[file_kind(source)]]
-    return {**explore.role_facts(session.job), "remarks": remarks, "form_keys": keys}
+    job, profile = session.job, session.profile
+    of_file = [] if profile is None else [*profile.form.sentences(), *profile.remarks]
+    keys = [] if job.embedded else [key for key in FORM if key in USED[file_kind(job.source)]]
+    remarks = [*of_file, *job.remarks, *explore.say_unlimited(job)]
+    return {**explore.role_facts(job), "remarks": remarks, "form_keys": keys}
 
 
 def read_otherwise(session: Session, question: Question) -> Answer:
@@ -727,15 +728,15 @@ _OF_SESSION: tuple[tuple[str, str, Endpoint], ...] = (
     ("DELETE", "/works/{work}", stop_work),
     ("POST", "/open", open_file),
     ("PUT", "/upload/{kind}", upload),
-    ("GET", "/table/rows", in_turn(table_rows)),
-    ("GET", "/table/column", in_turn(table_column)),
-    ("GET", "/table/facts", in_turn(role_facts)),
+    ("GET", "/table/rows", at_once(table_rows)),
+    ("GET", "/table/column", at_once(table_column)),
+    ("GET", "/table/facts", at_once(role_facts)),
     ("POST", "/table/form", in_turn(read_otherwise)),
     ("POST", "/table/measure", long(measure)),
     ("PUT", "/job", in_turn(put_job)),
     ("POST", "/job/save", in_turn(save_job)),
     ("GET", "/job/file", download_job),
-    ("GET", "/hierarchy", in_turn(hierarchy)),
+    ("GET", "/hierarchy", at_once(hierarchy)),
     ("POST", "/hierarchy", in_turn(edit_hierarchy)),
     ("POST", "/hierarchy/preview", in_turn(preview_hierarchy)),
     ("POST", "/hierarchy/use", in_turn(use_hierarchy)),

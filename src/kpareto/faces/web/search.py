@@ -28,6 +28,7 @@ from kpareto.kernels.compiling import COMPILATIONS
 from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.models import compare_models
 from kpareto.searches.run import Plan
+from kpareto.tables.spelling import several
 
 RUNNING = ("reading", "looking", "searching")
 PATIENCE = 0.7  # seconds in which a search that is stopped may end its step before it is left behind
@@ -192,7 +193,12 @@ class Searching:
             return
         self.done = max(self.done, self._earlier_done)
         points = self._kept_points if self.front is None else len(self.front)
-        self._end("stopped", f"Stopped after {self.done:,} recodings with {points:,} points. It can go on.")
+        self._end("stopped", f"Stopped after {self.done:,} {self.unit} with {several(points, 'point')}. It can go on.")
+
+    @property
+    def unit(self) -> str:
+        """What the search counts as it goes on: a local one steps, each of which looks at many recodings."""
+        return "steps" if self.job.method == "local" else "recodings"
 
     def _end(self, phase: str, sentence: str) -> None:
         with self._ending:
@@ -270,6 +276,7 @@ class Searching:
             "names": list(self.names),
             "method": self.job.method,
             "points": points,
+            "unit": self.unit,
             "different": different,  # recodings with the same numbers are one trade-off
             "complete": self.front is not None and self.front.provenance.complete,
             "ran_out": self.ran_out,

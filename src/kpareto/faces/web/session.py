@@ -42,11 +42,15 @@ from kpareto.interrupts import Hearing, hearing
 from kpareto.jobs.inspect import Profile, inspect
 from kpareto.jobs.job import Job, draw_table
 from kpareto.jobs.parse import PARTS
+from kpareto.jobs.proposals import complete_hierarchies
+from kpareto.measures.measure import make
+from kpareto.measures.plain import plain_of
 from kpareto.tables.hierarchies import to_text
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.table import Table
 
 LOOKING = 300.0  # seconds in which an uploaded file is looked at
+WAYS = {"exact": "whole columns", "nsga2": "mixed levels", "local": "class by class"}  # as the page calls them
 MOST = 40  # sessions; the one that was idle longest goes
 SHOWN = (
     "method",
@@ -269,7 +273,10 @@ class Session:
         place = table.column(column)
         rows = dict(zip(table.hierarchies[place].leaves, table.leaf_rows[place].tolist(), strict=True))
         only = {column: job.columns[column]} if column in job.columns else {}
-        hierarchy = replace(job, columns=only).hierarchies(table).get(column, table.hierarchies[place])
+        hierarchy = replace(job, columns=only).hierarchies(table).get(column)
+        if hierarchy is None:  # the one that the job will give it, beside those of the other columns
+            bound = replace(table.bind(job.hierarchies(table)), bare=job.bare(table.schema))
+            hierarchy = complete_hierarchies(bound).hierarchies[place]
         return hierarchy, rows
 
     def hierarchy_view(self, column: str) -> dict[str, Any]:
@@ -451,9 +458,10 @@ def _new_record(session: Session, search: Searching) -> RunRecord:
     """The record of a run that begins, with the job it is started with."""
     draft = session.draft or {}
     objectives, method = draft["search"].get("objectives", []), draft["search"].get("method", "exact")
+    spoken = [spec if spec == "k" else plain_of(make(spec)).label for spec in objectives]
     return RunRecord(
         id=search.id,
-        name=f"{', '.join(objectives)} by {method}",
+        name=f"{'; '.join(spoken)}; {WAYS.get(method, method)}",
         began=round(time.time(), 3),
         phase="running",
         source=str(draft["data"]["source"]),

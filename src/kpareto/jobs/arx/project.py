@@ -22,11 +22,11 @@ from kpareto.engines.form import check_date_form
 from kpareto.errors import BadHierarchy, BadJob
 from kpareto.jobs.arx.archive import MOST_LINES, MOST_TABLE, Archive, is_inside, open_archive
 from kpareto.jobs.arx.models import ModelContext, read_model, read_quality
-from kpareto.jobs.inspect import toml_key, toml_value
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.proposals import SearchTask, propose_search
 from kpareto.measures.measure import make
+from kpareto.strict import toml_key, toml_value
 from kpareto.tables.hierarchies import to_text
 from kpareto.tables.hierarchy import STAR, Hierarchy, from_levels
 from kpareto.tables.partition import UNLIMITED
@@ -391,6 +391,8 @@ def job_text(project: ArxProject, encoding: str, rows: int, files: Mapping[str, 
         lines += ["", f"[columns.{toml_key(each.name)}]", f"role = {toml_value(each.role)}"]
         if each.hierarchy is not None:
             lines.append(f"hierarchy = {toml_value(f'{project.folder}/{files[each.name]}')}")
+        elif each.role == "quasi-identifier":
+            lines.append("hierarchy = {flat = true}")
         if project.loss == "nwp" and each.role == "quasi-identifier":
             lines.append(f"weight = {each.weight / EVEN!r}")
     share = "  # no limit in ARX" if project.suppression == UNLIMITED else ""

@@ -351,8 +351,7 @@ class Downcoding:
         return (
             "The release is minimal and hierarchical: knowing that, an intruder can exclude for "
             f"{self.excluded_rows:,} of {self.all_rows:,} rows that all rows of the class share one finer value "
-            f"(downcoding, Cohen 2022); {self.small_rows:,} of them are in classes too small to be two. "
-            "Check how many rows are unique on all released columns."
+            f"(downcoding, Cohen 2022); {self.small_rows:,} of them are in classes too small to be split in two."
         )
 
     def to_dict(self) -> dict[str, object]:

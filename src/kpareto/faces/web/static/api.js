@@ -218,6 +218,7 @@ export async function post(path, body = {}) {
     return ask("POST", own(path), JSON.stringify(body), json);
   }
   const before = known;
+  queued = null; // what is changed from now on comes after this
   return inLine((answered) =>
     ask(
       "POST",
@@ -245,6 +246,7 @@ export const link = (path) => own(path);
 
 let line = Promise.resolve(); // changes of the job go one after the other
 let unanswered = 0;
+let queued = null; // the job that waits for its turn
 
 export const changesWait = () => unanswered > 0;
 
@@ -268,10 +270,11 @@ function inLine(send) {
 
 export const put = (path, body) => ask("PUT", own(path), JSON.stringify(body), json);
 
-// The job as the page has it when its turn comes: what was changed meanwhile goes along. It is late where somebody else
-// has changed what the server last told. An error has what was sent.
+// The job as the page has it when its turn comes: what was changed meanwhile goes along, so that a change waits for one
+// request at most. It is late where somebody else has changed what the server last told. An error has what was sent.
 export function putJob(read) {
-  return inLine(async (answered) => {
+  queued ??= inLine(async (answered) => {
+    queued = null;
     const sent = { ...structuredClone(read()), revision: known.revision };
     try {
       return await ask("PUT", own("/job"), JSON.stringify(sent), json, () => {
@@ -283,6 +286,7 @@ export function putJob(read) {
       throw Object.assign(error, { sent });
     }
   });
+  return queued;
 }
 
 // A link for a download or a frame, which cannot send the key: good once, for one address.

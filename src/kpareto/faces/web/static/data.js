@@ -1,18 +1,10 @@
 // Data: open a table, give roles, look at hierarchies, save or load the job.
 
 import * as api from "/static/api.js";
-import { afterHands, h, meter, number, percent, replace, say, select } from "/static/dom.js";
-import { columnPicture, factsLine, measureCard, rowsCard } from "/static/look.js";
-import { hierarchyPanel } from "/static/tree.js";
+import { afterHands, h, number, replace, say, select } from "/static/dom.js";
+import { columnsCard, showColumn } from "/static/columns.js";
+import { factsLine, measureCard, rowsCard } from "/static/look.js";
 
-const ROLES = [
-  ["quasi-identifier", "quasi-identifier: others may know it"],
-  ["sensitive", "sensitive: must stay unknown"],
-  ["target", "target: to be predicted"],
-  ["identifier", "identifier: left out"],
-  ["plain", "plain: released as it is"],
-  ["decide", "decide: left out until you say"],
-];
 const ENCODINGS = [
   ["utf-8", "UTF-8 (usual)"],
   ["latin-1", "Latin-1 (older western files)"],
@@ -258,9 +250,8 @@ function size(bytes) {
 }
 
 function table(page) {
-  const { profile, draft } = page;
+  const { draft } = page;
   const panel = h("section", { class: "card", id: "hierarchy", tabindex: "-1", "aria-label": "Hierarchy" });
-  const rows = profile.columns.map((column) => row(page, column, panel));
   const name = h("input", { type: "text", value: "job.toml", id: "job-name", spellcheck: "false" });
   const save = async (overwrite) => {
     replace(status);
@@ -280,7 +271,6 @@ function table(page) {
     }
   };
   const status = h("p", { class: "good", role: "status", id: "job-said" });
-  const quasi = Object.values(draft.columns).filter((column) => column.role === "quasi-identifier").length;
   const view = h(
     "div",
     {},
@@ -293,41 +283,7 @@ function table(page) {
     factsLine(page),
     personsCard(page),
     rowsCard(page, ENCODINGS),
-    h(
-      "div",
-      { class: "split" },
-      h(
-        "section",
-        { class: "card wide", "aria-labelledby": "columns-title" },
-        h(
-          "h2",
-          { id: "columns-title" },
-          "Columns ",
-          h("span", { class: "quiet", id: "quasi-count" }, `${quasi} quasi-identifiers`),
-        ),
-        h(
-          "div",
-          { class: "scroll", tabindex: "0", role: "region", "aria-label": "Columns of the table" },
-          h(
-            "table",
-            { class: "columns" },
-            h(
-              "thead",
-              {},
-              h(
-                "tr",
-                {},
-                ["Column", "Role", "Type"].map((title) => h("th", { scope: "col" }, title)),
-                h("th", { scope: "col", class: "num" }, "Values"),
-                h("th", { scope: "col" }, "Unique rows"),
-              ),
-            ),
-            h("tbody", {}, rows),
-          ),
-        ),
-      ),
-      panel,
-    ),
+    h("div", { class: "split" }, columnsCard(page, panel), panel),
     measureCard(page),
     h(
       "section",
@@ -514,116 +470,4 @@ function populationCard(page) {
     );
   draw(["source", "sampling", "size"].find((kind) => known[kind] !== undefined) || page.populationKind || "");
   return place;
-}
-
-// A job without what needs a sensitive or a target column that is none any more: its search would be refused.
-function fitting(page, draft) {
-  const roles = Object.entries(draft.columns).map(([name, column]) => [name, column.role]);
-  const fits = (measure) => {
-    const of = /\(column=(.+)\)$/.exec(measure);
-    const needs = (page.about.measures.find((each) => each.name === measure.replace(/\(.*$/, "")) || {}).column;
-    return (
-      (needs !== "sensitive" && needs !== "target") ||
-      draft.data.preset ||
-      roles.some(([name, role]) => role === needs && (!of || of[1] === name))
-    );
-  };
-  const gone = [...new Set([...draft.search.objectives, ...Object.keys(draft.limits)])].filter(
-    (measure) => !fits(measure),
-  );
-  const limits = Object.fromEntries(Object.entries(draft.limits).filter(([measure]) => fits(measure)));
-  return [{ ...draft, limits, search: { ...draft.search, objectives: draft.search.objectives.filter(fits) } }, gone];
-}
-
-function row(page, column, panel) {
-  const own = page.draft.columns[column.name] || { role: "plain" };
-  const why =
-    column.role === own.role
-      ? `${column.why}${column.note ? ". " + column.note : ""}`
-      : `proposed: ${column.role} (${column.why})`;
-  const quasi = own.role === "quasi-identifier";
-  const button = h(
-    "button",
-    {
-      type: "button",
-      class: "second small",
-      "data-column": column.name,
-      "aria-label": quasi ? `Show the hierarchy of ${column.name}` : `Show the values of ${column.name}`,
-      onclick: () => {
-        page.remember({ column: column.name });
-        showColumn(page, column.name, panel, true);
-      },
-    },
-    "Show",
-  );
-  const role = select(
-    null,
-    ROLES.map(([value]) => value),
-    own.role,
-    async (value) => {
-      const before = page.draft.columns[column.name] || { role: "plain" };
-      const after = { ...before, role: value };
-      if (value === "quasi-identifier" && !after.hierarchy && column.hierarchy) after.hierarchy = column.hierarchy;
-      if (value !== "quasi-identifier") {
-        // Only quasi-identifiers have these; an edited hierarchy comes back with the role.
-        if (after.hierarchy) column.hierarchy = after.hierarchy;
-        for (const key of ["hierarchy", "weight", "first"]) delete after[key];
-      }
-      const [draft, gone] = fitting(page, { ...page.draft, columns: { ...page.draft.columns, [column.name]: after } });
-      const done = await page.change(draft);
-      if (done && gone.length)
-        page.note(
-          `${gone.map((measure) => measure.replace(/\(column=(.+)\)$/, " of $1")).join(", ")} went out of the job with the role of ${column.name}.`,
-        );
-      page.redraw();
-    },
-    { "aria-label": `Role of ${column.name}`, title: Object.fromEntries(ROLES)[own.role] },
-  );
-  return h(
-    "tr",
-    { class: `role-${own.role}` },
-    h(
-      "th",
-      { scope: "row" },
-      h("span", { class: "column-name" }, column.name, button),
-      h("span", { class: "why two", title: why }, why),
-    ),
-    h("td", {}, role),
-    h("td", {}, column.kind, column.missing ? h("span", { class: "why" }, `${number(column.missing)} missing`) : null),
-    h("td", { class: "num" }, number(column.distinct)),
-    h(
-      "td",
-      {},
-      meter(column.unique_share, `${percent(column.unique_share)} of the rows have a value of their own`),
-      h("span", { class: "why" }, percent(column.unique_share)),
-    ),
-  );
-}
-
-// What a column holds, and below it the hierarchy of a quasi-identifier.
-async function showColumn(page, column, panel, focus = false) {
-  for (const button of document.querySelectorAll("button[data-column]"))
-    button.classList.toggle("on", button.dataset.column === column);
-  panel.dataset.asked = column;
-  const late = () => panel.dataset.asked !== column; // another column was asked for meanwhile, and answered before
-  const quasi = (page.draft.columns[column] || {}).role === "quasi-identifier";
-  const place = h(
-    "div",
-    {},
-    quasi
-      ? h("p", { class: "quiet", role: "status" }, "Reading the rows for the hierarchy …")
-      : h("p", { class: "quiet" }, "Only quasi-identifiers have a hierarchy."),
-  );
-  replace(panel, h("h2", {}, `Values of ${column}`), columnPicture(column), place);
-  if (focus) {
-    panel.focus();
-    panel.scrollIntoView({ block: "nearest" });
-  }
-  if (!quasi) return;
-  try {
-    const view = await api.get(`/hierarchy?column=${encodeURIComponent(column)}`);
-    if (!late()) replace(place, hierarchyPanel(page, view));
-  } catch (error) {
-    if (!late()) replace(place, h("h2", {}, `Hierarchy of ${column}`), h("p", { class: "bad" }, error.message));
-  }
 }

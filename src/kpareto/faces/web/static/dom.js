@@ -145,6 +145,8 @@ export function number(value, digits = 4) {
   return String(Number(value.toPrecision(digits)));
 }
 
+export const several = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
+
 export const percent = (share, digits = 1) =>
   share === null || share === undefined ? "–" : `${(100 * share).toFixed(share > 0 && share < 0.001 ? 3 : digits)} %`;
 

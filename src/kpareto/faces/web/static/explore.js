@@ -211,7 +211,7 @@ export async function exploreView(page) {
                   drawPicture();
                 },
               }),
-              `beaten recodings (${number(front.cloud.length)})`,
+              `beaten recodings (${number(front.cloud.length)} drawn)`,
             ),
           ]
         : null,
@@ -361,7 +361,7 @@ export async function exploreView(page) {
       h(
         "p",
         { class: "quiet" },
-        `Point ${view.chosen} of ${front.values.length - 1}; ${number(suppressed)} of ${number(front.rows)} rows suppressed (${percent(suppressed / front.rows)}).`,
+        `Point ${view.chosen} of 0 to ${front.values.length - 1}; ${number(suppressed)} of ${number(front.rows)} rows suppressed (${percent(suppressed / front.rows)}).`,
       ),
       prices(),
     );

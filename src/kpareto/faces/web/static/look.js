@@ -1,7 +1,7 @@
 // A look at the table: its first rows, what a column holds, what the roles mean for the rows.
 
 import * as api from "/static/api.js";
-import { h, number, percent, replace, s, select } from "/static/dom.js";
+import { h, number, percent, replace, s, select, several } from "/static/dom.js";
 
 const ROWS = 10;
 
@@ -263,55 +263,72 @@ function measured(measurement) {
   ];
 }
 
-// The sentences above everything: they follow the roles.
+// The sentences above everything: they follow the roles. Counting goes on behind the hand: a change that comes meanwhile
+// is counted after it, and only what is true of the last one is shown.
 export function factsLine(page) {
   const { profile } = page;
-  const line = h(
-    "p",
-    { class: "lead", id: "facts", role: "status" },
+  const size = [
     h("strong", {}, number(profile.rows)),
     " rows, ",
     h("strong", {}, profile.columns.length),
-    " columns.",
-  );
-  page.facts = api.get("/table/facts");
-  page.facts
-    .then((facts) => {
-      if (!line.isConnected && document.getElementById("facts")) return;
-      const fate = {
-        drop: "and will be left out",
-        category: "which counts as a value of its own",
-        error: "so the search will be refused",
-      }[facts.policy];
-      replace(
-        line,
-        h("strong", {}, number(facts.rows)),
-        " rows, ",
-        h("strong", {}, profile.columns.length),
-        " columns. ",
-        facts.unique === null
-          ? "No column is a quasi-identifier yet. "
-          : [
-              h("strong", {}, percent(facts.unique / facts.rows)),
-              ` of the rows are unique on the ${number(facts.columns.length)} quasi-identifiers. `,
-            ],
-        facts.lacking
-          ? [
-              h(
-                "strong",
-                { class: facts.policy === "category" ? "" : "bad" },
-                `${number(facts.lacking)} rows (${percent(facts.lacking / facts.rows)})`,
-              ),
-              ` lack a value in a column that counts, ${fate}${facts.named ? "" : ` (kpareto's choice: left out where they are at most 5 %, else kept)`}.`,
-            ]
-          : "No row lacks a value in a column that counts.",
-        facts.remarks.map((each) => [" ", each]),
-      );
-    })
-    .catch((error) => {
-      line.append(" ", h("span", { class: "bad" }, error.message));
-    });
+    " columns. ",
+  ];
+  const line = h("p", { class: "lead", id: "facts", role: "status" }, size);
+  let running = false;
+  let again = false;
+  const count = async () => {
+    again = true;
+    line.setAttribute("aria-busy", "true");
+    if (running) return;
+    running = true;
+    while (again) {
+      again = false;
+      page.facts = api.get("/table/facts");
+      let words;
+      try {
+        words = factWords(page, await page.facts);
+      } catch (error) {
+        words = h("span", { class: "bad" }, error.message);
+      }
+      if (!again) replace(line, size, words);
+    }
+    running = false;
+    line.removeAttribute("aria-busy");
+  };
+  page.countAgain = count;
+  count();
   return line;
+}
+
+function factWords(page, facts) {
+  const fate = {
+    drop: "and will be left out",
+    category: "which counts as a value of its own",
+    error: "so the search will be refused",
+  }[facts.policy];
+  const whose =
+    page.draft.data.source === "adult"
+      ? " (as in the papers)"
+      : " (kpareto’s choice: left out where they are at most 5 % of the rows, else kept)";
+  return [
+    facts.unique === null
+      ? "No column is a quasi-identifier yet. "
+      : [
+          h("strong", {}, percent(facts.unique / facts.rows)),
+          ` of the rows are unique on the ${several(facts.columns.length, "quasi-identifier")}. `,
+        ],
+    facts.lacking
+      ? [
+          h(
+            "strong",
+            { class: facts.policy === "category" ? "" : "bad" },
+            `${several(facts.lacking, "row")} (${percent(facts.lacking / facts.rows)})`,
+          ),
+          ` ${facts.lacking === 1 ? "lacks" : "lack"} a value in a column that counts, ${fate}${facts.named ? "" : whose}.`,
+        ]
+      : "No row lacks a value in a column that counts.",
+    facts.remarks.map((each) => [" ", each]),
+  ];
 }
 
 // Bars of a column: numbers in rising order, or its commonest values.

@@ -1,6 +1,6 @@
 // Numbers as people read them: detail kept and shares in percent, counts as counts; the formula's name stays beside it.
 
-import { number, percent } from "/static/dom.js";
+import { h, number, percent } from "/static/dom.js";
 
 export const isKept = (objective) => objective.reading === "kept" && objective.most > 0;
 const isShare = (objective) => objective.reading === "share";
@@ -43,3 +43,7 @@ export function saveFile(name, content, kind) {
   link.remove();
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
+
+// The way to where a warning is dealt with, if that is on the page.
+export const toStep = ({ step }) =>
+  step ? [" ", h("a", { href: `#${step.toLowerCase()}` }, `To the ${step} step`)] : null;

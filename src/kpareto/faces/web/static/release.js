@@ -1,8 +1,8 @@
 // Release: limits and warnings of the chosen point, the report, the files; and verifying a release.
 
 import * as api from "/static/api.js";
-import { h, number, percent, replace, say, select } from "/static/dom.js";
-import { sentence } from "/static/plain.js";
+import { h, number, percent, replace, say, select, several } from "/static/dom.js";
+import { sentence, toStep } from "/static/plain.js";
 
 const FILES = {
   release: ["The release", "what leaves the house"],
@@ -275,7 +275,7 @@ async function runChecks(page, id, place, button) {
       h(
         "p",
         { class: "quiet", id: "warn-count" },
-        `${warned.length} warnings: ${count("danger")} serious, ${count("caution")} to look at, ${count("note")} to know.`,
+        `${several(warned.length, "warning")}: ${count("danger")} serious, ${count("caution")} to look at, ${count("note")} to know.`,
       ),
       h(
         "ul",
@@ -288,7 +288,7 @@ async function runChecks(page, id, place, button) {
             " ",
             h("span", { class: "unseen" }, each.severity),
             each.text,
-            each.remedy === "set-limit" ? [" ", h("a", { href: "#search" }, "To the limits")] : null,
+            toStep(each),
             each.severity === "danger" ? accept(each) : null,
           ),
         ),

@@ -2,6 +2,7 @@
 
 import * as api from "/static/api.js";
 import { h, handsOff, number, replace, s, say, select } from "/static/dom.js";
+import { wayName } from "/static/ways.js";
 
 const COLOURS = 6; // kinds of points that can be told apart; see .run-0 … in style.css
 
@@ -26,6 +27,8 @@ export function runsCard(page) {
     draw(answer.runs);
   }
 
+  const labelOf = (name) =>
+    (page.about.measures.find((each) => each.name === name.replace(/\(.*$/, "")) || { label: name }).label;
   const heading = () => h("h2", { id: "runs-title" }, "Runs");
 
   function draw(runs) {
@@ -166,12 +169,14 @@ export function runsCard(page) {
       h(
         "td",
         {},
-        (status.names || []).join(", ") || "–",
+        (status.names || []).map(labelOf).join("; ") || "–",
+        " ",
+        h("span", { class: "formula" }, (status.names || []).join(", ")),
         h(
           "span",
           { class: "why" },
           [
-            status.method,
+            wayName(status.method),
             limits,
             run.running ? "running" : run.phase === "running" ? "cut short, can go on" : run.phase,
           ]

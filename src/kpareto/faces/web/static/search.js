@@ -1,31 +1,19 @@
 // Search: what is to be optimized and limited, by which method; start, watch, stop, go on.
 
 import * as api from "/static/api.js";
-import { afterHands, clock, h, number, replace, say, select } from "/static/dom.js";
+import { afterHands, clock, h, number, replace, say, select, several } from "/static/dom.js";
 import { Scatter } from "/static/chart.js";
 import { axisName, better, drawn } from "/static/plain.js";
 import { steps } from "/static/main.js";
 import { runsCard } from "/static/runs.js";
+import { ways } from "/static/ways.js";
 
 const RULES = {
-  none: "none: nothing is suppressed",
-  "below-k": "below k: classes under the limit go",
-  "cap-max-k": "cap: suppress up to the limit, highest k (the papers' rule)",
-  "as-needed": "as needed: at every k just the classes that are smaller or miss another limit",
+  none: "none at all",
+  "below-k": "those of classes smaller than the limit on k",
+  "cap-max-k": "as many as are allowed, for the highest k (the papers’ rule)",
+  "as-needed": "as few as each k and the other limits need",
 };
-const METHODS = {
-  exact: "exact: every whole-level recoding, proven complete",
-  poka: "POkA, repaired",
-  "poka-literal": "POkA as printed",
-  "pbg-ea": "PBG-EA with a box archive",
-  genitor: "GENITOR over cuts",
-  nsga2: "NSGA-II over cuts",
-  recut: "recutting, for one loss and a given k",
-  local: "local recoding: labels by class (keeps most, opens more to attacks)",
-  flip: "local search over cuts",
-  improve: "recutting where it can, else local search (finest groups)",
-};
-
 // A share or a whole number of rows; what could be either goes as the text that was typed, so that it is refused in words.
 const limitTyped = (text) => (/^\d*$/.test(text) || Number(text) < 1 ? Number(text) : text);
 
@@ -120,6 +108,7 @@ function settings(page, send) {
           : "";
     };
     const can = (name) => !why(name);
+    const labelOf = (name) => (known.find((each) => each.name === name) || { label: name }).label;
     const chips = [...offered, ...others.map((name) => [name, ""])].map(([name, what]) =>
       h(
         "label",
@@ -133,9 +122,11 @@ function settings(page, send) {
         h(
           "span",
           {},
-          h("strong", {}, name),
+          h("strong", {}, labelOf(name)),
           " ",
-          h("span", { class: "quiet" }, what, why(name) && !what.includes("needs") ? ` (${why(name)})` : ""),
+          h("span", { class: "formula" }, name),
+          " ",
+          h("span", { class: "quiet words" }, what, why(name) && !what.includes("needs") ? ` (${why(name)})` : ""),
         ),
       ),
     );
@@ -145,7 +136,7 @@ function settings(page, send) {
         ["", "choose …"],
         ...known
           .filter(({ name }) => ![...offered.map(([each]) => each), ...others, ...lacking].includes(name))
-          .map((each) => [each.name, `${each.name}: ${each.words}`]),
+          .map((each) => [each.name, `${each.label}: ${each.words} (${each.name})`]),
       ],
       "",
       async (name) => {
@@ -174,10 +165,10 @@ function settings(page, send) {
           },
         }),
       );
-    const spaces = page.about.methods[search.method] || ["lattice"];
     const unlimited = ["none", "below-k"]; // rules that know no limit on suppressed rows
     return [
       h("h2", { id: "what" }, "What is wanted"),
+      ways(page, send, redraw),
       h("fieldset", {}, h("legend", {}, "Objectives"), h("div", { class: "chips" }, chips), more),
       h(
         "fieldset",
@@ -186,9 +177,9 @@ function settings(page, send) {
         h(
           "div",
           { class: "row" },
-          limit("k", "k at least", 1),
-          limit("l", "l at least", 1),
-          limit("t", "t at most", 0.01),
+          limit("k", "k at least: rows that look alike", 1),
+          limit("l", "l at least: sensitive values per class", 1),
+          limit("t", "t at most: distance from the whole table", 0.01),
           Object.keys(draft.limits)
             .filter((name) => !["k", "l", "t", "k-map", "journalist-risk"].includes(name))
             .map((name) => limit(name, `limit on ${name.replace(/\(column=(.+)\)$/, " of $1")}`, "any")),
@@ -199,12 +190,12 @@ function settings(page, send) {
       h(
         "fieldset",
         {},
-        h("legend", {}, "Suppression"),
+        h("legend", {}, "Rows that may be left out"),
         h(
           "div",
           { class: "row" },
           select(
-            "Rule",
+            "Which",
             page.about.rules.map((name) => [name, RULES[name] || name]),
             draft.suppression.rule || "as-needed",
             (value) => {
@@ -232,7 +223,7 @@ function settings(page, send) {
                 }),
               ),
           select(
-            "Suppressed rows are",
+            "They are",
             [
               ["drop", "dropped"],
               ["mask", "masked with *"],
@@ -246,96 +237,6 @@ function settings(page, send) {
         ),
       ),
       search.method === "nsga2" ? wishing(page, send, redraw) : null,
-      h(
-        "fieldset",
-        {},
-        h("legend", {}, "Method"),
-        h(
-          "div",
-          { class: "row" },
-          select(
-            "Search",
-            Object.keys(page.about.methods).map((name) => [name, METHODS[name] || name]),
-            search.method,
-            (value) => {
-              search.method = value;
-              if (!page.about.methods[value].includes(search.space)) search.space = page.about.methods[value][0];
-              // What the other search does not take would be refused.
-              for (const key of Object.keys(search)) if (!page.about.settings[value].includes(key)) delete search[key];
-              send();
-              redraw();
-            },
-            { id: "method" },
-          ),
-          select(
-            "Recodings",
-            spaces.map((name) => [
-              name,
-              {
-                lattice: "whole levels",
-                cuts: "any cut of the tree",
-                order: "any intervals",
-                local: "labels by class",
-              }[name],
-            ]),
-            search.space,
-            (value) => {
-              search.space = value;
-              send();
-            },
-          ),
-          !page.about.settings[search.method].includes("budget")
-            ? null
-            : h(
-                "label",
-                { class: "field narrow" },
-                h("span", {}, "Budget (recodings; empty: the method's own)"),
-                h("input", {
-                  type: "number",
-                  id: "budget",
-                  min: 1,
-                  value: search.budget ?? "",
-                  onchange: (event) => {
-                    search.budget = Number(event.target.value) || null;
-                    send();
-                  },
-                }),
-              ),
-          page.about.settings[search.method].includes("seconds")
-            ? h(
-                "label",
-                { class: "field narrow" },
-                h("span", {}, "Seconds it may take (empty: until it is done)"),
-                h("input", {
-                  type: "number",
-                  id: "seconds",
-                  min: 1,
-                  value: search.seconds ?? "",
-                  onchange: (event) => {
-                    search.seconds = Number(event.target.value) || null;
-                    send();
-                  },
-                }),
-              )
-            : null,
-          search.method === "exact"
-            ? null
-            : h(
-                "label",
-                { class: "field narrow" },
-                h("span", {}, "Seed"),
-                h("input", {
-                  type: "number",
-                  min: 0,
-                  value: search.seed ?? 1,
-                  onchange: (event) => {
-                    search.seed = Number(event.target.value);
-                    send();
-                  },
-                }),
-              ),
-        ),
-      ),
     ];
   };
   replace(place, ...parts());
@@ -409,8 +310,8 @@ function wishing(page, send, redraw) {
 // Several recodings may have the same numbers: each is a point, and together they are one trade-off.
 const ending = ({ points, different }) =>
   points === different
-    ? `${number(points)} points`
-    : `${number(different)} trade-offs, ${number(points)} points (recodings with the same numbers are points of their own)`;
+    ? several(points, "point")
+    : `${several(different, "trade-off")}, ${several(points, "point")} (recodings with the same numbers are points of their own)`;
 
 const PHASES = {
   reading: "Reading the rows …",
@@ -523,11 +424,11 @@ function watching(page, send, ended) {
       const left = running && status.remaining !== null ? `${clock(status.remaining)} left` : "";
       words.textContent = [
         status.total
-          ? `${number(status.done)} of ${number(status.total)} recodings`
-          : `${number(status.done)} recodings`,
+          ? `${number(status.done)} of ${number(status.total)} ${status.unit}`
+          : `${number(status.done)} ${status.unit}`,
         rate,
         left,
-        `${number(status.different)} ${status.different === 1 ? "trade-off" : "trade-offs"}`,
+        several(status.different, "trade-off"),
       ]
         .filter(Boolean)
         .join(" · ");
@@ -547,13 +448,13 @@ function watching(page, send, ended) {
     if (!running && status.phase === "done") say(`The search is done: ${ending(status)}.`);
     if (status.names.length > 1 && status.values.length) {
       if (!scatter) scatter = new Scatter(chart, { quiet: true });
-      const about = (name) => page.about.measures.find((each) => each.name === name) || { words: name };
+      const about = (name) => page.about.measures.find((each) => each.name === name) || { label: name };
       const logs = [0, 1].map((c) => about(status.names[c]).logarithmic && status.values.every((row) => row[c] > 0));
       scatter.draw({
         points: status.values.map((row, id) => ({ id, x: row[0], y: row[1] })),
         cloud: [],
         marks: [],
-        names: status.names.slice(0, 2).map((name) => `${about(name).words} (${name})`),
+        names: status.names.slice(0, 2).map((name) => `${about(name).label} (${name})`),
         logs,
         line: [],
       });
@@ -609,6 +510,7 @@ function watching(page, send, ended) {
     phase: "waiting",
     done: 0,
     total: 0,
+    unit: "recodings",
     names: [],
     values: [],
     sentence: "",

@@ -1,0 +1,160 @@
+"""Roles on the page: a change touches its row alone, several columns get one role at once, and every sentence follows."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+from playwright.sync_api import Page as Tab
+
+from kpareto.faces.web import explore
+from kpareto.jobs.job import Job
+from tests.twins.page import write_people, write_visits
+from tests.twins.window import Delayed, Visit, all_findings
+
+pytestmark = pytest.mark.xdist_group("browser")
+JOB = "async () => (await (await import('/static/api.js')).get('')).draft"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A working folder with the small tables, and one of forty columns whose names say nothing."""
+    place = tmp_path_factory.mktemp("work")
+    write_people(place / "people.csv")
+    write_visits(place / "visits.csv")
+    names = ["age", *(f"v{number}" for number in range(39))]
+    rows = [[20 + row % 50, *((row * (number + 3)) % 43 for number in range(39))] for row in range(200)]
+    lines = [",".join(names), *(",".join(map(str, row)) for row in rows)]
+    (place / "wide.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return place
+
+
+def puts_of(tab: Tab) -> list[str]:
+    """The requests by which the job is sent from now on."""
+    sent: list[str] = []
+    tab.on("request", lambda asked: sent.append(asked.url) if asked.method == "PUT" and "/job" in asked.url else None)
+    return sent
+
+
+def tick(tab: Tab, name: str) -> Locator:
+    """The box that picks a column."""
+    return tab.get_by_label(f"Pick {name}", exact=True)
+
+
+def test_a_role_touches_its_row_alone(visit: Visit) -> None:
+    """Nothing is drawn anew or asked anew by a role, the list stays where it was and keeps the focus."""
+    tab = visit.tab
+    visit.open("wide.csv")
+    expect(tab.locator(".first-rows tbody tr")).to_have_count(10)
+    tab.evaluate("for (const each of document.querySelectorAll('main tr')) each.dataset.old = 'yes'")
+    rows = tab.locator("main tr").count()
+    box = tab.get_by_label("Role of v30", exact=True)
+    box.scroll_into_view_if_needed()
+    top, asked = box.evaluate("(each) => each.getBoundingClientRect().top"), list[str]()
+    tab.on("request", lambda each: asked.append(each.url.split("/")[-1]))
+    with tab.expect_response(lambda answer: answer.url.endswith("/table/facts")):
+        box.focus()
+        box.select_option("plain")
+    expect(tab.locator("#facts")).not_to_have_attribute("aria-busy", "true")
+    assert tab.locator("main tr[data-old]").count() == rows
+    assert abs(box.evaluate("(each) => each.getBoundingClientRect().top") - top) < 2
+    expect(box).to_be_focused()
+    assert [each for each in asked if each != "pulse"] == ["job", "facts"]
+
+
+def test_counting_never_blocks_the_next_role(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the rows are counted for the first role nine more are given: each is taken, and what is told is of the last."""
+    tab = visit.tab
+    visit.open("wide.csv")
+    expect(tab.locator("#facts")).to_contain_text("on the 1 quasi-identifier.")
+    free, count = threading.Event(), explore.role_facts
+
+    def hang(job: Job) -> dict[str, object]:
+        free.wait(600)
+        return count(job)
+
+    with monkeypatch.context() as hanging:
+        hanging.setattr(explore, "role_facts", hang)
+        for number in range(10):
+            with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+                tab.get_by_label(f"Role of v{number}", exact=True).select_option("quasi-identifier")
+        assert sum(each["role"] == "quasi-identifier" for each in tab.evaluate(JOB)["columns"].values()) == 11
+        expect(tab.locator("#facts")).to_have_attribute("aria-busy", "true")
+        free.set()
+        expect(tab.locator("#facts")).to_contain_text("on the 11 quasi-identifiers")
+    expect(tab.locator("#quasi-count")).to_have_text("11 quasi-identifiers, 29 undecided")
+
+
+def test_roles_that_wait_go_in_one_request(visit: Visit) -> None:
+    """While a first change is on its way five more are made: they go together, and the last one of a column counts."""
+    tab = visit.tab
+    visit.open("wide.csv")
+    sent, delayed = puts_of(tab), Delayed(tab, "**/job")
+    tab.get_by_label("Role of v0", exact=True).select_option("plain")
+    for role in ("plain", "sensitive", "identifier"):
+        tab.get_by_label("Role of v1", exact=True).select_option(role)
+    for number in (2, 3):
+        tab.get_by_label(f"Role of v{number}", exact=True).select_option("plain")
+    delayed.let_go()
+    expect(tab.locator("#facts")).to_contain_text("until you decide: v4, v5")
+    assert len(sent) == 2
+    columns = tab.evaluate(JOB)["columns"]
+    assert [columns[f"v{number}"]["role"] for number in range(4)] == ["plain", "identifier", "plain", "plain"]
+
+
+def test_many_columns_get_one_role_at_once(visit: Visit, axe: str) -> None:
+    """By the mouse with Shift, by the keyboard, and by a filter; the role goes in one request."""
+    tab = visit.tab
+    visit.open("wide.csv")
+    tick(tab, "v3").click()
+    tick(tab, "v7").click(modifiers=["Shift"])
+    expect(tab.locator("#picked-count")).to_have_text("5 picked")
+    tick(tab, "v10").focus()
+    tab.keyboard.press("Shift+ArrowDown")
+    tab.keyboard.press("Shift+ArrowDown")
+    expect(tick(tab, "v12")).to_be_focused()
+    expect(tab.locator("#picked-count")).to_have_text("8 picked")
+    assert all_findings(tab, axe) == []
+    sent = puts_of(tab)
+    with tab.expect_response(lambda answer: answer.url.endswith("/table/facts")):
+        tab.locator("#picked-role").select_option("plain")
+    assert len(sent) == 1
+    for number in (3, 7, 10, 12):
+        expect(tab.get_by_label(f"Role of v{number}", exact=True)).to_have_value("plain")
+    expect(tab.locator("#picked-count")).to_have_text("0 picked")
+    tab.locator("#list-columns").select_option("decide")
+    tab.locator("#find-column").fill("v1")
+    expect(tab.get_by_label("Role of v10", exact=True)).to_be_hidden()
+    tab.locator("#pick-all").check()
+    tab.locator("#picked-role").select_option("identifier")
+    expect(tab.locator("table.columns tbody tr:visible")).to_have_count(0)  # none of them is undecided any more
+    tab.locator("#find-column").fill("")
+    roles = {name: each["role"] for name, each in tab.evaluate(JOB)["columns"].items()}
+    assert (roles["v1"], roles["v19"], roles["v10"], roles["v2"]) == ("identifier", "identifier", "plain", "decide")
+
+
+def test_a_quasi_identifier_by_hand_gets_a_fitting_hierarchy(visit: Visit) -> None:
+    """A column of numbers comes in steps, not shown or hidden as a whole; an edited one comes back with the role."""
+    tab = visit.tab
+    visit.open("wide.csv")
+    tab.get_by_label("Role of v5", exact=True).select_option("quasi-identifier")
+    tab.get_by_role("button", name="Show the hierarchy of v5", exact=True).click()
+    expect(tab.locator("button.node[data-level='1']", has_text="0-4").first).to_be_visible()
+    assert tab.evaluate(JOB)["columns"]["v5"]["hierarchy"]["intervals"] == [5, 10, 20]
+
+
+def test_sentences_follow_the_job(visit: Visit) -> None:
+    """A column that got a role is no longer said to be left out; a sensitive one without a limit is named."""
+    tab = visit.tab
+    visit.open("wide.csv")
+    expect(tab.locator("#facts")).to_contain_text("Left out of the release until you decide: v0, v1")
+    tab.get_by_label("Role of v0", exact=True).select_option("sensitive")
+    expect(tab.locator("#facts")).to_contain_text("Left out of the release until you decide: v1, v2")
+    expect(tab.locator("#facts")).to_contain_text("Nothing limits what a class tells of v0")
+    tab.locator("#pick-all").check()
+    tick(tab, "age").click()
+    tab.locator("#picked-role").select_option("plain")
+    expect(tab.locator("#facts")).not_to_contain_text("Left out of the release")
+    expect(tab.locator("#facts")).not_to_contain_text("Nothing limits")

@@ -1,0 +1,87 @@
+"""The Search step in plain words: one question, three ways to recode, the algorithms of the papers under Research."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page as Tab
+from playwright.sync_api import expect
+
+from tests.twins.window import Visit, all_findings
+
+pytestmark = pytest.mark.xdist_group("browser")
+JOB = "async () => (await (await import('/static/api.js')).get('')).draft"
+
+
+def to_search(visit: Visit) -> Tab:
+    """The Search step of the small table."""
+    visit.open("people.csv")
+    visit.tab.get_by_role("link", name="Next: search").click()
+    expect(visit.tab.locator("#start")).to_be_visible()
+    return visit.tab
+
+
+def test_one_question_chooses_the_way(visit: Visit, axe: str) -> None:
+    """Nothing is chosen before it is answered; no: class by class, yes: whole columns; the answer is there again later."""
+    tab = to_search(visit)
+    before = tab.evaluate(JOB)["search"]
+    expect(tab.locator("input[name=later]:checked")).to_have_count(0)
+    expect(tab.get_by_role("radio", name="Whole columns: complete")).to_be_checked()
+    with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+        tab.get_by_label("No, only these rows").check()
+    expect(tab.get_by_role("radio", name="Class by class: keeps most")).to_be_checked()
+    expect(tab.locator("#later-words")).to_contain_text("recommended")
+    search = tab.evaluate(JOB)["search"]
+    assert (search["method"], search["space"], search["objectives"]) == ("local", "local", before["objectives"])
+    assert all_findings(tab, axe) == []
+    with tab.expect_response(lambda answer: answer.url.endswith("/view")):
+        tab.get_by_label("Yes, later rows too").check()
+    expect(tab.get_by_role("radio", name="Whole columns: complete")).to_be_checked()
+    tab.reload()
+    expect(tab.get_by_label("Yes, later rows too")).to_be_checked()
+    assert tab.evaluate(JOB)["search"] == before
+
+
+def test_class_by_class_is_not_taken_where_it_is_refused(visit: Visit) -> None:
+    """For a table that tells persons apart the answer says why it stays with whole columns."""
+    tab = visit.tab
+    visit.open("visits.csv")
+    with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+        tab.locator("#person").select_option("patient")
+    tab.get_by_role("link", name="Next: search").click()
+    tab.get_by_label("No, only these rows").check()
+    expect(tab.locator("#later-words")).to_contain_text("not possible here: this table tells persons apart")
+    assert tab.evaluate(JOB)["search"]["method"] == "exact"
+
+
+def test_algorithms_stand_under_research(visit: Visit) -> None:
+    """They are folded away with the papers' names, and open where the job has one that is none of the three ways."""
+    tab = to_search(visit)
+    expect(tab.locator("#method")).to_be_hidden()
+    tab.get_by_role("radio", name="Mixed levels: in between").check()
+    tab.locator("#research summary").click()
+    expect(tab.locator("#method")).to_have_value("nsga2")
+    expect(tab.locator("#method")).to_contain_text("Iyengar, KDD 2002")
+    with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+        tab.locator("#method").select_option("poka")
+    expect(tab.locator("input[name=way]:checked")).to_have_count(0)
+    tab.reload()
+    expect(tab.locator("#method")).to_have_value("poka")
+
+
+def test_measures_have_plain_names(visit: Visit) -> None:
+    """Each objective is told in words, with the name of its formula beside it; so is every further measure."""
+    tab = to_search(visit)
+    chip = tab.locator(".chip", has_text="glm")
+    expect(chip.locator("strong")).to_have_text("detail kept")
+    expect(chip.locator(".formula")).to_have_text("glm")
+    expect(tab.get_by_label("Another measure")).to_contain_text("height kept: how far up")
+
+
+def test_one_number_of_recodings(visit: Visit) -> None:
+    """What a search of classes counts are steps, and its sentence says how many recodings it has found."""
+    tab = to_search(visit)
+    tab.get_by_label("No, only these rows").check()
+    tab.locator("#start").click()
+    expect(tab.locator("#search-proof")).to_contain_text("recodings were found in")
+    expect(tab.locator("#progress-words")).to_contain_text("steps")
+    expect(tab.locator("#progress-words")).not_to_contain_text("recodings")
