@@ -307,7 +307,7 @@ def role_facts(session: Session, _: Question) -> Answer:
     remarks = [] if session.profile is None else session.profile.sentences()
     source = str((session.draft or {})["data"]["source"])
     keys = [] if source == "adult" else [key for key in FORM if key in USED[file_kind(source)]]
-    return {**explore.role_facts(session.job), "remarks": remarks, "form_keys": keys}
+    return {**explore.role_facts(session.job, session.kept_rows()), "remarks": remarks, "form_keys": keys}
 
 
 def read_otherwise(session: Session, question: Question) -> Answer:
