@@ -225,12 +225,14 @@ class Searching:
         self._best = both.take(non_dominated(both.keys, "one"))
 
     def _report(self, done: int, total: int) -> None:
-        self.done, self.total = done, total
-        if self.phase == "looking":
-            self.phase = "searching"
-        if self._first is None:
-            self._first = (time.monotonic(), done, COMPILATIONS.seconds)
+        """The search tells how far it is, or, as long as it has told nothing, that it is at work."""
         self.version += 1
+        if self._first is not None or total or done > self.looked:
+            self.done, self.total = done, total
+            if self.phase == "looking":
+                self.phase = "searching"
+            if self._first is None:
+                self._first = (time.monotonic(), done, COMPILATIONS.seconds)
         if self._hearing.stopped.is_set() and (done < total or total == 0):
             raise Stopped
 
