@@ -9,7 +9,6 @@ import pytest
 
 import kpareto as kp
 from kpareto import interrupts
-
 from kpareto.errors import Stopped
 from kpareto.interrupts import (
     PIECE,

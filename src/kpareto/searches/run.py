@@ -17,6 +17,7 @@ from kpareto.searches import Search
 from kpareto.searches.compiled import Compiled, can_compile
 from kpareto.searches.driver import Driven, Watch, drive
 from kpareto.searches.exact_front import Exact
+from kpareto.searches.forecast import warn_slow
 from kpareto.searches.local import LocalSettings
 from kpareto.searches.names import SEED, check_method, make_search, read_options
 from kpareto.searches.possible import check_possible
@@ -181,6 +182,7 @@ def run(
     >>> kp.run(asked, Lattice(table.hierarchies), Samarati())
     Front(2 points, objectives k, lm, samarati, not complete)
     """
+    warn_slow(problem, search.name, budget)
     with beating(report) as told:
         check_possible(problem)
         return drive(Proposals(problem, space, search, budget, seed), told, checkpoint)

@@ -26,6 +26,7 @@ from kpareto.jobs.job import Job
 from kpareto.jobs.release import ReleaseTrial
 from kpareto.kernels.compiling import COMPILATIONS
 from kpareto.searches.checkpoint import Cancelled
+from kpareto.searches.forecast import say_slow
 from kpareto.searches.models import compare_models
 from kpareto.searches.run import Plan
 
@@ -173,12 +174,14 @@ class Searching:
             self._end("failed", f"The search failed inside kpareto ({type(error).__name__}: {error}).")
 
     def _search(self) -> None:
-        plan_of(self.job)  # a job that cannot run is told before its rows are read
+        plan = plan_of(self.job)  # a job that cannot run is told before its rows are read
         problem = self._problem or self.job.problem(progress=lambda _, __: pause())
         self._problem = problem
         self.names = tuple(measure.name for measure in problem.objectives)
         self.phase, self.began, self._best = "searching", time.monotonic(), None
         self._keep()
+        self.version += 1
+        self.sentence = say_slow(problem, plan.method, plan.evaluations)
         self.version += 1
         self.front = search_job(self.job, problem, self._report, self.checkpoint, self._see)
         self._end("done", "")
