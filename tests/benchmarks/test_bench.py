@@ -81,6 +81,7 @@ LONG_NAMES = (
     "scale-local-postgres",
     "scale-100m",
     "page",
+    "columns",
 )
 
 
