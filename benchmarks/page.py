@@ -125,7 +125,7 @@ def six_of_many(quick: bool) -> list[Line]:
     columns = 30 if quick else 200
     table = pd.DataFrame(make_columns(QUICK_ROWS if quick else 20_000, columns))
     quasi = [f"c{place:03}" for place in (0, 1, 2, 5, 6, 8)]
-    plain = [name for name in table if name not in quasi]
+    plain = [str(name) for name in table if name not in quasi]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the release, which is not the point here
         time = best(lambda: anonymize(table, quasi, plain=plain, accept="W1"), 1)

@@ -389,7 +389,7 @@ def test_a_wheel_is_measured_beside_the_source(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(start, "new_process", child)
     monkeypatch.setattr(start, "ready_files", lambda _: {"walk": "sum"})
-    monkeypatch.setattr(start.subprocess, "run", lambda *_, **__: None)
+    monkeypatch.setattr("benchmarks.start.subprocess.run", lambda *_, **__: None)
     monkeypatch.delenv("KPARETO_BENCH_WHEEL", raising=False)
     alone = [line.work for line in start.cold(quick=False)]
     assert [work.partition(",")[0] for work in alone] == [

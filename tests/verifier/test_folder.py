@@ -83,10 +83,16 @@ def test_it_says_what_it_looked_at_and_what_that_proves(tmp_path: Path, capsys: 
 def test_cells_that_nobody_wants_are_not_spelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A release of many columns is counted by those that classes are made of, and the others are not turned to text."""
     pq.write_table(pa.table({"age": [30, 40], "note": [1.5, 2.5], "town": ["x", "y"]}), tmp_path / "rows.parquet")
-    record = {"columns": {}, "roles": {}}
+    record: dict[str, object] = {"columns": {}, "roles": {}}
     assert list(read_rows(tmp_path / "rows.parquet", True, record))[1:] == [["30", "1.5", "x"], ["40", "2.5", "y"]]
     spelled: list[object] = []
-    monkeypatch.setattr(cells, "text", lambda value: spelled.append(value) or str(value))
+
+    def spell(value: object) -> str:
+        """The text of a cell, which is remembered."""
+        spelled.append(value)
+        return str(value)
+
+    monkeypatch.setattr(cells, "text", spell)
     names, *rows = read_rows(tmp_path / "rows.parquet", True, record, ("age", "town"))
     assert names == ["age", "note", "town"]
     assert [(row[0], row[2]) for row in rows] == [("30", "x"), ("40", "y")]

@@ -568,8 +568,8 @@ def role_facts(job: Job, kept: KeptRows | None = None) -> dict[str, Any]:
 def _count_roles(kept: KeptRows, schema: Schema) -> tuple[int, int, UniqueRows | None]:
     """All rows, those that lack a value, and those that are alone, from rows that are kept."""
     quasi = kept.places(schema.quasi)
-    lacking = kept.lacking[:, kept.places(schema.counted)].any(axis=1)
-    return len(lacking), int(lacking.sum()), kept.coded.unique(quasi) if quasi else None
+    lacking = int(kept.lacking[:, kept.places(schema.counted)].any(axis=1).sum())
+    return len(kept.lacking), lacking, kept.coded.unique(quasi) if quasi else None
 
 
 def _ask_roles(job: Job, schema: Schema) -> tuple[int, int, UniqueRows | None]:
