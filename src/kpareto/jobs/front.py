@@ -96,9 +96,10 @@ def front(  # noqa: PLR0913 (what a job says, as keywords)
     Point(4: k = 5, lm = 0.266028)
     """
     if isinstance(table, Job):
-        plan, problem = plan_of(table), read_in_time(table)
+        plan, began = plan_of(table), working()
+        problem = read_in_time(table)
         warn_slow(problem, plan.method, plan.evaluations)
-        return search_job(table, problem)
+        return search_job(table, problem, since=began)
     if not isinstance(table, Table):
         raise BadInput(
             f"front takes a Table or a Job, not {type(table).__name__}. Make one with kpareto.read(source, "
