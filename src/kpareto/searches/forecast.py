@@ -65,13 +65,15 @@ def _pace(problem: Problem, lattice: Lattice) -> float:
 
 
 def say_slow(problem: Problem, method: str = "exact", evaluations: int | None = None) -> str:
-    """Why a search counts in plain Python, and what that will take, before it begins; empty where loops count."""
+    """Why a search counts in plain Python, and what that will take, before it begins; empty where it takes no time."""
     if not (why := problem.counted_in_python):
         return ""
     lattice = Lattice(problem.table.hierarchies)
     pace = max(_pace(problem, lattice), 1e-6)
-    rate = f"{1 / pace:,.0f} a second" if pace <= 0.5 else f"one in {pace:,.0f} s" if pace >= 1.5 else "one a second"
     nodes = lattice.size if method == "exact" else evaluations
+    if nodes is not None and pace * nodes <= QUICK:
+        return ""
+    rate = f"{1 / pace:,.0f} a second" if pace <= 0.5 else f"one in {pace:,.0f} s" if pace >= 1.5 else "one a second"
     whole = "" if nodes is None else f" All {spell_count(nodes)} will take {spell_seconds(pace * nodes)}."
     return f"{why[0].upper()}{why[1:]}, so each recoding is counted in Python: here about {rate}.{whole}"
 
