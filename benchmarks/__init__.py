@@ -120,6 +120,11 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         ("page.census",),
         always=False,
     ),
+    "columns": Benchmark(
+        "tables of many columns: roles that change on the page, and a release by few of them",
+        ("page.roles", "page.six_of_many"),
+        always=False,
+    ),
     "memory": Benchmark("the most memory the lattice takes", ("lattice.memory",)),
 }
 

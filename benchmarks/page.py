@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.clock import Line, Time, peak_bytes
+from benchmarks.clock import Line, Time, best, peak_bytes
 from kpareto.errors import BadJob
 
 if TYPE_CHECKING:
@@ -70,6 +70,66 @@ def census(quick: bool) -> list[Line]:
         session.take_draft(draft)
         lines += _watch(session, "nsga2", whole=False)
     return lines
+
+
+def make_columns(rows: int, count: int) -> dict[str, np.ndarray]:
+    """So many columns of numbers, places, answers, amounts and dates, by turns; equal on every run."""
+    rng = np.random.default_rng(5)
+    places, days = (np.array([f"{word} {place:03}" for place in range(300)]) for word in ("place", "day"))
+    kinds = (
+        lambda: rng.integers(0, 90, rows),
+        lambda: places[rng.integers(0, 300, rows)],
+        lambda: np.array(["yes", "no"])[rng.integers(0, 2, rows)],
+        lambda: np.round(rng.gamma(2, 20_000, rows), 1),
+        lambda: days[rng.integers(0, 300, rows)],
+        lambda: np.array(["north", "south", "east", "west"])[rng.integers(0, 4, rows)],
+    )
+    return {f"c{place:03}": kinds[place % len(kinds)]() for place in range(count)}
+
+
+def roles(quick: bool) -> list[Line]:
+    """What a table of 48 columns says of its roles when it is opened, and after each of three roles was changed."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    from kpareto.faces.web.explore import role_facts
+    from kpareto.faces.web.runs import KeptRuns
+    from kpareto.faces.web.session import Session
+
+    rows = QUICK_ROWS if quick else 160_000
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        pa.csv.write_csv(pa.table(make_columns(rows, 48)), folder / "wide.csv")
+        (folder / "own").mkdir()
+        session = Session("bench", folder, folder / "own", KeptRuns(folder))
+        opened = best(lambda: session.open_data("wide.csv"), 1, warm=False)
+        lines = [Line(f"open {rows:,} rows of 48 columns", opened, peak=peak_bytes())]
+        for what in ("first", *(f"after c{place:03} is plain" for place in (0, 1, 6))):
+            draft = dict(session.draft_view or {})
+            if what != "first":
+                draft["columns"] = {**draft["columns"], what.split()[1]: {"role": "plain"}}
+                session.take_draft(draft)
+            spent = best(lambda: role_facts(session.job, session.kept_rows()), 1, warm=False)
+            lines.append(Line(f"what its roles mean, {what}", spent, peak=peak_bytes()))
+    return lines
+
+
+def six_of_many(quick: bool) -> list[Line]:
+    """``anonymize`` by six of 200 columns of 20,000 rows, compiled code loaded before; the other 194 leave too."""
+    import warnings
+
+    import pandas as pd
+
+    from kpareto.jobs.anonymize import anonymize
+
+    columns = 30 if quick else 200
+    table = pd.DataFrame(make_columns(QUICK_ROWS if quick else 20_000, columns))
+    quasi = [f"c{place:03}" for place in (0, 1, 2, 5, 6, 8)]
+    plain = [str(name) for name in table if name not in quasi]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the release, which is not the point here
+        time = best(lambda: anonymize(table, quasi, plain=plain, accept="W1"), 1)
+    return [Line(f"anonymize by 6 of {columns} columns, {len(table):,} rows", time, peak=peak_bytes())]
 
 
 def _line(work: str, seconds: float, bar: str = "", note: str = "") -> Line:

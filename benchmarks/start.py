@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from benchmarks.clock import Line, Time
+from kpareto.errors import BadJob
 from kpareto.kernels.compiling import SOURCES
 from kpareto.kernels.ready import ready_files
 
@@ -28,9 +29,16 @@ print(loaded - begin, time.perf_counter() - loaded)
 """
 
 
-def new_process(words: list[str], repeats: int, cache: str | None = None) -> tuple[Time, str]:
-    """The best time of a new Python process with these words, and what the last one printed."""
+def new_process(
+    words: list[str], repeats: int, cache: str | None = None, package: Path | None = None
+) -> tuple[Time, str]:
+    """The best time of a new Python process with these words, and what the last one printed.
+
+    With a cache it works in that folder and compiles into it; a package is taken from where a wheel was installed.
+    """
     settings = dict(os.environ) if cache is None else {**os.environ, "NUMBA_CACHE_DIR": cache}
+    if package is not None:
+        settings["PYTHONPATH"] = str(package)
     walls, processors, answer = [], [], ""
     for _ in range(repeats):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -75,22 +83,48 @@ def first_count(quick: bool) -> list[Line]:
 
 
 def cold(quick: bool) -> list[Line]:
-    """The first commands after an installation, each with nothing compiled, or with what make wheel has compiled."""
-    ready = bool(ready_files(SOURCES))
-    state = "compiled code of the wheel" if ready else "nothing compiled"
-    count, answer = _compiling(["-c", FIRST_COUNT], ready)
-    _, counting = map(float, answer.split())
-    lines = [child_line(f"new process, {state}", count, "start-cold", f"{counting:.2f} s in the first count")]
-    for words in (["front", "adult"], *([] if quick else [["inspect", "adult"], ["demo"]])):
-        spent, _ = _compiling(["-m", "kpareto", *words, "-q"], ready)
-        lines.append(child_line(f"kpareto {' '.join(words)}, {state}", spent))
+    """The first commands after an installation, each with an empty cache: from source, and from an installed wheel.
+
+    The wheel is the one that KPARETO_BENCH_WHEEL names (make wheel); it is installed into a folder of its own.
+    """
+    lines = _first_commands(quick, "from source", None)
+    if wheel := os.environ.get("KPARETO_BENCH_WHEEL"):
+        with tempfile.TemporaryDirectory() as folder:
+            package = install_wheel(Path(wheel), Path(folder))
+            lines += _first_commands(quick, "from the wheel", package)
     return lines
 
 
-def _compiling(words: list[str], ready: bool = False) -> tuple[Time, str]:
+def install_wheel(wheel: Path, folder: Path) -> Path:
+    """Where a wheel alone is installed; what it needs is that of this environment."""
+    if not wheel.is_file():
+        raise BadJob(f"There is no wheel {str(wheel)!r}. Make one with make wheel, and name it in KPARETO_BENCH_WHEEL.")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(folder)]
+    subprocess.run([*pip, str(wheel)], check=True, capture_output=True)
+    where = "import kpareto; print(kpareto.__file__)"
+    _, shown = new_process(["-c", where], 1, str(folder), folder)
+    if not Path(shown.strip()).is_relative_to(folder):
+        raise RuntimeError("Another kpareto than that of the wheel would be measured.")
+    return folder
+
+
+def _first_commands(quick: bool, state: str, package: Path | None) -> list[Line]:
+    """Each command in a folder and with a cache of its own."""
+    ready = package is not None or bool(ready_files(SOURCES))
+    count, answer = _compiling(["-c", FIRST_COUNT], ready, package)
+    _, counting = map(float, answer.split())
+    lines = [child_line(f"new process, {state}", count, "start-cold", f"{counting:.2f} s in the first count")]
+    released = ["release", "adult", "--target", "adult.csv", "--choose", "k=5", "--accept", "W1"]
+    for words in (["front", "adult"], *([] if quick else [["inspect", "adult"], released, ["demo"]])):
+        spent, _ = _compiling(["-m", "kpareto", *words, "-q"], ready, package)
+        lines.append(child_line(f"kpareto {' '.join(words[:2])}, {state}", spent))
+    return lines
+
+
+def _compiling(words: list[str], ready: bool = False, package: Path | None = None) -> tuple[Time, str]:
     """The time of a new process with an empty cache of compiled code, which it fills unless the code is ready."""
     with tempfile.TemporaryDirectory() as cache:
-        spent = new_process(words, 1, cache)
+        spent = new_process(words, 1, cache, package)
         if not ready and not any(Path(cache).rglob("*.nbc")) and "inspect" not in words:
             raise RuntimeError("Nothing was compiled, so this is no cold start. Unset NUMBA_DISABLE_JIT.")
     return spent

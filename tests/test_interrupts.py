@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
+import kpareto as kp
+from kpareto import interrupts
 from kpareto.errors import Stopped
 from kpareto.interrupts import (
     PIECE,
@@ -12,13 +16,18 @@ from kpareto.interrupts import (
     OutOfTime,
     Portions,
     TimeLimit,
+    beating,
     halted_too,
     hearing,
     is_heard,
     is_stopped,
     is_timed,
     pause,
+    show,
 )
+from kpareto.searches.lattice.greedy import Samarati
+from kpareto.searches.run import run
+from kpareto.tables.lattice import Lattice
 
 
 class Clock:
@@ -112,3 +121,90 @@ def test_the_first_portion_is_done_although_the_time_is_up() -> None:
         with pytest.raises(OutOfTime):
             seen.append(next(portions))
     assert seen == [slice(0, 4)]
+
+
+ENOUGH = 60.0  # seconds that a test waits for what comes at once
+
+
+class Waiting(Samarati):
+    """A search whose first step lasts until somebody was told about it."""
+
+    def __init__(self, told: threading.Event) -> None:
+        super().__init__()
+        self.told = told
+
+    def moves(self, space, rng):  # type: ignore[no-untyped-def]
+        """Those of the search, once somebody was told."""
+        assert self.told.wait(ENOUGH)
+        return super().moves(space, rng)
+
+
+def _ask() -> kp.Problem:
+    return kp.problem(kp.adult_table(), ["k", "lm"], suppression=0.01, limits={"k": 5})
+
+
+def test_a_silent_step_is_told_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a step takes its time it is told that the search is at work; the numbers of the search follow."""
+    monkeypatch.setattr(interrupts, "BEAT", 0.01)
+    told, reports, asked = threading.Event(), list[tuple[int, int]](), _ask()
+
+    def report(done: int, total: int) -> None:
+        reports.append((done, total))
+        told.set()
+
+    front = run(asked, Lattice(asked.table.hierarchies), Waiting(told), report=report)
+    assert reports[0] == (0, 0)
+    assert reports[-1][0] == front.provenance.evaluated > 0
+    assert not any(thread.name == "kpareto-beat" and thread.is_alive() for thread in _wait_for_beats())
+
+
+def _wait_for_beats() -> list[threading.Thread]:
+    """The threads that tell, after each had time to end."""
+    beats = [thread for thread in threading.enumerate() if thread.name == "kpareto-beat"]
+    for thread in beats:
+        thread.join(ENOUGH)
+    return beats
+
+
+def test_a_report_that_stops_is_heard_from_a_silent_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is raised beside the search ends it as if it had been raised inside, whatever it is."""
+    monkeypatch.setattr(interrupts, "BEAT", 0.01)
+    asked = _ask()
+    for error in (Stopped(), RuntimeError("the report broke")):
+        told = threading.Event()
+
+        def report(_done: int, _total: int, told: threading.Event = told, error: Exception = error) -> None:
+            told.set()
+            raise error
+
+        if isinstance(error, Stopped):
+            front = run(asked, Lattice(asked.table.hierarchies), Waiting(told), report=report)
+            assert front.provenance.stopped
+        else:
+            with pytest.raises(RuntimeError, match="the report broke"):
+                run(asked, Lattice(asked.table.hierarchies), Waiting(told), report=report)
+
+
+def test_what_is_looked_at_first_is_counted_aloud(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recodings that are met before the search proper are told, of nobody knows how many; then it tells its own."""
+    monkeypatch.setattr(interrupts, "BEAT", 0.01)
+    asked, told, reports = _ask(), threading.Event(), list[tuple[int, int]]()
+    lattice = Lattice(asked.table.hierarchies)
+    numbers = asked.evaluate(lattice, lattice.levels(np.arange(3)))
+
+    def report(done: int, total: int) -> None:
+        reports.append((done, total))
+        if done:
+            told.set()
+
+    with beating(report) as heard:
+        assert heard is not None
+        show(numbers)
+        show(numbers)
+        assert told.wait(ENOUGH)
+        heard(7, 100)
+        show(numbers)
+    assert reports[-1][1] == 100
+    assert {each for each in reports if each[1] == 0} <= {(0, 0), (3, 0), (6, 0)}
+    with beating(None) as nobody:
+        assert nobody is None

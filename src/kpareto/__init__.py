@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compare
     from kpareto.errors import Interrupted as Interrupted
     from kpareto.errors import KparetoError as KparetoError
     from kpareto.errors import ReleaseWarning as ReleaseWarning
+    from kpareto.errors import SearchWarning as SearchWarning
     from kpareto.errors import Unsafe as Unsafe
     from kpareto.fronts.front import Front as Front
     from kpareto.fronts.front import Point as Point
@@ -76,7 +77,7 @@ if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compare
 
 # room -> its public names, from the foundation up. To make a name public, add it here and in the imports above.
 _NAMES = {
-    "errors": "KparetoError BadInput Unsafe Interrupted ReleaseWarning",
+    "errors": "KparetoError BadInput Unsafe Interrupted ReleaseWarning SearchWarning",
     "tables.schema": "Schema",
     "tables.hierarchy": "Hierarchy",
     "tables.table": "Table Population",

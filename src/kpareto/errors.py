@@ -128,6 +128,10 @@ class ReleaseWarning(UserWarning):
     """What must be known of a release that was made from Python: told once; ``result.warnings`` has it in full."""
 
 
+class SearchWarning(UserWarning):
+    """What must be known of a search that was begun from Python, before it has counted anything."""
+
+
 class Interrupted(KparetoError):
     """The user stopped the work; what is known so far was kept."""
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from kpareto.errors import Stopped
+from kpareto.errors import Progress, Stopped
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,14 +122,15 @@ def is_stopped() -> bool:
 
 
 def _has_said_stop() -> bool:
-    somebody = _waiting.get()
-    return somebody is not None and somebody.stopped.is_set()
+    somebody, beat = _waiting.get(), _beating.get()
+    return (somebody is not None and somebody.stopped.is_set()) or (beat is not None and beat.error is not None)
 
 
 def pause() -> None:
     """Between two steps: raise Stopped where the one who waits has said so, OutOfTime where the time is up."""
     if _has_said_stop():
-        raise Stopped
+        beat = _beating.get()
+        raise Stopped if beat is None or beat.error is None else beat.error
     if is_stopped():
         raise OutOfTime
 
@@ -145,10 +146,82 @@ def halted_too(halt: np.ndarray) -> np.ndarray:
 
 
 def show(numbers: Any) -> None:
-    """The Numbers of recodings that were met before the search proper, for a picture."""
-    somebody = _waiting.get()
+    """The Numbers of recodings that were met before the search proper, for a picture and for whoever waits."""
+    somebody, beat = _waiting.get(), _beating.get()
     if somebody is not None and somebody.met is not None:
         somebody.met(numbers)
+    if beat is not None:
+        beat.meet(len(np.unique(numbers.which)))
+
+
+BEAT = 0.5  # seconds of silence after which it is told again how far a search is
+
+
+@dataclass(eq=False)
+class Beat:
+    """A Progress that is never silent for long: while a step takes its time, how far it is is told by another thread.
+
+    That is what was told last; before the search proper has told anything, how many recodings were looked at, of nobody
+    knows how many. What a report raises in that thread, such as Stopped, is raised in the search.
+    """
+
+    report: Progress
+    told: tuple[int, int] = (0, 0)
+    error: BaseException | None = None
+    _last: float = field(default_factory=time.monotonic)
+    _begun: bool = False
+    _over: threading.Event = field(default_factory=threading.Event)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self, done: int, total: int) -> None:
+        """The search tells how far it is."""
+        if self.error is not None:
+            raise self.error
+        with self._lock:
+            self._begun, self.told, self._last = True, (done, total), time.monotonic()
+            self.report(done, total)
+
+    def meet(self, count: int) -> None:
+        """So many more recodings were looked at before the search proper."""
+        if not self._begun:
+            self.told = (self.told[0] + count, 0)
+
+    def run(self) -> None:
+        """Tell it again and again, until it is over."""
+        while not self._over.wait(BEAT - min(time.monotonic() - self._last, 0.9 * BEAT)):
+            with self._lock:
+                if time.monotonic() - self._last < BEAT or self._over.is_set():
+                    continue
+                try:
+                    self.report(*self.told)
+                except BaseException as error:  # noqa: BLE001 (raised where the search is)
+                    self.error = error
+                    return
+                self._last = time.monotonic()
+
+    def end(self) -> None:
+        """Nothing more is told."""
+        with self._lock:
+            self._over.set()
+
+
+_beating: ContextVar[Beat | None] = ContextVar("beating", default=None)
+
+
+@contextmanager
+def beating(report: Progress | None) -> Iterator[Progress | None]:
+    """The report for a search inside the block, which is told twice a second that the search is at work."""
+    if report is None:
+        yield None
+        return
+    beat = Beat(report)
+    token = _beating.set(beat)
+    threading.Thread(target=beat.run, name="kpareto-beat", daemon=True).start()
+    try:
+        yield beat
+    finally:
+        beat.end()
+        _beating.reset(token)
 
 
 FIRST_PIECE = 4  # things that are done at first, before it is known how long they take

@@ -81,6 +81,7 @@ LONG_NAMES = (
     "scale-local-postgres",
     "scale-100m",
     "page",
+    "columns",
 )
 
 
@@ -156,7 +157,7 @@ def test_a_cold_start_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cold start gets an empty cache of its own, and one that nothing was compiled into is not reported."""
     caches: list[Path] = []
 
-    def child(words: list[str], repeats: int, cache: str) -> tuple[Time, str]:
+    def child(words: list[str], repeats: int, cache: str, _package: Path | None) -> tuple[Time, str]:
         folder = Path(cache)
         assert list(folder.iterdir()) == []
         if words == ["compiles"]:
@@ -375,3 +376,34 @@ def test_more_than_ten_million_nodes_end_with_a_certificate() -> None:
     for node in (*rng.choice(near, 120, replace=False), *rng.integers(0, lattice.size, 40)):
         k, loss = by_hand(table, lattice.levels(np.array([node]))[0], allowed)
         assert k < least or ((points[:, 0] >= k) & (points[:, 1] <= loss + 1e-6)).any()
+
+
+def test_a_wheel_is_measured_beside_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command from both, the wheel's from where it alone was installed; one that is not there is a sentence."""
+    packages: list[Path | None] = []
+
+    def child(words: list[str], _repeats: int, _cache: str, package: Path | None = None) -> tuple[Time, str]:
+        packages.append(package)
+        where = f"{package}/kpareto/__init__.py" if "import kpareto" in words[-1] and package else "1 1"
+        return Time(1.0, 1.0, 1), where
+
+    monkeypatch.setattr(start, "new_process", child)
+    monkeypatch.setattr(start, "ready_files", lambda _: {"walk": "sum"})
+    monkeypatch.setattr("benchmarks.start.subprocess.run", lambda *_, **__: None)
+    monkeypatch.delenv("KPARETO_BENCH_WHEEL", raising=False)
+    alone = [line.work for line in start.cold(quick=False)]
+    assert [work.partition(",")[0] for work in alone] == [
+        "new process", "kpareto front adult", "kpareto inspect adult", "kpareto release adult", "kpareto demo",
+    ]  # fmt: skip
+    assert packages == [None] * 5
+    wheel = tmp_path / "kpareto.whl"
+    monkeypatch.setenv("KPARETO_BENCH_WHEEL", str(wheel))
+    with pytest.raises(BadJob, match="There is no wheel"):
+        start.cold(quick=False)
+    wheel.touch()
+    both = [line.work for line in start.cold(quick=False)]
+    assert both == [*alone, *(work.replace("from source", "from the wheel") for work in alone)]
+    assert None not in packages[-5:]
+    monkeypatch.setattr(start, "new_process", lambda *_: (Time(1.0, 1.0, 1), "/elsewhere/kpareto/__init__.py"))
+    with pytest.raises(RuntimeError, match="Another kpareto"):
+        start.install_wheel(wheel, tmp_path)

@@ -12,7 +12,7 @@ import pytest
 from kpareto.engines import facts
 from kpareto.engines.facts import count_columns
 from kpareto.engines.source import View
-from kpareto.engines.unique_rows import open_view
+from kpareto.engines.unique_rows import keep_rows, open_view
 from kpareto.tables.proposals import ColumnFacts
 
 TEXTS = [None, "", "?", "NA", " NA ", "k.A.", "1", "01", "1.5", "-3", "1e5", "2020-01-01", "2020-02-30", "01.02.2020"]
@@ -49,6 +49,22 @@ def test_columns_together_are_as_columns_alone(seed: int, monkeypatch: pytest.Mo
     for place, name in enumerate(table.column_names):
         with open_view(table.select([name])) as rows:
             assert count_columns(rows, table.num_rows) == [together[place]]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_kept_rows_answer_as_the_engine_does(seed: int) -> None:
+    """Rows that are alone and rows that lack a value, of any columns, from codes and from the engine."""
+    table, rng = mixed(seed), random.Random(seed)
+    with open_view(table) as rows:
+        kept = keep_rows(rows, ("?", "NA"))
+        assert kept.coded.columns == tuple(name for name in table.column_names if name != "nested")
+        for _ in range(8):
+            names = rng.sample(kept.coded.columns, rng.randint(1, 4))
+            places = [rows.columns.index(name) for name in names]
+            assert kept.coded.unique(kept.places([*names, "nested"])) == rows.unique(names)
+            lacks = " OR ".join(rows.lacks(place, ("?", "NA")) for place in places)
+            (lacking,) = rows.one(f"SELECT count(*) FILTER ({lacks}) FROM {rows.table}")
+            assert int(kept.lacking[:, kept.places(names)].any(axis=1).sum()) == lacking
 
 
 def test_what_is_counted() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import decimal
+import warnings
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -35,6 +37,15 @@ def test_a_source_is_read_and_written_in_one_opening() -> None:
         assert source.ask(f"SELECT sum(c1) AS n FROM {source.layout().table}").to_pylist() == [{"n": 6}]
         assert source.distinct(("b", "a")).distinct == 3
         assert source.unique(("a", "b")).groups == 3
+
+
+def test_many_columns_of_pandas_come_in_without_a_word() -> None:
+    """Pandas warns where more than a hundred columns are put together; what it says is not the user's affair."""
+    frame = pd.DataFrame({f"c{place}": [place, "x", "x"] for place in range(130)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with open_source(frame) as source:
+            assert source.distinct([f"c{place}" for place in range(130)]).distinct == 2
 
 
 @pytest.mark.parametrize("thing", [pa.schema([("a", pa.int64())]), 3, [1, 2]])

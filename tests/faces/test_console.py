@@ -182,6 +182,10 @@ def test_bar_says_that_loops_are_compiled() -> None:
     clock.now += 8.0
     bar.prepare(3, True)
     assert "Preparing compiled code, once: 3 loops" in screen.getvalue()
+    drawn = screen.getvalue().count("Searching")
+    bar.advance(0)  # that time passes is told meanwhile
+    bar.prepare(3, True)
+    assert screen.getvalue().count("Searching") == drawn
     bar.prepare(4, False)
     clock.now += 2.0
     bar.advance(200)

@@ -155,6 +155,13 @@ def test_what_is_counted_in_python_is_told(tiny: Table) -> None:
     assert problem(tiny, ["k", "lm"], 0.2).counted_in_python == ""
     masked = Suppression(limit=1, rows="mask")
     assert problem(tiny, ["risk-mean", "s-k"], masked).counted_in_python == "risk-mean, s-k have no compiled form"
+    told = replace(tiny, persons=tiny.sensitive[0])
+    words = "persons are told apart, and l has no compiled form that counts them"
+    assert problem(told, ["k", "l", "lm"], 0.2).counted_in_python == words
+    assert problem(told, ["k", "lm"], 0.2, {"l": 2}).counted_in_python == words
+    assert problem(told, ["k", own], 0.2).counted_in_python == "biggest has no compiled form"
+    rule = Suppression(limit=1, fails=(lambda partition: partition.rows < 2,))
+    assert problem(tiny, ["k", "lm"], rule).counted_in_python.startswith("a rule of your own")
 
 
 @settings(max_examples=10)

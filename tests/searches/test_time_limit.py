@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from kpareto.errors import BadJob, Stopped
+import kpareto as kp
+from kpareto.errors import BadJob, SearchWarning, Stopped
 from kpareto.fronts.count_lattice import Walker, WalkTask
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem, problem
@@ -17,6 +19,7 @@ from kpareto.jobs.front import read_in_time
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import load_job
 from kpareto.kernels.compiling import COMPILATIONS, working
+from kpareto.measures.measure import Number, trends
 from kpareto.searches import bounds
 from kpareto.searches.bounds import branch_and_bound, decomposition_bound
 from kpareto.searches.checkpoint import Cancelled
@@ -25,7 +28,8 @@ from kpareto.searches.cuts.nsga2 import Nsga2
 from kpareto.searches.cuts.score import Score
 from kpareto.searches.driver import drive
 from kpareto.searches.exact_front import make_floors
-from kpareto.searches.forecast import forecast_seconds, spell_seconds
+from kpareto.searches.forecast import forecast_seconds, say_slow, spell_seconds
+from kpareto.searches.lattice.greedy import Samarati
 from kpareto.searches.local import LocalSettings, driven, sweep
 from kpareto.searches.local.driven import LocalDriven
 from kpareto.searches.names import METHODS
@@ -33,7 +37,8 @@ from kpareto.searches.proposals import Proposals
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import make_cuts
-from kpareto.tables.partition import Suppression
+from kpareto.tables.lattice import Lattice
+from kpareto.tables.partition import Partition, Suppression
 from kpareto.tables.table import Table
 from tests.test_interrupts import Clock
 
@@ -286,3 +291,28 @@ def test_a_table_that_takes_longer_to_read_than_the_search_may_is_a_sentence(mon
     told: list[int] = []
     assert str(read_in_time(load_job("adult"), lambda done, _: told.append(done))) == "the problem"
     assert told == [1]
+
+
+def test_what_python_counts_is_told_before_a_search() -> None:
+    """The measure, the pace and the time that it will take, in Python before anything but a sample is counted."""
+    calls: list[int] = []
+
+    def biggest(partition: Partition) -> float:
+        calls.append(1)
+        return float(partition.rows.max())
+
+    own = Number("biggest", "lower", "rows", trends("rises"), biggest)
+    table = adult_table()
+    sentence = say_slow(problem(table, ["k", own]))
+    assert sentence.startswith("Biggest has no compiled form, so each recoding is counted in Python: here about ")
+    assert f" All {Lattice(table.hierarchies).size:,} will take " in sentence
+    assert " All " not in say_slow(problem(table, ["k", own]), "samarati")
+    assert say_slow(problem(table, ["k", "lm"])) == ""
+    calls.clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SearchWarning)
+        with pytest.raises(SearchWarning, match="Biggest has no compiled form"):
+            kp.front(table, objectives=["k", own])
+        with pytest.raises(SearchWarning, match="counted in Python"):
+            kp.run(problem(table, ["k", own]), Lattice(table.hierarchies), Samarati())
+    assert 0 < len(calls) <= 2 * 17

@@ -12,7 +12,8 @@ import pytest
 from kpareto.errors import Unsafe
 from kpareto.faces.cli import main
 from kpareto.releases.release import release
-from kpareto.verifier import UNSIGNED, verify
+from kpareto.verifier import UNSIGNED, cells, verify
+from kpareto.verifier.cells import read_rows
 from tests.twins.releases import chosen, people
 
 SECRET = pa.table({"age": ["ORIGINAL"]})
@@ -77,3 +78,22 @@ def test_it_says_what_it_looked_at_and_what_that_proves(tmp_path: Path, capsys: 
     assert f"Looked at 1 file: {part}." in said
     assert UNSIGNED in said
     assert "neither who wrote it nor which table the rows come from" in UNSIGNED
+
+
+def test_cells_that_nobody_wants_are_not_spelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A release of many columns is counted by those that classes are made of, and the others are not turned to text."""
+    pq.write_table(pa.table({"age": [30, 40], "note": [1.5, 2.5], "town": ["x", "y"]}), tmp_path / "rows.parquet")
+    record: dict[str, object] = {"columns": {}, "roles": {}}
+    assert list(read_rows(tmp_path / "rows.parquet", True, record))[1:] == [["30", "1.5", "x"], ["40", "2.5", "y"]]
+    spelled: list[object] = []
+
+    def spell(value: object) -> str:
+        """The text of a cell, which is remembered."""
+        spelled.append(value)
+        return str(value)
+
+    monkeypatch.setattr(cells, "text", spell)
+    names, *rows = read_rows(tmp_path / "rows.parquet", True, record, ("age", "town"))
+    assert names == ["age", "note", "town"]
+    assert [(row[0], row[2]) for row in rows] == [("30", "x"), ("40", "y")]
+    assert spelled == [30, 40, "x", "y"]

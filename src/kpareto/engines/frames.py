@@ -6,6 +6,7 @@ released comes back in the kind of frame it came in.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -322,12 +323,14 @@ class PandasFrame(InMemory):
                     # pandas cannot group by the smallest floats
                     column = column.astype("float32") if column.dtype == "float16" else column
                 columns[f"c{index}"] = column
-            groups = (
-                nw.from_native(pd.DataFrame(columns), eager_only=True)
-                .group_by(list(columns), drop_null_keys=False)
-                .agg(nw.len().alias("weight"))
-                .to_arrow()
-            )
+            with warnings.catch_warnings():  # of many columns pandas says that it puts them together slowly
+                warnings.simplefilter("ignore", pd.errors.PerformanceWarning)
+                groups = (
+                    nw.from_native(pd.DataFrame(columns), eager_only=True)
+                    .group_by(list(columns), drop_null_keys=False)
+                    .agg(nw.len().alias("weight"))
+                    .to_arrow()
+                )
             return in_memory(wanted, roll(groups, wanted, named))
 
     def view(self, start: Callable[[], Engine]) -> View:

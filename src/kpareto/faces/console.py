@@ -57,7 +57,7 @@ class Bar:
         stream: TextIO,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.title = title
+        self.title = self._words = title
         self.total = total
         self.stream = stream
         self.clock = clock
@@ -84,20 +84,20 @@ class Bar:
         elif not under_way and self._preparing is not None:
             self.prepared += self.clock() - self._preparing
             self._preparing = None
-        self._update(f"Preparing compiled code, once: {loops} loops" if under_way else self.title)
+        self._words = f"Preparing compiled code, once: {loops} loops" if under_way else self.title
+        self._update()
 
-    def _update(self, title: str | None = None) -> None:
+    def _update(self) -> None:
         """Redraw, where the wait was long enough for the bar to appear."""
         if self._drawn is None:
             if self.clock() - self.began < PATIENCE:
                 return
             self._drawn = self._draw()
         progress, task = self._drawn
-        title = title or self.title
-        if title == self.title:
-            progress.update(task, description=title, completed=self.done, total=self.total, pace=self.pace())
+        if self._words == self.title:
+            progress.update(task, description=self.title, completed=self.done, total=self.total, pace=self.pace())
         else:  # nobody knows how many loops there are: a bar that moves
-            progress.update(task, description=title, total=None, pace="", refresh=True)
+            progress.update(task, description=self._words, total=None, pace="", refresh=True)
 
     def pace(self) -> str:
         """The rate and the time that remains at that rate: ``1,250/s, 0:12 left``; at first the time that passed."""

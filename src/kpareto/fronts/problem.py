@@ -215,11 +215,28 @@ class Problem:
             return ""
         if self.table.nobodys:
             return "the table has rows without an id, which the compiled loops do not know"
+        if names := self._without_loops(self.table):
+            which = f"{shorten(names)} {'has' if len(names) == 1 else 'have'} no compiled form"
+            if self.table.persons is None or self._without_loops(replace(self.table, persons=None)) == names:
+                return which
+            return f"persons are told apart, and {which} that counts them"
+        if self.translation is None:
+            return "a rule of your own by which classes are suppressed has no compiled form"
+        if not self.translation.wanted.values.people:
+            return "the loops cannot hold so many distinct rows with so many values"
+        if self.table.persons is not None:
+            return "persons are told apart, and numbers of a population have no compiled form that counts them"
+        if self.suppression.rows == "mask":
+            return "suppressed rows stay masked, and numbers of a population have no compiled form that counts them"
+        return "the loops cannot hold this population"
+
+    def _without_loops(self, table: Table) -> list[str]:
+        """The measures, limits and thresholds that the loops cannot count on a table, by name."""
         rule = replace(self.suppression, graded=())
-        names = [m.name for m in self._watched if translate(self.table, (m,), rule) is None]
-        if names:
-            return f"{shorten(names)} {'has' if len(names) == 1 else 'have'} no compiled form"
-        return "the suppression rule has no compiled form" if self.translation is None else "the loops cannot hold it"
+        names = [m.name for m in self._watched if translate(table, (m,), rule) is None]
+        names += [m.name for m, threshold in self.class_limits if class_limits(table, m, threshold) is None]
+        names += [m.name for m in self.graded if translate(table, (), replace(rule, graded=(m,))) is None]
+        return list(dict.fromkeys(names))
 
     # -- reading numbers ---------------------------------------------------------------------------------------------
 

@@ -39,6 +39,7 @@ from kpareto.releases.warnings import (
     warnings_for,
 )
 from kpareto.searches.exact_front import exact_front
+from kpareto.searches.forecast import warn_slow
 from kpareto.searches.names import METHODS, MODELS
 from kpareto.searches.possible import check_possible
 from kpareto.searches.run import Plan
@@ -290,6 +291,7 @@ def optimum(table: Table, suppression: Suppression, limits: Mapping[str, float])
     """The levels of the node with the least LM within the limits, proven; of equal ones one with the finest labels."""
     lm_problem = problem(table, ["lm"], suppression, limits)
     check_possible(lm_problem)
+    warn_slow(lm_problem, level=5)
     best = exact_front(lm_problem, "one")
     if len(best) == 0:
         raise Unsafe(say_nearest(lm_problem))

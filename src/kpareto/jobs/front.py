@@ -23,6 +23,7 @@ from kpareto.kernels.compiling import working
 from kpareto.measures.measure import Measure, Model, meets
 from kpareto.searches.driver import Watch
 from kpareto.searches.exact_front import exact_front
+from kpareto.searches.forecast import warn_slow
 from kpareto.searches.names import METHODS
 from kpareto.searches.possible import check_possible
 from kpareto.searches.run import Plan, run_plan
@@ -95,7 +96,10 @@ def front(  # noqa: PLR0913 (what a job says, as keywords)
     Point(4: k = 5, lm = 0.266028)
     """
     if isinstance(table, Job):
-        return search_job(table)
+        plan, began = plan_of(table), working()
+        problem = read_in_time(table)
+        warn_slow(problem, plan.method, plan.evaluations)
+        return search_job(table, problem, since=began)
     if not isinstance(table, Table):
         raise BadInput(
             f"front takes a Table or a Job, not {type(table).__name__}. Make one with kpareto.read(source, "
@@ -105,7 +109,10 @@ def front(  # noqa: PLR0913 (what a job says, as keywords)
 
     bound = complete_hierarchies(table if hierarchies is None else table.bind(hierarchies))
     problem = make_problem(bound, objectives, suppression, limits)
-    return search_problem(problem, Plan(method, METHODS.get(method, ("lattice",))[0], seed=seed, options=options or {}))
+    plan = Plan(method, METHODS.get(method, ("lattice",))[0], seed=seed, options=options or {})
+    plan.check()
+    warn_slow(problem, method, plan.evaluations)
+    return search_problem(problem, plan)
 
 
 def plan_of(job: Job) -> Plan:

@@ -37,6 +37,8 @@ def raise_last(table, size, mask, merge, to, questions, highs):
     keep = ~mask
     zero = np.uint64(0)
     one = np.uint64(1)
+    if highs is not None:
+        mark_changes(highs, size, to)
     written = zero
     last = (keys[0] & keep) | merge[np.uint64(keys[0] & mask)]
     total = counts[0]
@@ -46,21 +48,25 @@ def raise_last(table, size, mask, merge, to, questions, highs):
     for i in range(one, np.uint64(size)):
         word = keys[i]
         key = (word & keep) | merge[np.uint64(word & mask)]
-        same = key == last
-        if highs is not None:
-            for w in range(highs.shape[0]):
-                same = same and highs[w, i] == highs[w, written]
+        if highs is None:
+            same = key == last
+        else:
+            same = ((np.uint64(key) ^ np.uint64(last)) | to[i]) == zero
         total = total + counts[i] if same else counts[i]
         written += zero if same else one
         last = key
         keys[written] = key
         counts[written] = total
         if highs is not None:
-            for w in range(highs.shape[0]):
-                highs[w, written] = highs[w, i]
+            to[i] = written
         if questions is not None:
             to[i] = written
             largest = max(largest, total)
+    if highs is not None:
+        for w in range(highs.shape[0]):
+            further = highs[w]
+            for i in range(np.uint64(size)):
+                further[to[i]] = further[i]
     if questions is not None:
         for w in range(sets.shape[0]):
             row = sets[w]
@@ -72,6 +78,19 @@ def raise_last(table, size, mask, merge, to, questions, highs):
                 before = here
                 row[here] = members
     return np.int64(written) + 1, largest
+
+
+@inner
+def mark_changes(highs, size, changes):
+    """Where the further words of a class's key differ from those of the one before: (size,) uint64, 0 where not.
+
+    Word by word, so that the loops over classes have no loop over words inside, which costs three times as much.
+    """
+    for w in range(highs.shape[0]):
+        row = highs[w]
+        for i in range(np.uint64(1), np.uint64(size)):
+            before = changes[i] if w > 0 else np.uint64(0)
+            changes[i] = before | np.uint64(row[i] ^ row[i - np.uint64(1)])
 
 
 @compiled(memory=False)
@@ -195,11 +214,16 @@ def rotate(table, size, field, out, to, place, questions, counted, lane_bits, su
         if further is None:
             out_keys[at] = (word >> bits) | (group << shift)
         else:
-            highs, out_highs = further
-            turn_words(word, highs, i, bits, group, shift, out_keys, out_highs, at)
+            to[i] = at
         out_counts[at] = counts[i]
         if questions is not None:
             to[i] = at
+    if further is not None:
+        highs, out_highs = further
+        for w in range(highs.shape[0] + 1):
+            word_of, above = keys if w == 0 else highs[w - 1], highs[min(w, highs.shape[0] - 1)]
+            turned = out_keys if w == 0 else out_highs[w - 1]
+            turn_word(word_of, above, keys, size, (w, highs.shape[0], bits, shift), to, turned)
     if questions is not None:
         sets, out_sets = table.sets, out.sets
         for w in range(sets.shape[0]):
@@ -211,22 +235,22 @@ def rotate(table, size, field, out, to, place, questions, counted, lane_bits, su
 
 
 @inner
-def turn_words(word, highs, i, bits, group, shift, out_keys, out_highs, at):
-    """The key of class i, in several words, without its lowest field, which goes to the bits from ``shift`` on."""
+def turn_word(row, above, keys, size, place, to, out):
+    """One word of keys in several words, without their lowest field, which goes to the bits from ``shift`` on.
+
+    row and above: that word and the next one of each class; keys: the lowest one; place: which word it is, the last
+    one, the bits of the field, and shift; to: where each class goes in out.
+    """
+    which, last, bits, shift = place
     mask, whole = (np.int64(1) << bits) - 1, (np.int64(1) << KEY_BITS) - 1
     top, inside = shift // KEY_BITS, shift % KEY_BITS
-    for w in range(highs.shape[0] + 1):
-        above = highs[w, i] if w < highs.shape[0] else np.int64(0)
-        turned = (word >> bits) | ((above & mask) << (KEY_BITS - bits))
-        if w == top:
-            turned |= (group << inside) & whole
-        elif w == top + 1:
-            turned |= group >> (KEY_BITS - inside)
-        if w == 0:
-            out_keys[at] = turned
-        else:
-            out_highs[w - 1, at] = turned
-        word = above
+    taken = mask if which < last else np.int64(0)  # of the word above, whose lowest bits come down
+    own = mask if which == top else np.int64(0)
+    rest = mask if which == top + 1 else np.int64(0)
+    for i in range(np.uint64(size)):
+        group = keys[i]
+        down = (row[i] >> bits) | ((above[i] & taken) << (KEY_BITS - bits))
+        out[to[i]] = down | (((group & own) << inside) & whole) | ((group & rest) >> (KEY_BITS - inside))
 
 
 @inner

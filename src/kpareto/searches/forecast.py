@@ -10,10 +10,13 @@ from __future__ import annotations
 import math
 import os
 import time
+from warnings import warn
 
 import numpy as np
 
+from kpareto.errors import SearchWarning
 from kpareto.fronts.count_lattice import Walker
+from kpareto.fronts.numbers import spell_count
 from kpareto.fronts.problem import Problem
 from kpareto.fronts.subtree_bounds import BoundedWalk
 from kpareto.interrupts import TimeLimit
@@ -51,8 +54,34 @@ def _pace(problem: Problem, lattice: Lattice) -> float:
     nodes = np.random.default_rng(0).integers(0, lattice.genes, size=(LOOKED, len(lattice.genes)))
     problem.evaluate(lattice, nodes[:1])
     began = time.process_time()
-    problem.evaluate(lattice, nodes)
-    return (time.process_time() - began) / LOOKED
+    if not problem.counted_in_python:
+        problem.evaluate(lattice, nodes)
+        return (time.process_time() - began) / LOOKED
+    counted = 0
+    while counted < LOOKED and (not counted or time.process_time() - began < PATIENCE / 3):  # each may take seconds
+        problem.evaluate(lattice, nodes[counted : counted + 1])
+        counted += 1
+    return (time.process_time() - began) / counted
+
+
+def say_slow(problem: Problem, method: str = "exact", evaluations: int | None = None) -> str:
+    """Why a search counts in plain Python, and what that will take, before it begins; empty where it takes no time."""
+    if not (why := problem.counted_in_python):
+        return ""
+    lattice = Lattice(problem.table.hierarchies)
+    pace = max(_pace(problem, lattice), 1e-6)
+    nodes = lattice.size if method == "exact" else evaluations
+    if nodes is not None and pace * nodes <= QUICK:
+        return ""
+    rate = f"{1 / pace:,.0f} a second" if pace <= 0.5 else f"one in {pace:,.0f} s" if pace >= 1.5 else "one a second"
+    whole = "" if nodes is None else f" All {spell_count(nodes)} will take {spell_seconds(pace * nodes)}."
+    return f"{why[0].upper()}{why[1:]}, so each recoding is counted in Python: here about {rate}.{whole}"
+
+
+def warn_slow(problem: Problem, method: str = "exact", evaluations: int | None = None, level: int = 3) -> None:
+    """Warn the caller of a Python function before a search that counts in plain Python."""
+    if sentence := say_slow(problem, method, evaluations):
+        warn(SearchWarning(sentence), stacklevel=level)
 
 
 def _workers(threads: int | None) -> int:

@@ -11,12 +11,13 @@ from kpareto.errors import BadJob, Progress
 from kpareto.fronts.choose import answer_wishes
 from kpareto.fronts.front import Front
 from kpareto.fronts.problem import Problem
-from kpareto.interrupts import TimeLimit
+from kpareto.interrupts import TimeLimit, beating
 from kpareto.kernels.compiling import working
 from kpareto.searches import Search
 from kpareto.searches.compiled import Compiled, can_compile
 from kpareto.searches.driver import Driven, Watch, drive
 from kpareto.searches.exact_front import Exact
+from kpareto.searches.forecast import warn_slow
 from kpareto.searches.local import LocalSettings
 from kpareto.searches.names import SEED, check_method, make_search, read_options
 from kpareto.searches.possible import check_possible
@@ -74,13 +75,14 @@ def run_plan(
     """
     chosen = plan or Plan()
     chosen.check()
-    check_possible(problem)
-    limit = TimeLimit(chosen.settings["seconds"], working, since)
-    with limit.part(BEGINNING).watching():
-        course = make_driven(problem, chosen, limit)
-    # Local recodings share their time out among the class sizes themselves.
-    until = None if chosen.method == "local" else limit
-    return complete_front(drive(course, report, checkpoint, watch, until), chosen)
+    with beating(report) as told:
+        check_possible(problem)
+        limit = TimeLimit(chosen.settings["seconds"], working, since)
+        with limit.part(BEGINNING).watching():
+            course = make_driven(problem, chosen, limit)
+        # Local recodings share their time out among the class sizes themselves.
+        until = None if chosen.method == "local" else limit
+        return complete_front(drive(course, told, checkpoint, watch, until), chosen)
 
 
 def complete_front(front: Front, plan: Plan) -> Front:
@@ -153,7 +155,8 @@ def run(
     seed : int, optional
         Decides every random choice.
     report : callable, optional
-        Called with what is done of how much, 0 where nobody knows.
+        Called with what is done of how much, 0 where nobody knows; once a second at the least, by another thread while
+        a step takes longer. What it raises ends the search.
     checkpoint : Path, optional
         A file that keeps what is known, so that the next call goes on where this one was stopped.
 
@@ -179,5 +182,7 @@ def run(
     >>> kp.run(asked, Lattice(table.hierarchies), Samarati())
     Front(2 points, objectives k, lm, samarati, not complete)
     """
-    check_possible(problem)
-    return drive(Proposals(problem, space, search, budget, seed), report, checkpoint)
+    warn_slow(problem, search.name, budget)
+    with beating(report) as told:
+        check_possible(problem)
+        return drive(Proposals(problem, space, search, budget, seed), told, checkpoint)

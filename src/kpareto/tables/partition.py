@@ -228,13 +228,14 @@ def classes(table: Table, recoding: Recoding) -> Partition:
     """The equivalence classes of a recoding, nothing suppressed but what a local recoding leaves out itself."""
     if recoding.boxes is not None:
         return _local_classes(recoding, recoding.boxes)
-    groups = np.empty_like(table.codes)
+    groups = np.zeros(table.codes.shape, dtype=table.codes.dtype, order="F")  # columns are read one by one
     for column, cut in enumerate(recoding.cuts):
-        groups[:, column] = cut[table.codes[:, column]]
+        if cut.any():  # else all leaves are one group
+            groups[:, column] = cut[table.codes[:, column]]
     order, start = distinct_rows(groups)
     members = np.empty(table.distinct, dtype=np.int64)
     members[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
-    return _count(table, recoding, members, groups[order[start]])
+    return _count(table, recoding, members, np.ascontiguousarray(groups[order[start]]))
 
 
 def _local_classes(recoding: Recoding, boxes: LabelBoxes) -> Partition:

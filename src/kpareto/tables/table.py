@@ -482,6 +482,8 @@ def distinct_rows(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     size = 1
     for column in range(codes.shape[1]):
         width = int(codes[:, column].max(initial=0)) + 1
+        if width == 1 and not codes[:, column].any():
+            continue  # it tells no rows apart
         if size > (2**62) // width:
             _, ranks = np.unique(ranks, return_inverse=True)
             size = int(ranks.max(initial=0)) + 1

@@ -8,7 +8,7 @@ import datetime as dt
 import decimal
 import gzip
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, cast
@@ -92,17 +92,25 @@ def with_point(cell: str) -> str:
     return cell.replace(",", ".") if COMMA.fullmatch(cell) else cell
 
 
-def read_rows(path: Path, parquet: bool, record: dict[str, Any]) -> Iterator[list[str]]:
-    """The names of the columns, then each row, all as text."""
+def read_rows(
+    path: Path, parquet: bool, record: dict[str, Any], wanted: Collection[str] | None = None
+) -> Iterator[list[str]]:
+    """The names of the columns, then each row, all as text; typed cells of columns nobody wants are not spelled."""
     separator, encoding, comma = text_form(record)
     try:
         if parquet:
             import pyarrow.parquet as pq
 
             with pq.ParquetFile(path) as file:
-                yield list(file.schema_arrow.names)
+                names = list(file.schema_arrow.names)
+                yield names
                 for batch in file.iter_batches():
-                    texts = [[text(value) for value in column.to_pylist()] for column in batch.columns]
+                    texts = [
+                        [text(value) for value in column.to_pylist()]
+                        if wanted is None or name in wanted
+                        else [NOTHING] * len(column)
+                        for name, column in zip(names, batch.columns, strict=True)
+                    ]
                     yield from map(list, zip(*texts, strict=True))
         elif (begins := _beginning(path)) == SHEETS:
             yield from _sheet(path)

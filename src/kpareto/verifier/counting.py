@@ -147,9 +147,10 @@ def gather(cells: Iterable[tuple[list[str], int]], record: dict[str, Any], by: s
 def _cells(parts: list[Path], parquet: bool, record: dict[str, Any]) -> Iterator[tuple[list[str], int]]:
     """The wanted cells of each row, all as text."""
     columns = list(record["columns"])
-    places = [columns.index(name) for name in wanted_columns(record)]
+    wanted = wanted_columns(record)
+    places = [columns.index(name) for name in wanted]
     for path in parts:
-        cells = read_rows(path, parquet, record)
+        cells = read_rows(path, parquet, record, wanted)
         check_names(next(cells, []), columns)
         for number, row in enumerate(cells, 1):
             if len(row) != len(columns):

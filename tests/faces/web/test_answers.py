@@ -11,7 +11,10 @@ import numpy as np
 import pytest
 
 import kpareto as kp
+from kpareto.engines.unique_rows import open_view
 from kpareto.errors import BadHierarchy
+from kpareto.faces.web import explore
+from kpareto.faces.web import session as web_session
 from kpareto.faces.web.explore import at_risk_view, compare_view, contingency_view, distribution_view, front_view
 from kpareto.faces.web.hierarchies import edit
 from kpareto.faces.web.search import ModelRun
@@ -279,6 +282,41 @@ def test_a_quasi_identifier_without_a_hierarchy_shows_the_one_it_will_get(page: 
     assert page.client.put(f"{session}/job", json=draft).status_code == 200
     view = page.client.get(f"{session}/hierarchy?column=visit").json()
     assert [level["count"] for level in view["levels"]] == [7, 4, 2, 1]
+
+
+def test_a_change_of_roles_reads_no_file(page: Page, session: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All cells are read once: roles change without a query, a changed file is read anew, a large table is asked."""
+    lines = [f"{20 + row % 50},{('', '?', 'Ulm', 'Bonn ')[row % 4]},{row % 7}.5" for row in range(400)]
+    (page.folder / "roles.csv").write_text("age,town,visits\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    opened(page, session, "roles.csv")
+    openings: list[object] = []
+
+    def counting(*arguments: Any) -> Any:
+        """A table that is opened, and counted."""
+        openings.append(arguments)
+        return open_view(*arguments)
+
+    for module in (web_session, explore):
+        monkeypatch.setattr(module, "open_view", counting)
+
+    def facts_of(town: str) -> dict[str, Any]:
+        """The facts with another role of the town."""
+        draft = page.client.get(session).json()["draft"]
+        draft["columns"]["town"] = {"role": town}
+        assert page.client.put(f"{session}/job", json=draft).status_code == 200
+        facts: dict[str, Any] = page.client.get(f"{session}/table/facts").json()
+        return facts
+
+    roles = ("quasi-identifier", "plain", "sensitive")
+    kept = [facts_of(role) for role in roles]
+    assert len(openings) == 1
+    assert [each["lacking"] for each in kept] == [200, 0, 200]
+    monkeypatch.setattr(web_session, "CELLS", 1)
+    assert [facts_of(role) for role in roles] == kept
+    assert len(openings) == 4
+    monkeypatch.undo()
+    (page.folder / "roles.csv").write_text("age,town,visits\n" + "\n".join(lines[:300]) + "\n", encoding="utf-8")
+    assert facts_of("plain")["rows"] == 300
 
 
 def test_a_hierarchy_is_built_with_a_preview(page: Page, session: str) -> None:

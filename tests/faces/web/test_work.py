@@ -353,6 +353,25 @@ def test_compiling_is_a_phase_of_its_own(tmp_path: Path) -> None:
     assert search.shown_phase == "searching"
 
 
+def test_what_python_counts_is_said_while_it_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page has the sentence before the search begins, and no longer when it is done; nothing told is no step."""
+    search = Searching(load_job("adult"), tmp_path / "checkpoint.npz")
+    seen: list[str] = []
+
+    def find(_job: object, _problem: object, report: Any, *_more: object) -> None:
+        seen.append(search.status()["sentence"])
+        version = search.version
+        report(0, 0)  # that it is at work
+        assert search.version > version
+        assert search._first is None
+
+    monkeypatch.setattr(searches, "say_slow", lambda *_: "Each recoding is counted in Python.")
+    monkeypatch.setattr(searches, "search_job", find)
+    search._search()
+    assert seen == ["Each recoding is counted in Python."]
+    assert search.status()["sentence"] == ""
+
+
 def test_the_forecast_leaves_out_start_and_compiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that took a minute to begin and ten seconds to compile is forecast by what it does since."""
     clock = [100.0]

@@ -66,25 +66,25 @@ def find_front(
     job: Job, problem: Problem, quiet: bool, checkpoint: Path | None = None, since: float | None = None
 ) -> Front:
     """Run the job's search with a progress bar; its time began when the table was read, where ``since`` says so."""
-    if job.method == "exact":
-        tell_forecast(job, problem, quiet)
+    tell_forecast(job, problem, quiet)
     title = "Counting nodes" if job.method == "exact" else f"Searching ({job.method})"
     with reporting(title, quiet) as report:
         return search_job(job, problem, report, checkpoint, since=since)
 
 
 def tell_forecast(job: Job, problem: Problem, quiet: bool) -> None:
-    """Say how long the exact search will take, where that is more than a few seconds."""
+    """Say how long the exact search will take, where that is long, and of any search that it counts in Python."""
     if quiet:
         return
-    from kpareto.searches.forecast import forecast_seconds, spell_seconds
+    from kpareto.searches.forecast import forecast_seconds, say_slow, spell_seconds
 
+    remark(say_slow(problem, job.method, plan_of(job).evaluations))
+    if job.method != "exact":
+        return
     seconds, asked = forecast_seconds(problem, job.options.get("threads")), job.options.get("seconds")
     if seconds <= WAIT:
         return
     forecast = f"The exact search will take {spell_seconds(seconds)} here."
-    if why := problem.counted_in_python:
-        forecast = f"{why[0].upper()}{why[1:]}, so each recoding is counted in Python. {forecast}"
     if asked is None:
         remark(f"{forecast} With --seconds 60 it ends after a minute, with a proven bound for every point.", quiet)
     elif seconds > asked:

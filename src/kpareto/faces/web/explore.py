@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kpareto.engines.unique_rows import open_view
+from kpareto.engines.unique_rows import KeptRows, open_view
 from kpareto.engines.wishes import MOST_DROPPED
 from kpareto.errors import BadInput, BadJob, Progress, did_you_mean, shorten
 from kpareto.faces.report import make_report
@@ -28,8 +28,9 @@ from kpareto.tables.hierarchies import numbers_of
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.partition import Partition
 from kpareto.tables.proposals import round_width
+from kpareto.tables.schema import Schema
 from kpareto.tables.spelling import EXACT, without_point
-from kpareto.tables.table import Table, distinct_rows
+from kpareto.tables.table import Table, UniqueRows, distinct_rows
 
 CLOUD = 20_000  # points
 GROUPS = 40  # groups of a column that are compared one by one
@@ -545,22 +546,17 @@ def _bins(numbers: np.ndarray, counts: np.ndarray) -> list[list[Any]]:
     return [[f"{edges[at]:g} to below {edges[at + 1]:g}", int(rows)] for at, rows in enumerate(sums)]
 
 
-def role_facts(job: Job) -> dict[str, Any]:
-    """What the roles mean for the rows: how many are alone, how many lack a value and what becomes of those."""
+def role_facts(job: Job, kept: KeptRows | None = None) -> dict[str, Any]:
+    """What the roles mean for the rows: how many are alone, how many lack a value and what becomes of those.
+
+    Where the rows are kept nothing is asked of the table.
+    """
     schema = job.schema()
-    wanted = list(schema.counted)
-    with open_view(job.rows_source(), job.encoding) as rows:
-        known = [rows.columns.index(name) for name in wanted if name in rows.columns]
-        (total,) = rows.one(f"SELECT count(*) FROM {rows.table}")
-        present = " AND ".join(f"NOT ({rows.lacks(place, job.missing_values)})" for place in known) or "true"
-        (complete,) = rows.one(f"SELECT count(*) FROM {rows.table} WHERE {present}")
-        quasi = [name for name in schema.quasi if name in rows.columns]
-        unique = rows.unique(quasi) if quasi else None
-    lacking = int(total) - int(complete)
+    total, lacking, unique = _ask_roles(job, schema) if kept is None else _count_roles(kept, schema)
     policy = job.missing or ("drop" if job.embedded or lacking <= MOST_DROPPED * total else "category")
     return {
-        "rows": int(total),
-        "columns": quasi,
+        "rows": total,
+        "columns": [] if unique is None else list(unique.columns),
         "unique": None if unique is None else unique.unique,
         "groups": None if unique is None else unique.groups,
         "lacking": lacking,
@@ -577,6 +573,23 @@ def say_unlimited(job: Job) -> list[str]:
     names = [] if None in about else [name for name in job.schema().sensitive if name not in about]
     why = "whoever finds the class of a person may learn it. Give a limit on the Search step, such as l at least 2."
     return [f"Nothing limits what a class tells of {shorten(names)}: {why}"] if names else []
+
+
+def _count_roles(kept: KeptRows, schema: Schema) -> tuple[int, int, UniqueRows | None]:
+    """All rows, those that lack a value, and those that are alone, from rows that are kept."""
+    quasi = kept.places(schema.quasi)
+    lacking = int(kept.lacking[:, kept.places(schema.counted)].any(axis=1).sum())
+    return len(kept.lacking), lacking, kept.coded.unique(quasi) if quasi else None
+
+
+def _ask_roles(job: Job, schema: Schema) -> tuple[int, int, UniqueRows | None]:
+    """The same, asked of a table that is too large to be kept."""
+    with open_view(job.rows_source(), job.encoding) as rows:
+        known = [rows.columns.index(name) for name in schema.counted if name in rows.columns]
+        lacks = " OR ".join(rows.lacks(place, job.missing_values) for place in known) or "false"
+        total, lacking = rows.one(f"SELECT count(*), count(*) FILTER ({lacks}) FROM {rows.table}")
+        quasi = [name for name in schema.quasi if name in rows.columns]
+        return int(total), int(lacking), rows.unique(quasi) if quasi else None
 
 
 def measure_view(job: Job) -> dict[str, Any]:

@@ -308,7 +308,7 @@ def role_facts(session: Session, _: Question) -> Answer:
     of_file = [] if profile is None else [*profile.form.sentences(), *profile.remarks]
     keys = [] if job.embedded else [key for key in FORM if key in USED[file_kind(job.source)]]
     remarks = [*of_file, *job.remarks, *explore.say_unlimited(job)]
-    return {**explore.role_facts(job), "remarks": remarks, "form_keys": keys}
+    return {**explore.role_facts(job, session.kept_rows()), "remarks": remarks, "form_keys": keys}
 
 
 def read_otherwise(session: Session, question: Question) -> Answer:

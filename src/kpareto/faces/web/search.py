@@ -26,6 +26,7 @@ from kpareto.jobs.job import Job
 from kpareto.jobs.release import ReleaseTrial
 from kpareto.kernels.compiling import COMPILATIONS
 from kpareto.searches.checkpoint import Cancelled
+from kpareto.searches.forecast import say_slow
 from kpareto.searches.models import compare_models
 from kpareto.searches.run import Plan
 from kpareto.tables.spelling import several
@@ -174,12 +175,14 @@ class Searching:
             self._end("failed", f"The search failed inside kpareto ({type(error).__name__}: {error}).")
 
     def _search(self) -> None:
-        plan_of(self.job)  # a job that cannot run is told before its rows are read
+        plan = plan_of(self.job)  # a job that cannot run is told before its rows are read
         problem = self._problem or self.job.problem(progress=lambda _, __: pause())
         self._problem = problem
         self.names = tuple(measure.name for measure in problem.objectives)
         self.phase, self.began, self._best = "searching", time.monotonic(), None
         self._keep()
+        self.version += 1
+        self.sentence = say_slow(problem, plan.method, plan.evaluations)
         self.version += 1
         self.front = search_job(self.job, problem, self._report, self.checkpoint, self._see)
         self._end("done", "")
@@ -231,12 +234,14 @@ class Searching:
         self._best = both.take(non_dominated(both.keys, "one"))
 
     def _report(self, done: int, total: int) -> None:
-        self.done, self.total = done, total
-        if self.phase == "looking":
-            self.phase = "searching"
-        if self._first is None:
-            self._first = (time.monotonic(), done, COMPILATIONS.seconds)
+        """The search tells how far it is, or, as long as it has told nothing, that it is at work."""
         self.version += 1
+        if self._first is not None or total or done > self.looked:
+            self.done, self.total = done, total
+            if self.phase == "looking":
+                self.phase = "searching"
+            if self._first is None:
+                self._first = (time.monotonic(), done, COMPILATIONS.seconds)
         if self._hearing.stopped.is_set() and (done < total or total == 0):
             raise Stopped
 

@@ -19,6 +19,7 @@ from kpareto.engines.admission import Admission, allowed_bytes
 from kpareto.engines.apart import run_apart
 from kpareto.engines.form import FORM_KEYS, data_endings
 from kpareto.engines.read import read_drawn
+from kpareto.engines.unique_rows import KeptRows, keep_rows, open_view
 from kpareto.engines.wishes import Wish
 from kpareto.errors import BadInput, BadJob, Progress
 from kpareto.faces.web.drafts import (
@@ -49,6 +50,7 @@ from kpareto.tables.hierarchies import to_text
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.table import Table
 
+CELLS = 20_000_000  # of a table that are kept as codes, 100 MB, so that a change of roles reads no file
 LOOKING = 300.0  # seconds in which an uploaded file is looked at
 WAYS = {"exact": "whole columns", "nsga2": "mixed levels", "local": "class by class"}  # as the page calls them
 MOST = 40  # sessions; the one that was idle longest goes
@@ -98,6 +100,7 @@ class Session:
     models: ModelRun | None = None  # recoding models compared over the table of the search
     shelf: Shelf = field(default_factory=Shelf)  # hierarchies that were brought, built or edited
     _tables: dict[str, Table] = field(default_factory=dict)
+    _rows: dict[str, KeptRows] = field(default_factory=dict)
 
     # -- data ----------------------------------------------------------------------------------------------------
 
@@ -168,7 +171,7 @@ class Session:
             self.data_folder, self.uploaded, self.data = place, bool(data), data
             self.draft, self.profile, self.attempt, self.explored, self.released = draft, profile, None, None, None
             self.view = {}
-            self._tables = {}
+            self._tables, self._rows = {}, {}
             self.shelf.clear()
             self._changed()
 
@@ -264,6 +267,20 @@ class Session:
             )  # fmt: skip
             self._tables = {key: table}
         return self._tables[key]
+
+    def kept_rows(self) -> KeptRows | None:
+        """All cells, read once whatever the roles, as long as the file stays as it is; none of a large table."""
+        job, profile = self.job, self.profile
+        if profile is None or profile.total * len(profile.columns) > CELLS:
+            return None
+        source = job.rows_source()
+        file = file_of(source)
+        about = None if file is None else (file.stat().st_size, file.stat().st_mtime_ns)
+        key = repr((job.source, about, job.missing_values, job.form, job.encoding))
+        if key not in self._rows:
+            with open_view(source, job.encoding) as rows:
+                self._rows = {key: keep_rows(rows, job.missing_values)}
+        return self._rows[key]
 
     # -- hierarchies ---------------------------------------------------------------------------------------------
 

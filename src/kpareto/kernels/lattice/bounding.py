@@ -86,6 +86,8 @@ def find_runs(table, size, rest_bits, room, highs):
     """The runs of classes that agree in the fields above ``rest_bits``; fills starts and counts, returns how many."""
     keys, counts = table.keys, table.counts
     starts, totals = room.starts, room.counts
+    if highs is not None:
+        mark_above(keys, highs, size, rest_bits, starts)
     n = -1
     last = np.int64(-1)
     for i in range(size):
@@ -93,11 +95,11 @@ def find_runs(table, size, rest_bits, room, highs):
             prefix = keys[i] >> rest_bits
             begins = prefix != last
         else:
-            prefix = np.int64(i)
-            begins = i == 0 or not agree_above(keys, highs, i, rest_bits)
+            prefix = last
+            begins = i == 0 or starts[i] != 0
         if begins:
             n += 1
-            starts[n] = i
+            starts[n] = i  # behind what is still to be looked at
             totals[n] = 0
             last = prefix
         totals[n] += counts[i]
@@ -106,14 +108,15 @@ def find_runs(table, size, rest_bits, room, highs):
 
 
 @compiled
-def agree_above(keys, highs, i, rest_bits):
-    """Whether the keys of class i and of the one before, in several words, are the same above ``rest_bits``."""
+def mark_above(keys, highs, size, rest_bits, changes):
+    """Where a key in several words differs above ``rest_bits`` from the one before: (size,) int64, 0 where not."""
     first, inside = rest_bits // KEY_BITS, rest_bits % KEY_BITS
+    for i in range(size):
+        changes[i] = 0
     for w in range(first, highs.shape[0] + 1):
-        one, other = (keys[i - 1], keys[i]) if w == 0 else (highs[w - 1, i - 1], highs[w - 1, i])
-        if (one ^ other) >> (inside if w == first else 0) != 0:
-            return False
-    return True
+        row, below = keys if w == 0 else highs[w - 1], inside if w == first else 0
+        for i in range(1, size):
+            changes[i] |= (row[i] ^ row[i - 1]) >> below
 
 
 @compiled

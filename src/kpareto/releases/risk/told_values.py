@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -54,7 +55,13 @@ class Hidden:
         """Some of the rows."""
         return Hidden(self.group[rows], self.value[rows], self.number[rows])
 
-    @property
+    @cached_property
+    def guessed(self) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
+        """Groups and values numbered without gaps, how many values, and what the best guess misses in each group."""
+        g, (values, y) = np.unique(self.group, return_inverse=True)[1], np.unique(self.value, return_inverse=True)
+        return g, y, len(values), 1 - _largest(g, y, len(values))[1] / np.bincount(g)
+
+    @cached_property
     def numeric(self) -> bool:
         """Whether it holds numbers, dates among them."""
         return is_numeric(self.number, self.value)
@@ -75,12 +82,10 @@ def count_told(cells: np.ndarray, hidden: Hidden) -> Disclosure:
     rows = len(cells)
     if not rows:
         return NOTHING
-    groups, g = np.unique(hidden.group, return_inverse=True)
-    values, y = np.unique(hidden.value, return_inverse=True)
-    open_share = 1 - _largest(g, y, len(values))[1] / np.bincount(g)
-    pair, c = np.unique(cells.astype(np.int64) * len(groups) + g, return_inverse=True)
-    size, largest = np.bincount(c), _largest(c, y, len(values))[1]
-    e = open_share[(pair % len(groups)).astype(np.int64)]
+    g, y, values, open_share = hidden.guessed
+    pair, c = np.unique(cells.astype(np.int64) * len(open_share) + g, return_inverse=True)
+    size, largest = np.bincount(c), _largest(c, y, values)[1]
+    e = open_share[(pair % len(open_share)).astype(np.int64)]
     sure = (e > 1 - NEARLY) & (size * e >= LEAST) & (largest >= NEARLY * size) & (4 * (size - largest) <= size * e)
     # A column whose values are nearly all different determines everything, which says nothing of the two.
     exact = bool((size == largest).all()) and 2 * len(size) <= rows and float((size * e).sum()) >= WORTH * rows
@@ -109,13 +114,16 @@ def order_told(key: np.ndarray, hidden: Hidden) -> Disclosure:
     if np.median(np.bincount(np.unique(known.group, return_inverse=True)[1])) < 2 * LEAST:
         known = Hidden(np.zeros(len(there), dtype=np.int64), known.value, np.full(len(there), np.nan))
     chance = np.random.default_rng(1).permutation(len(there))  # equal keys must not keep the order of the source
-    ordered, drawn = (known.take(np.lexsort((chance, one, known.group))) for one in (key, chance))
+    ordered = known.take(np.lexsort((chance, key, known.group)))
     asked = len(there)
     for part, count in (("", _breaks), ("nearly", _jumps)):
         if part and not known.numeric:
             continue
-        wrong, expected = count(ordered), count(drawn)
-        if expected >= max(LEAST, WORTH * rows) and wrong <= (1 - NEARLY) * asked and 4 * wrong <= expected:
+        wrong = count(ordered)
+        if wrong > (1 - NEARLY) * asked:
+            continue  # most columns tell nothing, and what chance does is not asked for these
+        expected = count(known.take(np.lexsort((chance, known.group))))
+        if expected >= max(LEAST, WORTH * rows) and 4 * wrong <= expected:
             return Disclosure.of(rows, asked - wrong, False, part)
     return NOTHING
 
@@ -124,7 +132,7 @@ def _breaks(rows: Hidden) -> int:
     """How often a value ends in ordered rows and comes back later."""
     new = np.diff(rows.group) != 0
     runs = 1 + int((new | (np.diff(rows.value) != 0)).sum())
-    return runs - len(np.unique(np.stack((rows.group, rows.value)), axis=1)[0])
+    return runs - len(np.unique(rows.group * (int(rows.value.max(initial=0)) + 1) + rows.value))
 
 
 def _jumps(rows: Hidden) -> int:

@@ -42,7 +42,16 @@ export function detail(page, front, about) {
 // The trial is kept, so that Release has its checks at once.
 function warnings(id) {
   const place = h("div", { role: "status" }, h("p", { class: "quiet" }, "Recoding the rows for a trial …"));
-  const show = (each) => h("li", { class: each.severity }, h("strong", {}, each.id), " ", each.text, toStep(each));
+  const show = (each) =>
+    h(
+      "li",
+      { class: each.severity },
+      h("strong", {}, each.id),
+      " ",
+      h("span", { class: "unseen" }, each.severity),
+      each.text,
+      toStep(each),
+    );
   api.post(`/points/${id}/check`).then(
     (trial) => replace(place, h("ul", { class: "warnings" }, trial.warnings.map(show))),
     (error) => replace(place, h("p", { class: "bad" }, error.message)),

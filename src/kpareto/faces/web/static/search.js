@@ -317,6 +317,7 @@ const PHASES = {
   reading: "Reading the rows …",
   preparing: "Preparing the compiled code, once for this machine …",
   looking: "Looking for good recodings to begin with",
+  beginning: "Making the table ready and counting the first recodings …",
 };
 const RUNNING = ["waiting", "reading", "preparing", "looking", "searching"];
 
@@ -397,6 +398,7 @@ function watching(page, send, ended) {
   function show(status) {
     page.search = status;
     const running = RUNNING.includes(status.phase) && status.phase !== "waiting";
+    const phase = status.phase === "searching" && !status.done && !status.total ? "beginning" : status.phase;
     start.hidden = running;
     stop.hidden = !running;
     if (!running) stop.disabled = false;
@@ -408,10 +410,10 @@ function watching(page, send, ended) {
       bar.value = 0;
       words.textContent = "";
     } else if (stop.disabled && running) bar.removeAttribute("value");
-    else if (PHASES[status.phase]) {
+    else if (PHASES[phase]) {
       bar.removeAttribute("value");
       words.textContent = [
-        PHASES[status.phase],
+        PHASES[phase],
         status.looked && status.phase === "looking" ? `${number(status.looked)} recodings` : "",
         status.points && status.phase === "looking" ? `${number(status.different)} trade-offs` : "",
       ]
