@@ -210,7 +210,7 @@ def test_labels_of_columns_are_read_where_names_say_nothing(tmp_path: Path) -> N
             "age": [i % 60 for i in range(200)],
         }
     )
-    labels = {"v1": "Year of birth", "v2": "Diagnosis", "age": "Diagnosis"}
+    labels: dict[str, str | None] = {"v1": "Year of birth", "v2": "Diagnosis", "age": "Diagnosis"}
     pyreadstat.write_dta(frame, tmp_path / "x.dta", column_labels=labels)
     profile = inspect(tmp_path / "x.dta")
     told = {each.facts.name: each for each in profile.columns}
