@@ -216,12 +216,15 @@ def focused(tab: Tab, selector: str) -> bool:
     return bool(tab.evaluate("(wanted) => document.activeElement.matches(wanted)", selector))
 
 
-def count_slowly(monkeypatch: pytest.MonkeyPatch, seconds: float = 0.15) -> None:
-    """Let counting take its time: the small table would be done before anyone could press stop."""
+def count_slowly(monkeypatch: pytest.MonkeyPatch, seconds: float = 0.15, recodings: int = 0) -> None:
+    """Let counting take its time: the small table would be done before anyone could press stop.
+
+    The time is that of one call, or of so many recodings.
+    """
     quick = Problem.evaluate
 
     def slow(self: Problem, space: Space, genomes: np.ndarray, threads: int | None = None) -> Numbers:
-        time.sleep(seconds)
+        time.sleep(seconds * len(genomes) / recodings if recodings else seconds)
         return quick(self, space, genomes, threads)
 
     monkeypatch.setattr(Problem, "evaluate", slow)

@@ -19,6 +19,7 @@ import numpy as np
 
 from kpareto._version import __version__
 from kpareto.atomic import check_target, whole, write_whole
+from kpareto.engines import file_of
 from kpareto.errors import BadInput, BadJob, Unsafe
 from kpareto.releases.choice import legible
 from kpareto.releases.documents import document_files
@@ -202,7 +203,7 @@ def _open(release: object, public: object) -> Opened:
     if isinstance(release, Release):
         data = release.data if release.path is None else release.path
         certificate = release.certificate if public is None else public
-    path = Path(data) if isinstance(data, str | PathLike) else None
+    path = file_of(data)
     if path is not None and not path.exists():
         raise BadInput(f"There is no release {str(path)!r}. Give the file that was released.")
     if certificate is None:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from kpareto.engines import in_form, open_source
+from kpareto.engines import file_of, in_form, open_source
 from kpareto.engines.form import form_from
 from kpareto.engines.read import read
 from kpareto.engines.wishes import Missing
@@ -31,7 +31,7 @@ OTHER = "Give the table that it was made from."
 
 def is_release(release: object) -> bool:
     """Whether a released file is meant."""
-    return isinstance(release, str | PathLike)
+    return file_of(release) is not None
 
 
 def read_released(

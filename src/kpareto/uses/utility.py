@@ -214,12 +214,12 @@ def utility(
     return measure_use(table, view, asked, int(seed))
 
 
-def _partition_of(release: object) -> Partition:
+def _partition_of(chosen: object) -> Partition:
     """The classes of a point, a choice or a release at hand."""
-    classes = release if isinstance(release, Partition) else getattr(release, "partition", None)
+    classes = chosen if isinstance(chosen, Partition) else getattr(chosen, "partition", None)
     classes = classes() if callable(classes) else classes
     if not isinstance(classes, Partition):
-        raise BadJob(f"{type(release).__name__} is no release. Give a point of a front, a choice, or a released file.")
+        raise BadJob(f"{type(chosen).__name__} is no release. Give a point of a front, a choice, or a released file.")
     return classes
 
 

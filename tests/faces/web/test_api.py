@@ -546,7 +546,7 @@ def test_stop_and_go_on(page: Page, session: str, monkeypatch: pytest.MonkeyPatc
     draft["search"].update(wanted["search"])
     page.client.put(f"{session}/job", json=draft)
     with monkeypatch.context() as slowed:
-        count_slowly(slowed, 0.5)
+        count_slowly(slowed, 0.5, 50)
         page.client.post(f"{session}/search", json={})
         until(lambda: status_of()["done"] > 500)
         assert status_of()["values"]

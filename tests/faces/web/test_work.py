@@ -21,6 +21,7 @@ from kpareto.fronts.front import Front
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem, problem
 from kpareto.interrupts import Hearing, halted_too, hearing, pause
+from kpareto.jobs.front import plan_of
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.proposals import SearchTask
@@ -242,7 +243,8 @@ def test_what_an_earlier_stretch_found_stays(tmp_path: Path, monkeypatch: pytest
 
     def stop_at_once(self: Searching, done: int, total: int) -> None:
         quick(self, done, total)
-        self.cancel()
+        if self._first is not None:  # the search itself has told something, and not only that it is at work
+            self.cancel()
 
     with monkeypatch.context() as patched:
         patched.setattr(Searching, "_report", stop_at_once)
@@ -266,7 +268,12 @@ def test_what_an_earlier_stretch_found_stays(tmp_path: Path, monkeypatch: pytest
         assert (search.phase, search.done, search.sentence) == ("stopped", first, sentence)
         assert search.status()["points"] == points
     fresh = Searching(load_job("adult"), tmp_path / "other.npz")
-    monkeypatch.setattr("kpareto.faces.web.search.plan_of", lambda _: fresh.cancel())
+
+    def plan_and_stop(job: Job) -> Plan:
+        fresh.cancel()
+        return plan_of(job)
+
+    monkeypatch.setattr("kpareto.faces.web.search.plan_of", plan_and_stop)
     fresh.start()
     fresh.wait(WHILE)
     assert fresh.sentence == "Stopped before anything was counted. It can begin again."

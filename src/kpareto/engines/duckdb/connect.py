@@ -234,8 +234,9 @@ def _carry_out(connection: duckdb.DuckDBPyConnection, query: str, report: Progre
             if report is not None:
                 report(min(max(int(connection.query_progress()), 0), 99), 100)
     except BaseException:
-        connection.interrupt()
-        done.wait()
+        while not done.is_set():  # again and again: before the query has begun it would be lost
+            connection.interrupt()
+            done.wait(TICK)
         raise
     if failed:
         raise failed[0]

@@ -103,10 +103,10 @@ def _refuse_long_end(cells: Cells) -> None:
             before, tail = tail, piece
     end = (before + tail).rstrip()
     if len(end) - 1 - max(end.rfind(b"\n"), end.rfind(b"\r")) >= MOST_SIGNS:
-        raise BadTable(
-            f"The last line of {cells.shown!r} has more than {MOST_SIGNS:,} bytes. A table has a row per line: "
-            "write it again."
-        )
+        with _text(cells) as lines:
+            for _ in lines:  # the sentence with its number
+                pass
+        raise BadTable(f"The last line of {cells.shown!r} has more than {MOST_SIGNS:,} bytes. Write it again.")
 
 
 def marked_encoding(beginning: bytes) -> str | None:

@@ -99,6 +99,16 @@ def at_once(work: Callable[[Session, Question], Answer]) -> Endpoint:
     return endpoint
 
 
+def looking(work: Callable[[Session, Question], Answer]) -> Endpoint:
+    """The endpoint of a look at the table: one at a time, beside changes of the job."""
+
+    async def endpoint(request: Request) -> Response:
+        session, question = await _asked(request)
+        return JSONResponse(await session.turns.looks.do(partial(work, session, question)))
+
+    return endpoint
+
+
 def in_turn(work: Callable[[Session, Question], Answer]) -> Endpoint:
     """The endpoint of a question that changes the job, or goes by it: one at a time."""
 
@@ -728,15 +738,15 @@ _OF_SESSION: tuple[tuple[str, str, Endpoint], ...] = (
     ("DELETE", "/works/{work}", stop_work),
     ("POST", "/open", open_file),
     ("PUT", "/upload/{kind}", upload),
-    ("GET", "/table/rows", at_once(table_rows)),
-    ("GET", "/table/column", at_once(table_column)),
-    ("GET", "/table/facts", at_once(role_facts)),
+    ("GET", "/table/rows", looking(table_rows)),
+    ("GET", "/table/column", looking(table_column)),
+    ("GET", "/table/facts", looking(role_facts)),
     ("POST", "/table/form", in_turn(read_otherwise)),
     ("POST", "/table/measure", long(measure)),
     ("PUT", "/job", in_turn(put_job)),
     ("POST", "/job/save", in_turn(save_job)),
     ("GET", "/job/file", download_job),
-    ("GET", "/hierarchy", at_once(hierarchy)),
+    ("GET", "/hierarchy", looking(hierarchy)),
     ("POST", "/hierarchy", in_turn(edit_hierarchy)),
     ("POST", "/hierarchy/preview", in_turn(preview_hierarchy)),
     ("POST", "/hierarchy/use", in_turn(use_hierarchy)),

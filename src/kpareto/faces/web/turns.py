@@ -19,7 +19,7 @@ from kpareto.errors import BadInput, Interrupted, Stopped
 
 Answer = TypeVar("Answer")
 THREADS = 16  # that work at once, for all sessions together
-MOST_WAITING = 24  # changes of one session that stand in line
+MOST_WAITING = 24  # questions of one session that stand in one line
 MOST_ENDING = 6  # pieces of stopped work of one session that are still on their way to an end
 _threads: RunVar[CapacityLimiter] = RunVar("kpareto-threads")
 
@@ -73,11 +73,30 @@ class Work:
 
 
 @dataclass(eq=False)
-class Turns:
-    """The line of one session."""
+class Line:
+    """Those who wait for each other."""
 
     lock: Lock = field(default_factory=Lock)
     waiting: int = 0
+
+    async def do(self, work: Callable[[], Answer]) -> Answer:
+        """Do work in a thread, one piece at a time; who waits takes no thread."""
+        if self.waiting >= MOST_WAITING:
+            raise Busy(f"{self.waiting} questions of this session are waiting already. Wait until some are done.")
+        self.waiting += 1
+        try:
+            async with self.lock:
+                return await aside(work)
+        finally:
+            self.waiting -= 1
+
+
+@dataclass(eq=False)
+class Turns:
+    """The lines of one session: a look at the table does not wait for a change, nor a change for a look."""
+
+    changes: Line = field(default_factory=Line)
+    looks: Line = field(default_factory=Line)
     works: dict[str, Work] = field(default_factory=dict)
 
 
@@ -102,21 +121,13 @@ async def aside(work: Callable[[], Answer]) -> Answer:
 
 
 async def do_in_turn(session: InLine, work: Callable[[], Answer]) -> Answer:
-    """Do work in a thread, one piece at a time for a session; who waits takes no thread."""
+    """Do work that changes a session, or goes by what it is."""
 
     def alone() -> Answer:
         with session.lock:
             return work()
 
-    turns = session.turns
-    if turns.waiting >= MOST_WAITING:
-        raise Busy(f"{turns.waiting} changes of this session are waiting already. Wait until some are done.")
-    turns.waiting += 1
-    try:
-        async with turns.lock:
-            return await aside(alone)
-    finally:
-        turns.waiting -= 1
+    return await session.turns.changes.do(alone)
 
 
 async def do_long(session: InLine, name: str, work: Callable[[Work], Answer]) -> Answer:
