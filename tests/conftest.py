@@ -50,6 +50,14 @@ def own_data_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytes
 
 
 @pytest.fixture(autouse=True)
+def no_beat(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports come from the search alone: those by the clock come by chance. Tests of these set it themselves."""
+    from kpareto import interrupts
+
+    monkeypatch.setattr(interrupts, "BEAT", 3600.0)
+
+
+@pytest.fixture(autouse=True)
 def accepted_dangers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests release tiny tables for other reasons: every danger is accepted by name, but in those marked ``dangers``."""
     if request.node.get_closest_marker("dangers") is not None:

@@ -56,7 +56,7 @@ def empty() -> Partition:
 def test_w1_says_how_many_rows_are_unique_on_all_columns() -> None:
     """The declared quasi-identifiers and the rows unique on all columns are printed."""
     context = Context(rows_in_classes([2, 3]), unique=UniqueRows(("x", "y"), 5, 4, 4))
-    assert "1 declared quasi-identifiers only (x), here with k = 2" in text(context, "W1")
+    assert "1 declared quasi-identifier only (x), here with k = 2" in text(context, "W1")
     assert "On all 2 released columns together 4 of 5 rows (80.0%) are unique" in text(context, "W1")
     assert "was not counted" in text(Context(rows_in_classes([2])), "W1")
 

@@ -73,7 +73,7 @@ class Work:
 
 
 @dataclass(eq=False)
-class Line:
+class WaitingLine:
     """Those who wait for each other."""
 
     lock: Lock = field(default_factory=Lock)
@@ -95,8 +95,8 @@ class Line:
 class Turns:
     """The lines of one session: a look at the table does not wait for a change, nor a change for a look."""
 
-    changes: Line = field(default_factory=Line)
-    looks: Line = field(default_factory=Line)
+    changes: WaitingLine = field(default_factory=WaitingLine)
+    looks: WaitingLine = field(default_factory=WaitingLine)
     works: dict[str, Work] = field(default_factory=dict)
 
 
