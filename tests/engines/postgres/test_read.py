@@ -338,7 +338,7 @@ def test_jobs_name_tables(base: str, tmp_path: Path, capsys: pytest.CaptureFixtu
         assert cli.main(["front", "-q", str(tmp_path / name)]) == 0
         answers.append(capsys.readouterr().out.partition(" counted in ")[0])
     assert answers[0] == answers[1]
-    assert "points of 4 recodings" in answers[0]
+    assert "points of 8 recodings" in answers[0]
 
 
 def test_a_population_in_the_database(base: str, tmp_path: Path) -> None:
