@@ -361,7 +361,7 @@ export async function exploreView(page) {
       h(
         "p",
         { class: "quiet" },
-        `Point ${view.chosen} of 0 to ${front.values.length - 1}; ${number(suppressed)} of ${number(front.rows)} rows suppressed (${percent(suppressed / front.rows)}).`,
+        `Point ${view.chosen} (there are 0 to ${number(front.values.length - 1)}); ${number(suppressed)} of ${number(front.rows)} rows suppressed (${percent(suppressed / front.rows)}).`,
       ),
       prices(),
     );
