@@ -187,7 +187,7 @@ def _say_unique(context: Context, unique: UniqueRows) -> tuple[str, Remedy | Non
     if not unique.unique:
         begin = together if others else "No other column is released, and"
         return f"{begin} none of {unique.rows:,} rows is unique.", None
-    text = f"{together} {unique.unique:,} of {unique.rows:,} rows ({percent(unique.share)}) are unique"
+    text = f"{together} {unique.unique:,} of {unique.rows:,} rows ({percent(unique.share)}) {are(unique.unique)} unique"
     if not others:
         return f"{text}.", None
     text += f": whoever knows the other columns, which leave as they are ({shorten(others, 10)}), can single them out."
