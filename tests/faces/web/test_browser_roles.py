@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 from playwright.sync_api import Page as Tab
 
+from kpareto.engines.unique_rows import KeptRows
 from kpareto.faces.web import explore
 from kpareto.jobs.job import Job
 from tests.twins.page import write_people, write_visits
@@ -71,9 +72,9 @@ def test_counting_never_blocks_the_next_role(visit: Visit, monkeypatch: pytest.M
     expect(tab.locator("#facts")).to_contain_text("on the 1 quasi-identifier.")
     free, count = threading.Event(), explore.role_facts
 
-    def hang(job: Job) -> dict[str, object]:
+    def hang(job: Job, kept: KeptRows | None) -> dict[str, object]:
         free.wait(600)
-        return count(job)
+        return count(job, kept)
 
     with monkeypatch.context() as hanging:
         hanging.setattr(explore, "role_facts", hang)
