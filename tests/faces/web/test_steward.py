@@ -374,7 +374,7 @@ def test_the_focus_is_never_lost(visit: Visit) -> None:
     assert tab.evaluate("document.activeElement.textContent") == "Table"
     tab.get_by_role("button", name="Choose point 2", exact=True).focus()
     tab.keyboard.press("Enter")
-    expect(tab.locator("#headline")).to_contain_text("Point 2 of")
+    expect(tab.locator("#headline")).to_contain_text("Point 2 (there are")
     assert focused(tab, "[aria-label='Choose point 2']")
 
 
