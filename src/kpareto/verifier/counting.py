@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Context
 from pathlib import Path
@@ -185,7 +186,8 @@ def _group(parts: list[Path], parquet: bool, record: dict[str, Any]) -> Iterator
     chosen = ", ".join(aliases[columns.index(name)] for name in wanted_columns(record))
     try:
         with duckdb.connect(":memory:") as connection:
-            connection.execute("SET enable_progress_bar = false")  # it would draw on standard output
+            with suppress(duckdb.InvalidInputException):  # in a notebook without ipywidgets there is none to switch off
+                connection.execute("SET enable_progress_bar = false")  # it would draw on standard output
             query = f"SELECT {chosen}, count(*) FROM {source} AS t({', '.join(aliases)}) GROUP BY ALL"
             *cells, times = connection.sql(query).to_arrow_table().combine_chunks().columns
             # Values repeat, so each is written once.

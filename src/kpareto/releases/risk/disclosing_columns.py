@@ -9,6 +9,7 @@ they are joined? What is written in the cells is compared as well, for values th
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -145,7 +146,8 @@ def _suspect(sample: pa.Table, asked: Sequence[str], hidden: Sequence[str]) -> t
 
     suspects: list[Suspect] = []
     with duckdb.connect() as engine:
-        engine.execute("SET enable_progress_bar = false")  # it would draw on standard output
+        with suppress(duckdb.InvalidInputException):  # in a notebook without ipywidgets there is none to switch off
+            engine.execute("SET enable_progress_bar = false")  # it would draw on standard output
         engine.register("sample", sample)
         cells, groups, values = _name_columns(len(asked), "p"), *(_name_columns(len(hidden), word) for word in "gy")
         engine.execute(f"CREATE TABLE words AS {write_words(cells, values, groups, 'sample')}")
