@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:
 	@echo "make demo         the main job on the embedded Adult table, from a fresh clone"
 	@echo "make quick        while one works: lint, the rules of the house, the rooms that compute (about 2 minutes)"
-	@echo "make test         before every change: lint, types, every room (about 20 minutes where nothing is compiled yet)"
+	@echo "make test         before every change: lint, types, every room (about 9 minutes, and 3 more where nothing is compiled yet)"
 	@echo "make test-all     everything: browsers, Spark, PostgreSQL, papers, benchmarks, … (about 40 minutes)"
 	@echo "make docs         the pages as a site that needs no network: site/index.html"
 	@echo "make lint         Python by ruff, JavaScript by oxlint and oxfmt"
