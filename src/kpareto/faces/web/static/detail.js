@@ -1,7 +1,7 @@
 // One point in all detail: the cut of each column on its hierarchy, class sizes, risk, loss, rows before and after.
 
 import * as api from "/static/api.js";
-import { toStep } from "/static/plain.js";
+import { warningItem } from "/static/plain.js";
 import { add, h, meter, number, percent, replace, s } from "/static/dom.js";
 import { contingencyPart, distributionPart, riskPart } from "/static/spread.js";
 
@@ -42,18 +42,16 @@ export function detail(page, front, about) {
 // The trial is kept, so that Release has its checks at once.
 function warnings(id) {
   const place = h("div", { role: "status" }, h("p", { class: "quiet" }, "Recoding the rows for a trial …"));
-  const show = (each) =>
-    h(
-      "li",
-      { class: each.severity },
-      h("strong", {}, each.id),
-      " ",
-      h("span", { class: "unseen" }, each.severity),
-      each.text,
-      toStep(each),
-    );
   api.post(`/points/${id}/check`).then(
-    (trial) => replace(place, h("ul", { class: "warnings" }, trial.warnings.map(show))),
+    (trial) =>
+      replace(
+        place,
+        h(
+          "ul",
+          { class: "warnings" },
+          trial.warnings.map((each) => warningItem(each)),
+        ),
+      ),
     (error) => replace(place, h("p", { class: "bad" }, error.message)),
   );
   return place;

@@ -44,6 +44,15 @@ export function saveFile(name, content, kind) {
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
-// The way to where a warning is dealt with, if that is on the page.
-export const toStep = ({ step }) =>
-  step ? [" ", h("a", { href: `#${step.toLowerCase()}` }, `To the ${step} step`)] : null;
+// A warning with its weight for screen readers, and the way to where it is dealt with, if that is on the page.
+export const warningItem = ({ id, severity, text, step }, more = null) =>
+  h(
+    "li",
+    { class: severity },
+    h("strong", {}, id),
+    " ",
+    h("span", { class: "unseen" }, severity),
+    text,
+    step ? [" ", h("a", { href: `#${step.toLowerCase()}` }, `To the ${step} step`)] : null,
+    more,
+  );

@@ -2,7 +2,7 @@
 
 import * as api from "/static/api.js";
 import { h, number, percent, replace, say, select, several } from "/static/dom.js";
-import { sentence, toStep } from "/static/plain.js";
+import { sentence, warningItem } from "/static/plain.js";
 
 const FILES = {
   release: ["The release", "what leaves the house"],
@@ -280,18 +280,7 @@ async function runChecks(page, id, place, button) {
       h(
         "ul",
         { class: "warnings" },
-        warned.map((each) =>
-          h(
-            "li",
-            { class: each.severity },
-            h("strong", {}, each.id),
-            " ",
-            h("span", { class: "unseen" }, each.severity),
-            each.text,
-            toStep(each),
-            each.severity === "danger" ? accept(each) : null,
-          ),
-        ),
+        warned.map((each) => warningItem(each, each.severity === "danger" ? accept(each) : null)),
       ),
     );
     const serious = count("danger");
