@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,8 @@ from kpareto.interrupts import TimeLimit
 from kpareto.jobs.front import read_in_time
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import load_job
-from kpareto.kernels.compiling import COMPILATIONS, working
+from kpareto.kernels import compiling
+from kpareto.kernels.compiling import COMPILATIONS, Compilations, working
 from kpareto.measures.measure import Number, trends
 from kpareto.searches import bounds
 from kpareto.searches.bounds import branch_and_bound, decomposition_bound
@@ -316,3 +318,17 @@ def test_what_python_counts_is_told_before_a_search() -> None:
         with pytest.raises(SearchWarning, match="counted in Python"):
             kp.run(problem(table, ["k", own]), Lattice(table.hierarchies), Samarati())
     assert 0 < len(calls) <= 2 * 17
+
+
+def test_compiling_is_no_time_of_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a front says of its seconds leaves out those in which loops were compiled."""
+    asked, compiled = problem(adult_table(), ["k", "lm"], 0.01), Compilations()
+    monkeypatch.setattr(compiling, "COMPILATIONS", compiled)
+    evaluate = Problem.whole_lattice
+
+    def compile_first(self: Problem, *args: Any, **named: Any) -> Any:
+        compiled._seconds += 1000.0
+        return evaluate(self, *args, **named)
+
+    monkeypatch.setattr(Problem, "whole_lattice", compile_first)
+    assert run_plan(asked).provenance.seconds < 0  # a thousand seconds that nobody waited for are taken off

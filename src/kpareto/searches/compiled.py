@@ -7,7 +7,6 @@ anything by itself, so a bound is worked out: exactly where branch and bound get
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,6 +19,7 @@ from kpareto.fronts.front import Front, make_front
 from kpareto.fronts.numbers import Numbers, Provenance
 from kpareto.fronts.problem import Problem
 from kpareto.interrupts import OutOfTime, TimeLimit
+from kpareto.kernels.compiling import working
 from kpareto.measures.cells import CellLoss
 from kpareto.measures.measure import make
 from kpareto.searches.bounds import branch_and_bound, decomposition_bound
@@ -65,7 +65,7 @@ class Compiled:
     seed: int = 1
     options: Mapping[str, Any] = field(default_factory=dict)
     limit: TimeLimit = field(default_factory=TimeLimit)
-    began: float = field(default_factory=time.perf_counter)
+    began: float = field(default_factory=working)
 
     def __post_init__(self) -> None:
         if not can_compile(self.method, self.problem, self.space):
@@ -136,7 +136,7 @@ class Compiled:
     def front_so_far(self, standing: Result | None, ending: Ending) -> Front:
         """What a search that was ended knows: no point, or its best one without a bound."""
         evaluations = 0 if standing is None else standing.evaluations
-        seconds = time.perf_counter() - self.began
+        seconds = working() - self.began
         provenance = Provenance(
             self.method, evaluations, False, self.seed, seconds, ending.note, stopped=ending.stopped, points="best"
         )
@@ -186,7 +186,7 @@ class Compiled:
             "distinct": result.distinct,
             "trace": [[int(e), float(v), int(d)] for e, v, d in trace],
         }
-        seconds = time.perf_counter() - self.began
+        seconds = working() - self.began
         provenance = Provenance(
             self.method, result.evaluations, bound.proven, self.seed, seconds, note, details, points="best"
         )

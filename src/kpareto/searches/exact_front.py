@@ -15,7 +15,6 @@ settled are left out of it, so that the floor rises as the search goes on: what 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -32,6 +31,7 @@ from kpareto.fronts.numbers import Numbers, Provenance, join, spell_count
 from kpareto.fronts.problem import Problem
 from kpareto.fronts.subtree_bounds import allowed_rows
 from kpareto.interrupts import OutOfTime, TimeLimit, halted_too, pause
+from kpareto.kernels.compiling import working
 from kpareto.kernels.words import K
 from kpareto.measures.cells import CellLoss
 from kpareto.measures.sizes import is_smallest_class
@@ -61,10 +61,10 @@ NEVER = np.iinfo(np.int64).max  # no levels of a group reach such a k
 
 def exact_front(problem: Problem, ties: Ties = "all", threads: int | None = None) -> Front:
     """Every trade-off in the lattice; ``run_plan`` does the same with progress, stopping and a checkpoint."""
-    began, state = time.perf_counter(), nothing_counted(problem)
+    began, state = working(), nothing_counted(problem)
     for now in count_lattice(problem, ties, threads, state):
         state = now
-    return front_of(problem, state, ties, time.perf_counter() - began, done=True)
+    return front_of(problem, state, ties, working() - began, done=True)
 
 
 def front_of(problem: Problem, state: State, ties: Ties, seconds: float, *, done: bool) -> Front:
@@ -92,7 +92,7 @@ class Exact:
     threads: int | None = setting(None, count(1, MOST_THREADS), "how many count at once", "one per core")
     limit: TimeLimit = field(default_factory=TimeLimit)
     seed: int = 1  # of the heuristic search that looks on where the time was too short
-    began: float = field(default_factory=time.perf_counter)
+    began: float = field(default_factory=working)
     _reached: Numbers | None = None  # neighbours of what was known that are good
     _others: Front | None = None  # what the heuristic search has found
     _floors: Floors | None = None  # what no recoding can beat, as far as there was time to prove it
@@ -125,7 +125,7 @@ class Exact:
                     tell(now.settled, lambda: state.best)  # noqa: B023 (used at once)
                 pause()  # halted, not done
         if self.limit.seconds is None or state.settled >= self.total:
-            return front_of(self.problem, state, self.ties, time.perf_counter() - self.began, done=True)
+            return front_of(self.problem, state, self.ties, working() - self.began, done=True)
         kept.now = state
         self._floors = self._prove(self.limit.part(PROVING))
         self._look_on(state, tell)
@@ -172,7 +172,7 @@ class Exact:
     def front_so_far(self, standing: State | None, ending: Ending) -> Front:
         """The front so far, not complete; with floors where the time was up."""
         state = nothing_counted(self.problem) if standing is None else standing
-        seconds = time.perf_counter() - self.began
+        seconds = working() - self.began
         if ending.stopped:
             known = [part for part in (state.best, state.reached) if part is not None]
             best = front_of_all(known, len(self.problem.objectives)) if state.done == 0 else state.best

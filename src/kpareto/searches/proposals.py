@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -36,7 +35,7 @@ class Proposals:
     search: Search
     budget: int | None = None
     seed: int = 1
-    began: float = field(default_factory=time.perf_counter)
+    began: float = field(default_factory=working)
     _portions: Portions = field(default_factory=lambda: Portions(clock=working))
     _earlier: Recalled | None = None
     _own: OwnSet | None = None  # what the search reports where it was stopped
@@ -106,7 +105,7 @@ class Proposals:
         return self._earlier.recall(genomes, self.problem, self.space)
 
     def _front(self, memo: Memo, note: str = "", *, own: OwnSet | None = None, stopped: bool = False) -> Front:
-        seconds = time.perf_counter() - self.began
+        seconds = working() - self.began
         kind = "counted" if own is None else own.kind
         provenance = Provenance(
             self.search.name, len(memo), False, self.seed, seconds, note, stopped=stopped, points=kind

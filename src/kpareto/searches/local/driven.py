@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -79,7 +78,7 @@ class LocalDriven:
     settings: LocalSettings
     seed: int = 1
     limit: TimeLimit | None = None  # None: as the settings say, from now on
-    began: float = field(default_factory=time.perf_counter)
+    began: float = field(default_factory=working)
     _reading: float = 0.0  # seconds that reading the classes of a step took, at the most
     _late: bool = False  # something was left out, because the time was up
     _problems: dict[tuple[tuple[str, float], ...], LocalProblem] = field(default_factory=dict, repr=False)
@@ -276,7 +275,7 @@ class LocalDriven:
             **({"quick": True} if self.is_quick else {}),
             **({"late": True} if self._late else {}),
         }
-        seconds = time.perf_counter() - self.began
+        seconds = working() - self.began
         provenance = Provenance("local", len(done), False, self.seed, seconds, "", details, stopped=stopped)
         genomes = np.arange(space.size, dtype=np.int64)[:, None]
         return tell_proof(make_front(self.problem, space, genomes, self._count(space), provenance, "one"))
