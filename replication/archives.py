@@ -10,7 +10,7 @@ import numpy as np
 
 from kpareto.fronts.numbers import Numbers
 from kpareto.searches.defects import drive
-from kpareto.searches.lattice.boxes import BoxArchive, Coverage, coverage, grid_for
+from kpareto.searches.lattice.boxes import BoxArchive, Brackets, Coverage, coverage, grid_for
 from kpareto.searches.lattice.pbg_ea import PbgEa
 from replication.families import Member, member_counted
 from replication.lattices import CountedLattice
@@ -38,9 +38,14 @@ class Runs:
         return f"{self.mean('distance_mean'):.1e} (sum {self.mean('distance_sum'):.1e})"
 
     @property
+    def ratios(self) -> np.ndarray:
+        """The representation ratio of each run: (runs,) float64."""
+        return np.array([each.ratio for each in self.seen])
+
+    @property
     def variance(self) -> float:
         """The variance of the representation ratio over the runs."""
-        return float(np.var([each.ratio for each in self.seen], ddof=1))
+        return float(np.var(self.ratios, ddof=1))
 
     @property
     def evaluated(self) -> float:
@@ -60,9 +65,11 @@ class Runs:
         }
 
 
-def several(counted: CountedLattice, epsilons: tuple[float, ...] | None, runs: int) -> Runs:
+def several(
+    counted: CountedLattice, epsilons: tuple[float, ...] | None, runs: int, brackets: Brackets = "ceiling"
+) -> Runs:
     """So many runs of PBG-EA on counted numbers, seeds from 0 on."""
-    grid = grid_for(counted.problem, epsilons)
+    grid = grid_for(counted.problem, epsilons, brackets)
     true = counted.numbers.values[counted.best]
     seen, nodes, first = [], [], np.zeros((0, 0))
     for seed in range(runs):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -16,10 +17,21 @@ from kpareto.tables.partition import Suppression
 from replication.families import EDUCATIONS, FAMILY, REPLICATION, Member, member_counted
 from replication.figures import Figure, Panel, series
 from replication.lattices import CAP, CountedLattice, Told, adult_counted, poka, tiny_table
-from replication.page import Page, PageLine, PaperFinding, PaperResult, Say, Sheet, Statement, Verdict, claims
+from replication.page import (
+    Page,
+    PageLine,
+    PaperFinding,
+    PaperResult,
+    Say,
+    Sheet,
+    Statement,
+    Verdict,
+    claims,
+    incomparable,
+)
 from replication.tolerances import near_as
 
-IDS = ("PO-r1", *(f"PO-r{n}{c}" for n in range(2, 8) for c in "ab"), "PO-r8", "PO-r9a", "PO-r9b", "PO-r10a", "PO-r10b",
+IDS = ("PO-r1", *(f"PO-r{n}{c}" for n in range(2, 8) for c in "ab"), "PO-r8", "PO-r9", "PO-r10a", "PO-r10b",
        "PO-r11", "PO-r12a", "PO-r12b", "PO-r12c")  # fmt: skip
 DEPTHS_DRAWN = 3  # deeper ones report nearly the same
 OPTIMA = 45
@@ -81,8 +93,9 @@ def page(quick: bool, say: Say) -> Page:
 def _table_three(paper: Page, counted: CountedLattice, swept: dict[int, Told]) -> None:
     optima = len(counted.best)
     paper.results.append(
-        PaperResult("PO-r1", "optima of k and GLM", str(OPTIMA), str(optima), near_as("nodes", optima, OPTIMA))
-    )
+        PaperResult("PO-r1", "optima of k and GLM", str(OPTIMA), str(optima),
+               incomparable("the hierarchies were chosen by this number; the table of the family has its range"))
+    )  # fmt: skip
     for depth, told in swept.items():
         nodes, hits = PRINTED[depth]
         verdict = near_as("share", told.hits / told.optima, hits / OPTIMA) if hits < OPTIMA else _all(told)
@@ -174,34 +187,30 @@ def _losses(paper: Page, counted: dict[str, CountedLattice], family: Family) -> 
             {"hits": dcn.hits, "optima": dcn.optima, "false": dcn.false, "evaluated": dcn.evaluated},
         )
     )
-    school = poka(family[SCHOOLED]["cm"], literal(3))
-    paper.judge(
-        "PO-r9",
-        "CM (called CE), depth 3",
-        [
-            Statement("our hierarchies", "all found", f"{cm.hits} of {cm.optima} found, {cm.false} wrong, after {cm.evaluated} nodes; "
-                 f"stopped: {cm.stopped or 'at k = 2'}", _all(cm)),
-            Statement("education as graduate, college, school", "all found",
-                 f"{school.hits} of {school.optima} found, {school.false} wrong, after {school.evaluated:,} nodes", _all(school)),
-        ],
-        {"hits": cm.hits, "optima": cm.optima, "evaluated": cm.evaluated, "school": {"hits": school.hits, "optima": school.optima}},
+    others = {member: poka(each["cm"], literal(3)) for member, each in family.items()}
+    whole = [member.name for member, told in others.items() if _all(told).kind == "matches"]
+    paper.results.append(
+        PaperResult("PO-r9", "CM (called CE), depth 3", "all found",
+               f"{cm.hits} of {cm.optima} found, {cm.false} wrong, after {cm.evaluated} nodes; stopped: "
+               f"{cm.stopped or 'at k = 2'}; of {len(others)} sets of hierarchies all are found with {len(whole)}",
+               _all(cm),
+               {"hits": cm.hits, "optima": cm.optima, "evaluated": cm.evaluated, "all found": whole})
     )  # fmt: skip
 
 
 def _sizes(paper: Page) -> None:
-    """PO-r10 and Figure 6: the first two to eight columns, DCN, recommended depth."""
-    table = adult_table("replication")
+    """PO-r10 and Figure 6: the first two to eight columns, the mean over three losses, recommended depth."""
     rows = []
-    with paper.timed("lattices of 2 to 8 columns", detail="7 lattices"):
+    with paper.timed("lattices of 2 to 8 columns", detail="20 lattices"):
         for columns in range(2, 9):
-            small = CountedLattice(problem(project(table, range(columns)), ("k", "dcn"), Suppression("cap-max-k", CAP)))
-            told = poka(small, literal(average_depth(small.lattice)))
-            rows.append((columns, small.lattice.size, told.evaluated, told.share, f"{told.hits} of {told.optima}"))
-    shares = [row[3] for row in rows]
+            told = [poka(small, literal(average_depth(small.lattice))) for small in _first_columns(columns)]
+            sizes = [small.lattice.size for small in _first_columns(columns)]
+            rows.append((columns, max(sizes), float(np.mean([each.share for each in told]))))
+    shares = [row[2] for row in rows]
     # A lattice of a hundred nodes is seen almost whole by anything; the trend is asked of those larger than that.
-    large = [row[3] for row in rows if row[1] > 100]
-    ours = ", ".join(f"{row[0]}: {row[3]:.0%}" for row in rows)
-    paper.judge("PO-r10", "2 to 8 columns, DCN, recommended depth", [
+    large = [row[2] for row in rows if row[1] > 100]
+    ours = ", ".join(f"{row[0]}: {row[2]:.0%}" for row in rows)
+    paper.judge("PO-r10", "2 to 8 columns, mean over GLM, DCN and CM, recommended depth", [
         Statement("trend", "the share of nodes falls with the size of the lattice", ours, claims(
             {f"it falls ({large[0]:.0%} … {large[-1]:.0%}, lattices above 100 nodes)": large[-1] < large[0]})),
         Statement("8 columns", "about 20 %", f"{shares[-1]:.1%}", near_as("share", shares[-1], 0.2)),
@@ -210,12 +219,23 @@ def _sizes(paper: Page) -> None:
         Figure(
             "poka-figure-6",
             "Figure 6: share of nodes evaluated against the size of the lattice",
-            "DCN, recommended depth; the first two to eight columns in the paper's order.",
+            "Mean over GLM, DCN and CM, recommended depth; the first two to eight columns in the paper's order.",
             (Panel("", "nodes in the lattice (logarithmic)", "share of nodes evaluated", (
                 series("ours", [r[1] for r in rows], shares),
                 series("printed: about 20 % at 8 columns", [rows[-1][1]], [0.2], "printed", 6)), x_log=True),),
         )
     )  # fmt: skip
+
+
+@cache
+def _first_columns(columns: int) -> tuple[CountedLattice, ...]:
+    """The lattices of the first columns under each loss; salary, the last of eight, is the target where CM is the loss."""
+    made = []
+    for loss in LOSSES:
+        table = adult_table("replication", target="salary-class" if loss == "cm" else None)
+        part = project(table, range(min(columns, len(table.schema.quasi))))
+        made.append(CountedLattice(problem(part, ("k", loss), Suppression("cap-max-k", CAP))))
+    return tuple(made)
 
 
 def _starts(paper: Page, counted: CountedLattice, count: int) -> None:
@@ -256,7 +276,7 @@ def _shape(paper: Page, counted: dict[str, CountedLattice]) -> None:
         Statement("shape of the fronts", "concave or convex in parts", ours,
              claims({"no front is convex or concave throughout": mixed})),
         Statement("holes in the fronts", "disconnected", f"k jumps by a factor of up to {jump:.1f}",
-             claims({"k more than doubles somewhere": jump > 2})),
+             incomparable("on any table whose best recodings lead to one class k jumps up to all rows")),
         Statement("where nodes lie", "denser at low k", f"{dense[10]:.0%} of the nodes have k ≤ 10",
              claims({"more than half have k ≤ 10": dense[10] > 0.5})),
     ], {"share of nodes with k at most": dense, "bends": bends})  # fmt: skip

@@ -20,6 +20,7 @@ from kpareto.tables.table import Table
 from replication.page import each
 
 EVALUATIONS = 50_000  # as printed
+MUTATION = 0.001  # a flip in every tenth genome of 105 bits
 BORDERS = {"age": 19, "workclass": 6, "education": 15, "marital-status": 6, "occupation": 13, "race": 4, "sex": 1,
            "native-country": 40, "salary-class": 1}  # fmt: skip
 
@@ -48,6 +49,7 @@ class Outcome:
     groups: Mapping[str, int]
     cut: np.ndarray  # (20,) int32, groups of the age cells
     counted: int  # distinct recodings
+    copies: int  # members of the last population that another one equals
 
     @property
     def k(self) -> float:
@@ -79,7 +81,7 @@ class Outcome:
         return {
             "task": vars(self.task), "k": self.k, "nwp": self.losses[0], "necd": self.losses[1],
             "deviation": self.deviation, "feasible": len(self.values), "vectors": self.vectors, "unique": self.unique,
-            "groups": dict(self.groups), "counted": self.counted,
+            "groups": dict(self.groups), "counted": self.counted, "copies": self.copies,
         }  # fmt: skip
 
 
@@ -144,6 +146,7 @@ class Lab:
             preference=Preference(task.point, task.k),
             seeds=nothing if task.seeded else None,
             generations=task.evaluations // task.population - 1,
+            mutation=MUTATION,
         )
         memo, last = Memo(judged, self.space), None
         rng = np.random.default_rng(task.seed)
@@ -164,16 +167,17 @@ class Lab:
 
     def _outcome(self, task: Task, memo: Memo, last: Ranked) -> Outcome:
         genomes = np.unique(last.members.genomes, axis=0)
+        copies = len(last.members.genomes) - len(genomes)
         values = memo.numbers(genomes).values
         fits = values[:, 0] >= task.k
         genomes, values = genomes[fits], values[fits]
         if len(values) == 0:
-            return Outcome(task, values, -1, False, {}, np.zeros(20, dtype=np.int32), len(memo))
+            return Outcome(task, values, -1, False, {}, np.zeros(20, dtype=np.int32), len(memo), copies)
         chosen = prefer(values[:, 1:], task.point)
         reached = achievement(values[:, 1:], task.point)
         unique = int((reached <= reached[chosen] + 1e-12).sum()) == 1
         cut = self.space.decode(genomes[chosen]).cuts[self.table.column("age")]
-        return Outcome(task, values, chosen, unique, groups_of(self.space, genomes[chosen]), cut, len(memo))
+        return Outcome(task, values, chosen, unique, groups_of(self.space, genomes[chosen]), cut, len(memo), copies)
 
 
 def groups_of(space: Cuts, genome: np.ndarray) -> Mapping[str, int]:

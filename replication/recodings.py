@@ -107,13 +107,11 @@ class RecodingLab:
             return replace(recut, bred=bred)
         return replace(self.judged(loss, k, run.genome), bred=bred, recut=recut.recut, seconds=recut.seconds)
 
-    def with_education(self, solution: Solution, after: tuple[int, ...]) -> tuple[float, bool]:
-        """The least loss found where education may be cut after these ranks only, and whether it is cut at them all."""
+    def with_education(self, solution: Solution, after: tuple[int, ...]) -> float:
+        """The least loss found where education may be cut after these ranks only."""
         ends = {"education": np.array(after) - 1}
         other = replace(self, space=make_cuts(self.table.hierarchies, ends))
-        answer = other.recut(solution.loss, solution.k)
-        cut = other.space.decode(answer.genome).cuts[self.table.column("education")]
-        return answer.value, int(cut[-1]) == len(after)
+        return other.recut(solution.loss, solution.k).value
 
     def recut(self, loss: str, k: int, start: np.ndarray | None = None) -> Solution:
         """Columns recut one at a time, from random recodings and from ``start``."""

@@ -169,7 +169,7 @@ def _group(partition: Partition, counts: Counts) -> tuple[Counts, int]:
 
 @named("reg-variance")
 def reg_variance(column: str | None = None, centre: Centre = "group") -> Number:
-    """Squared error around the group means, as a share of that around the mean of all (Iyengar 2002, 3.3).
+    """Squared error around the group means, as a share of that around the mean of all (Iyengar 2002).
 
     The suppressed rows are a group of their own, or deviate from the centre of all rows (``centre="global"``).
     """
@@ -178,7 +178,7 @@ def reg_variance(column: str | None = None, centre: Centre = "group") -> Number:
 
 @named("reg-deviation")
 def reg_deviation(column: str | None = None, centre: Centre = "group") -> Number:
-    """Absolute deviation from the group medians, as a share of that from the median of all (Iyengar 2002, 3.3).
+    """Absolute deviation from the group medians, as a share of that from the median of all (Iyengar 2002).
 
     The suppressed rows are a group of their own, or deviate from the centre of all rows (``centre="global"``).
     """
@@ -267,7 +267,7 @@ def _deviations(counts: Counts, centre: float | None) -> np.ndarray:
 
 @named("multi-target")
 def multi_target(of: str | Mapping[str, float]) -> Number:
-    """Several uses at once: the weighted mean of losses that lie between 0 and 1 (Iyengar 2002, 3.4).
+    """Several uses at once: the weighted mean of losses that lie between 0 and 1 (Iyengar 2002).
 
     ``of`` is a mapping from measure to weight, or the same as text: ``cm(column=salary)*2 + reg-variance*1``.
     """

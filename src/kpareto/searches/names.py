@@ -65,6 +65,7 @@ SECONDS = Option(
     "time it may take; then its best so far is its answer",
     "until it is done",
 )
+BRACKETS = Option("brackets", one_of("ceiling", "floor"), "ceiling", "how a quality over its width is rounded to a box")
 COMPARE = Option("compare", truth, False, "count the exact front too and report what was missed or is wrong")
 GAINS = "until nothing gains any more"
 
@@ -89,7 +90,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {  # method -> what may stand beside it
         COMPARE,
         SECONDS,
     ),
-    "pbg-ea": (_budget("until the iterations are done"), *options_of(PbgEa), COMPARE, SECONDS),
+    "pbg-ea": (_budget("until the iterations are done"), *options_of(PbgEa), BRACKETS, COMPARE, SECONDS),
     "datafly": (_budget("until it is done"), SECONDS),
     "samarati": (_budget("until it is done"), SECONDS),
     # GENITOR breeds until its budget is spent.
@@ -165,7 +166,7 @@ def make_search(method: str, problem: Problem, space: Space, options: Mapping[st
         return repair_poka(depth) if method == "poka" else literal(depth or average_depth(space))
     bred = {name: value for name, value in chosen.items() if name not in ("budget", "compare", "seconds")}
     if method == "pbg-ea":
-        return PbgEa(grid_for(problem, bred.pop("grid")), **bred)
+        return PbgEa(grid_for(problem, bred.pop("grid"), bred.pop("brackets")), **bred)
     if method in ("datafly", "samarati"):
         if not problem.limits:
             remedy = Remedy("set-limit", "Add [limits] with k = 5, say.")

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from kpareto.errors import BadJob
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import problem
-from kpareto.searches.lattice.boxes import BoxArchive, Grid, SteadyArchive, coverage, grid_for
+from kpareto.searches.lattice.boxes import BoxArchive, Brackets, Grid, SteadyArchive, coverage, grid_for
 from kpareto.tables.adult import adult_table
 from kpareto.tables.partition import Suppression
 
 Vectors = list[tuple[float, ...]]
 
 
-def grid(*epsilons: float) -> Grid:
+def grid(*epsilons: float, brackets: Brackets = "ceiling") -> Grid:
     """A grid over qualities, higher being better."""
-    return Grid(epsilons, (True,) * len(epsilons), (0.0,) * len(epsilons))
+    return Grid(epsilons, (True,) * len(epsilons), (0.0,) * len(epsilons), brackets)
 
 
 def numbers_of(vectors: Vectors) -> Numbers:
@@ -46,13 +46,34 @@ def members(archive: BoxArchive) -> set[tuple[int, ...]]:
 
 
 def test_oracle_o12() -> None:
-    """O12: first come stays, an incomparable vector is lost to a higher box, and theorem 2 is one short."""
-    assert members(archived(BoxArchive(grid(1, 1)), [(1.2, 1.8), (1.8, 1.2)])) == {(120, 180)}
-    assert members(archived(BoxArchive(grid(1, 1)), [(1.8, 1.2), (1.2, 1.8)])) == {(180, 120)}
-    assert members(archived(BoxArchive(grid(1, 1)), [(1.9, 1.95), (2.0, 1.9)])) == {(200, 190)}
+    """O12, by the floor: first come stays, an incomparable vector is lost to a higher box, theorem 2 is one short."""
+    floor = grid(1, 1, brackets="floor")
+    assert members(archived(BoxArchive(floor), [(1.2, 1.8), (1.8, 1.2)])) == {(120, 180)}
+    assert members(archived(BoxArchive(floor), [(1.8, 1.2), (1.2, 1.8)])) == {(180, 120)}
+    assert members(archived(BoxArchive(floor), [(1.9, 1.95), (2.0, 1.9)])) == {(200, 190)}
     two: Vectors = [(1.0, 0.5), (0.5, 1.0)]
-    assert len(archived(BoxArchive(grid(1, 1)), two)) == 2
-    assert grid(1, 1).size_bound(np.array(two)) == 2  # the paper's bound is 1
+    assert len(archived(BoxArchive(floor), two)) == 2
+    assert floor.size_bound(np.array(two)) == 2  # the paper's bound is 1
+
+
+def test_by_the_ceiling_theorem_2_holds() -> None:
+    """The two vectors that pass the paper's bound by the floor share a box by the ceiling, which is the default."""
+    assert grid(1, 1).brackets == "ceiling"
+    assert len(archived(BoxArchive(grid(1, 1)), [(1.0, 0.5), (0.5, 1.0)])) == 1
+    assert grid(2, 2).boxes(np.array([[2.0, 2.25], [0.25, 4.0]])).tolist() == [[1, 2], [1, 2]]
+
+
+@given(data=st.data(), width=st.integers(2, 3))
+@settings(max_examples=300)
+def test_theorem_2_as_printed(data: st.DataObject, width: int) -> None:
+    """By the ceiling an archive of positive qualities never passes the product of ⌈K / ε⌉ without the largest."""
+    epsilons = data.draw(st.tuples(*[st.sampled_from([0.5, 1.0, 1.5, 4.0])] * width))
+    vectors = data.draw(
+        st.lists(st.tuples(*[st.integers(1, 24).map(lambda n: n / 4)] * width), min_size=1, max_size=25)
+    )
+    highest = [max(vector[place] for vector in vectors) for place in range(width)]
+    boxes = sorted(math.ceil(high / wide) for high, wide in zip(highest, epsilons, strict=True))
+    assert len(archived(BoxArchive(grid(*epsilons)), vectors)) <= math.prod(boxes[:-1])
 
 
 def test_a_refused_offer_is_counted() -> None:
@@ -66,7 +87,9 @@ def offers(draw: st.DrawFn) -> tuple[Grid, Vectors]:
     width = draw(st.integers(1, 3))
     epsilons = draw(st.tuples(*[st.sampled_from([0.25, 0.5, 1.0, 1.5, 4.0])] * width))
     vector = st.tuples(*[st.integers(0, 24).map(lambda n: n / 4)] * width)
-    return grid(*epsilons), draw(st.lists(vector, min_size=1, max_size=25))
+    return grid(*epsilons, brackets=draw(st.sampled_from(["ceiling", "floor"]))), draw(
+        st.lists(vector, min_size=1, max_size=25)
+    )
 
 
 def dominates(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
@@ -77,8 +100,9 @@ def dominates(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
 def slow_archive(boxes_of: Grid, vectors: Vectors) -> Vectors:
     """Slow twin of algorithm 1, with tuples: PB-5 word for word."""
     kept: Vectors = []
+    rounded = math.ceil if boxes_of.brackets == "ceiling" else math.floor
     for new in vectors:
-        box = {v: tuple(math.floor(a / e) for a, e in zip(v, boxes_of.epsilons, strict=True)) for v in [*kept, new]}
+        box = {v: tuple(rounded(a / e) for a, e in zip(v, boxes_of.epsilons, strict=True)) for v in [*kept, new]}
 
         def beats(a: tuple[float, ...], b: tuple[float, ...], box: dict[tuple[float, ...], tuple[int, ...]]) -> bool:
             return dominates(a, b) if box[a] == box[b] else dominates(box[a], box[b])
@@ -156,7 +180,9 @@ def test_the_grid_of_a_problem() -> None:
     plain = grid_for(made)
     assert plain.worst == (0.0, 7 * 30162, 1.0)
     assert plain.epsilons == (1.0, 1.0, 1 / 30162)
-    assert plain.boxes(np.array([[3.0, 0.5, 0.25]])).tolist() == [[3, 7 * 30162 - 1, 22621]]
+    assert plain.boxes(np.array([[3.0, 0.5, 0.25]])).tolist() == [[3, 7 * 30162, 22622]]
+    floor = grid_for(made, brackets="floor")
+    assert floor.boxes(np.array([[3.0, 0.5, 0.25]])).tolist() == [[3, 7 * 30162 - 1, 22621]]
 
 
 def test_what_a_grid_refuses() -> None:

@@ -51,8 +51,8 @@ def watched(
 
 
 def run(made: Problem, numbers: Numbers, epsilons: tuple[float, ...] | None, seed: int) -> tuple[Coverage, int]:
-    """One run: how well its archive stands for the front, and the distinct nodes it evaluated."""
-    lattice, grid = Lattice(made.table.hierarchies), grid_for(made, epsilons)
+    """One run, by the floor as the known numbers are: how well its archive stands for the front, and its nodes."""
+    lattice, grid = Lattice(made.table.hierarchies), grid_for(made, epsilons, "floor")
     asked: list[np.ndarray] = []
     steps = PbgEa(grid, ends="stay").archives(lattice, np.random.default_rng(seed))
     archive = drive(watched(steps, asked), lattice, numbers)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from kpareto.tables.recoding import top
 if TYPE_CHECKING:
     from kpareto.fronts.problem import Problem
 
-SLACK = 1e-9  # of a box: values are rounded numbers, and one that lies on a border must fall into the upper box
+SLACK = 1e-9  # of a box: values are rounded numbers, and one that lies on a border must fall into the same box always
+Brackets = Literal["ceiling", "floor"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Grid:
     epsilons: tuple[float, ...]  # width of the boxes, per objective
     higher: tuple[bool, ...]  # whether higher values are better
     worst: tuple[float, ...]  # what a loss is subtracted from; 0 where higher is better
+    # The paper prints plain brackets around I / ε. With the ceiling its Theorem 2 holds, with the floor it does not.
+    brackets: Brackets = "ceiling"
 
     def __post_init__(self) -> None:
         if not len(self.epsilons) == len(self.higher) == len(self.worst):
@@ -45,14 +48,16 @@ class Grid:
 
     def boxes(self, values: np.ndarray) -> np.ndarray:
         """The box of each row of values: (n, objectives) int64 (PB-4)."""
-        return np.floor(self.qualities(values) / np.array(self.epsilons) + SLACK).astype(np.int64)
+        places = self.qualities(values) / np.array(self.epsilons)
+        rounded = np.ceil(places - SLACK) if self.brackets == "ceiling" else np.floor(places + SLACK)
+        return np.asarray(rounded, dtype=np.int64)
 
     def size_bound(self, values: np.ndarray) -> int:
-        """The most members an archive of these values can have: theorem 2, corrected.
+        """The most members an archive of these values can have: theorem 2, for either bracket.
 
-        Quality i takes at most b = ⌊highest / ε⌋ − ⌊lowest / ε⌋ + 1 boxes. Two members that agree in all boxes but
-        one would be comparable, so any objective can be left out of the product, the one with most boxes included.
-        The paper multiplies K / ε, which is one box too few (PB-e1).
+        Quality i takes at most b = highest box − lowest box + 1 boxes. Two members that agree in all boxes but one
+        would be comparable, so any objective can be left out of the product, the one with most boxes included.
+        The paper multiplies ⌈K / ε⌉, the boxes above 0: by the floor that is one box too few (PB-e1).
         """
         if len(values) == 0:
             return 0
@@ -61,7 +66,7 @@ class Grid:
         return math.prod(counts[:-1])
 
 
-def grid_for(problem: Problem, epsilons: Sequence[float] | None = None) -> Grid:
+def grid_for(problem: Problem, epsilons: Sequence[float] | None = None, brackets: Brackets = "ceiling") -> Grid:
     """The grid over a problem's objectives.
 
     A loss is counted down from its value when every row is suppressed. Where no epsilon is given, a box is one unit
@@ -74,7 +79,7 @@ def grid_for(problem: Problem, epsilons: Sequence[float] | None = None) -> Grid:
     lost = [0.0 if up else float(m(gone)) for m, up in zip(problem.objectives, higher, strict=True)]
     worst = tuple(number if math.isfinite(number) else 0.0 for number in lost)
     plain = tuple(1.0 if up or number > 1 else 1.0 / table.rows for up, number in zip(higher, worst, strict=True))
-    return Grid(plain if epsilons is None else tuple(float(e) for e in epsilons), higher, worst)
+    return Grid(plain if epsilons is None else tuple(float(e) for e in epsilons), higher, worst, brackets)
 
 
 @dataclass
