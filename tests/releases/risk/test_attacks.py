@@ -223,6 +223,19 @@ def test_de_finetti_of_an_ungeneralized_release_is_the_class() -> None:
     assert found.accuracy == found.in_class
 
 
+def test_de_finetti_counts_persons() -> None:
+    """A person with many rows counts once, for each of their rows in equal parts, and so does the class's guess."""
+    rows = {"q": ["x"] * 6 + ["y"] * 2, "s": ["a", "a", "a", "a", "b", "b", "b", "a"], "id": [*"1111", *"2345"]}
+    told = de_finetti(at(made_of(rows, {"q": FLAT}, "id"), 0))
+    # In class x persons 2 and 3 have b and person 1 has a, though four rows of six have it; in y one has a, one b.
+    assert (told.unit, told.rows) == ("person", 5)
+    assert told.in_class == pytest.approx(3 / 5)
+    assert "of 5 persons" in told.meaning
+    again = {"q": ["x", "x", "y", "y"], "s": ["a", "a", "b", "b"], "id": [*"1212"]}
+    told = de_finetti(at(made_of(again, {"q": FLAT}, "id"), 0))
+    assert (told.rows, told.in_class, told.accuracy) == (2, 1.0, 1.0)
+
+
 def test_de_finetti_needs_rows_and_a_sensitive_column() -> None:
     """An empty release and a table without sensitive column are explained."""
     table = table_of_values(["a", "b"])

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kpareto.errors import BadInput
+from kpareto.measures.persons import count_units
 from kpareto.tables.partition import Partition
 from kpareto.tables.table import Counts
 
@@ -25,10 +26,11 @@ class DeFinetti:
     """How well a classifier trained on the release itself guesses the sensitive values of persons in it."""
 
     column: str
-    accuracy: float  # share of rows guessed right by quasi-identifiers and class
+    accuracy: float  # share of rows, or persons, guessed right by quasi-identifiers and class
     in_class: float  # share guessed right by the most frequent value of the class
-    rows: int
+    rows: int  # or persons, where they are told apart
     rounds: int
+    unit: str = "row"
 
     @property
     def gain(self) -> float:
@@ -45,12 +47,12 @@ class DeFinetti:
         """What it means, in a sentence."""
         base = (
             f"A classifier trained on the release guesses {self.column!r} right for {self.accuracy:.1%} of "
-            f"{self.rows:,} rows, where the most frequent value of each class is right for {self.in_class:.1%}"
+            f"{self.rows:,} {self.unit}s, where the most frequent value of each class is right for {self.in_class:.1%}"
         )
         if self.found:
             return (
                 f"{base}: how values go together across classes gives "
-                f"{round(self.gain * self.rows):,} more rows away than the classes do (Kifer 2009)."
+                f"{round(self.gain * self.rows):,} more {self.unit}s away than the classes do (Kifer 2009)."
             )
         return f"{base}: the classes are as good a guess."
 
@@ -72,59 +74,80 @@ def de_finetti(release: Partition, column: str | None = None, rounds: int = 5) -
     own = pool_rare(every)
     if release.empty:
         raise BadInput("Every row is suppressed: there is no release to attack.")
-    plain = [np.zeros((len(h.leaves), len(own.values))) for h in release.table.hierarchies]
     common = _most_common(release, every)
-    likelihoods, _ = _fit(release, own, plain, common)
-    alone = common.right
+    units = _units(release, every)
+    alone = units.right(common)
+    likelihoods = [np.zeros((len(h.leaves), len(own.values))) for h in release.table.hierarchies]
+    likelihoods, _ = _fit(release, own, likelihoods)
+    pooled = len(own.values) < len(every.values)
+    named = np.append(_ranked(every) if pooled else np.arange(len(every.values)), -1)  # the last is for suppressed rows
     right = []
     for _ in range(rounds):
-        likelihoods, guessed = _fit(release, own, likelihoods, common)
-        right.append(guessed)
-    rows = int(release.rows[release.visible].sum())
-    return DeFinetti(own.name, max(right, default=alone) / rows, alone / rows, rows, rounds)
+        likelihoods, guess = _fit(release, own, likelihoods)
+        # "One of the others" is no guess: there the most frequent value of the class stands.
+        other = (guess == len(own.values) - 1) & pooled
+        right.append(units.right(np.where(other, common, named[guess])))
+    best = max(right, default=alone)
+    return DeFinetti(own.name, best / units.all, alone / units.all, units.all, rounds, units.name)
 
 
 @dataclass(frozen=True, eq=False)
-class _Common:
-    """The most frequent value of each class, rare ones told apart."""
+class _Units:
+    """Who can be guessed right: rows, or persons, who count in equal parts for each distinct row they have."""
 
-    counts: Counts
-    values: np.ndarray  # (classes,) int64, codes
-    right: int  # visible rows that have it
+    name: str
+    row: np.ndarray  # (entries,) int64, distinct visible rows
+    code: np.ndarray  # (entries,) int64, the value there
+    weight: np.ndarray  # (entries,) rows, or shares of persons
+    all: int
+
+    def right(self, guess: np.ndarray) -> float:
+        """How many are guessed right by a value for every distinct row; a person by any of their values there."""
+        return float(self.weight[self.code == guess[self.row]].sum())
 
 
-def _most_common(release: Partition, every: Counts) -> _Common:
-    counts = release.counts(every)
+def _units(release: Partition, every: Counts) -> _Units:
+    seen = release.visible[release.members]
+    if every.held is None:
+        kept = seen[every.row]
+        rows = int(release.rows[release.visible].sum())
+        return _Units("row", every.row[kept], every.code[kept].astype(np.int64), every.count[kept], rows)
+    kept = seen[every.held.row]
+    row, person, code = (part[kept] for part in (every.held.row, every.held.person, every.held.code))
+    first = np.append(True, (np.diff(row) != 0) | (np.diff(person) != 0))[: len(row)]
+    people, places = np.unique(person, return_inverse=True)
+    parts = np.bincount(places[first], minlength=len(people))
+    return _Units("person", row, code, 1 / parts[places], max(len(people), 1))
+
+
+def _most_common(release: Partition, every: Counts) -> np.ndarray:
+    """The most frequent value of the class of each distinct row, by rows or by persons: (distinct,) int64."""
+    units, some = count_units(release, every)
+    counts = units.counts
     order = np.lexsort((counts.code, -counts.count, counts.row))
     classes, first = np.unique(counts.row[order], return_index=True)
     values = np.zeros(len(release.rows), dtype=np.int64)
-    values[classes] = counts.code[order[first]]
-    most = np.zeros(len(release.rows), dtype=np.int64)
-    most[classes] = counts.count[order[first]]
-    return _Common(every, values, int(most[release.visible].sum()))
+    values[np.flatnonzero(some)[classes]] = counts.code[order[first]]
+    return np.asarray(values[release.members])
 
 
-def _fit(
-    release: Partition, own: Counts, likelihoods: list[np.ndarray], common: _Common
-) -> tuple[list[np.ndarray], int]:
-    """One round: log P(leaf | group, value) per column from those before, and the rows that those guess right."""
+def _fit(release: Partition, own: Counts, likelihoods: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
+    """One round: log P(leaf | group, value) per column from those before, and the values that those guess.
+
+    The guesses are codes of ``own`` for every distinct row, -1 for suppressed ones.
+    """
     codes, weights = release.table.codes, release.table.weights
     sums = [np.zeros_like(each) for each in likelihoods]
-    right = 0
+    guess = np.full(len(codes), -1, dtype=np.int64)
     for rows, shares in _blocks(release, own):
         chance = _posterior(shares, likelihoods, codes[rows])
-        guess = chance.argmax(axis=1)
-        pooled = np.zeros(len(rows), dtype=np.bool_)
-        if len(own.values) < len(common.counts.values):
-            pooled = guess == len(own.values) - 1
-            right += _rows_with(common.counts, rows[pooled], common.values[release.members[rows[pooled]]])
-        right += _rows_with(own, rows[~pooled], guess[~pooled])
+        guess[rows] = chance.argmax(axis=1)
         chance *= weights[rows, None]
         for place, total in enumerate(sums):
             leaf = codes[rows, place]
             for value in range(len(own.values)):
                 total[:, value] += np.bincount(leaf, weights=chance[:, value], minlength=len(total))
-    return [_within_groups(total, cut) for total, cut in zip(sums, release.recoding.cuts, strict=True)], right
+    return [_within_groups(total, cut) for total, cut in zip(sums, release.recoding.cuts, strict=True)], guess
 
 
 def _within_groups(total: np.ndarray, cut: np.ndarray) -> np.ndarray:
@@ -138,15 +161,20 @@ def pool_rare(counts: Counts) -> Counts:
     """The counts with the rarest values taken together, so that at most ``MOST_VALUES`` are left."""
     if len(counts.values) <= MOST_VALUES:
         return counts
-    rank = np.argsort(np.argsort(-counts.totals, kind="stable"), kind="stable")
-    code = np.minimum(rank, MOST_VALUES - 1).astype(np.int32)
-    by_rank = np.array(counts.values, dtype=object)[np.argsort(rank)]
+    order = _ranked(counts)
+    code = np.minimum(np.argsort(order, kind="stable"), MOST_VALUES - 1).astype(np.int32)
+    by_rank = np.array(counts.values, dtype=object)[order]
     names = (*by_rank[: MOST_VALUES - 1].tolist(), "(other values)")
     key = counts.row * MOST_VALUES + code[counts.code]
     distinct, inverse = np.unique(key, return_inverse=True)
     count = np.bincount(inverse, weights=counts.count).astype(np.int64)
     start = np.searchsorted(distinct, np.arange(len(counts.start)) * MOST_VALUES)
     return Counts(counts.name, names, start.astype(np.int64), (distinct % MOST_VALUES).astype(np.int32), count)
+
+
+def _ranked(counts: Counts) -> np.ndarray:
+    """The codes of the values, the most frequent first: (values,) int64."""
+    return np.argsort(-counts.totals, kind="stable")
 
 
 def _blocks(release: Partition, own: Counts) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -172,11 +200,3 @@ def _posterior(shares: np.ndarray, likelihoods: list[np.ndarray], codes: np.ndar
     logs -= logs.max(axis=1, keepdims=True)
     chance = np.exp(logs)
     return chance / chance.sum(axis=1, keepdims=True)
-
-
-def _rows_with(own: Counts, rows: np.ndarray, values: np.ndarray) -> int:
-    """How many rows of each given distinct row have the given value, added up."""
-    key = own.row * len(own.values) + own.code  # rising
-    wanted = rows * len(own.values) + values
-    place = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
-    return int(own.count[place][key[place] == wanted].sum())
