@@ -113,8 +113,8 @@ def page(quick: bool, say: Say) -> Page:
     _table_one(paper, counted, one)
     _table_two(paper, two)
     _floor(paper, two, floor)
-    _further(paper, one, two)
     _qualities(paper, counted)
+    _further(paper, one, two)
     _draw(paper, counted, one, two)
     with paper.timed("errors put to the test", detail="600 random archives" if quick else "4,000 random archives"):
         paper.findings += [*_theorems(600 if quick else 4000), *_small_errors(counted, one, 400 if quick else None)]
