@@ -151,12 +151,12 @@ class Compiled:
         return genomes, self.problem.evaluate(self.space, genomes)
 
     def _with_rows(self, result: Result) -> Result:
-        """The result, or the top of all hierarchies where every row of the best recoding would be suppressed.
+        """The result, or the top of all hierarchies where the best recoding keeps no row, or nothing met was feasible.
 
         A suppressed row costs no less than a row of which nothing is told, so the score cannot tell these two apart;
         but only one of them is a release.
         """
-        if not math.isfinite(result.value) or self._keeps_rows(result.genome):
+        if math.isfinite(result.value) and self._keeps_rows(result.genome):
             return result
         top = np.zeros_like(result.genome)
         if not self._keeps_rows(top):

@@ -40,9 +40,16 @@ from kpareto.searches.checkpoint import Arrays, Kept, job_print
 from kpareto.searches.driver import Ending, Tell
 from kpareto.searches.lattice.boxes import grid_for
 from kpareto.searches.lattice.climbing import front_of_all, reach_good_nodes
-from kpareto.searches.lattice.exact import State, count_lattice, find_way, nothing_counted, settled_parts
+from kpareto.searches.lattice.exact import (
+    State,
+    count_lattice,
+    find_way,
+    nothing_counted,
+    pack_state,
+    settled_parts,
+    state_from,
+)
 from kpareto.searches.lattice.pbg_ea import PbgEa
-from kpareto.searches.memo import numbers_arrays, numbers_from
 from kpareto.searches.proposals import Proposals
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.partition import Suppression
@@ -114,7 +121,7 @@ class Exact:
     def go(self, known: Arrays | None, tell: Tell, kept: Kept[State]) -> Front:
         """Count the lattice, part by part."""
         self._check_size()
-        state = nothing_counted(self.problem) if known is None else _state_from(known)
+        state = nothing_counted(self.problem) if known is None else state_from(known)
         until = self.limit.part(EXACT_SHARE)
         if self.total < MOST_NODES:
             with until.watching(), suppress(OutOfTime):  # of its part; the time of all is looked at below
@@ -166,8 +173,7 @@ class Exact:
 
     def pack(self, standing: State) -> Arrays:
         """The front so far and how much of the lattice is settled."""
-        counts = np.array([standing.done, standing.counted, standing.settled], dtype=np.int64)
-        return {"counts": counts, "cloud": standing.cloud, **numbers_arrays(standing.best)}
+        return pack_state(standing)
 
     def front_so_far(self, standing: State | None, ending: Ending) -> Front:
         """The front so far, not complete; with floors where the time was up."""
@@ -225,11 +231,6 @@ class Exact:
         details = {**front.provenance.details, "largest_gap": max(gaps, default=0.0)}
         note = f"{front.provenance.note}; at its k no recoding loses less than each point's floor"
         return replace(front, floors=least, provenance=replace(front.provenance, details=details, note=note))
-
-
-def _state_from(arrays: Arrays) -> State:
-    done, counted, settled = (int(n) for n in arrays["counts"])
-    return State(done, counted, settled, numbers_from(arrays), arrays["cloud"])
 
 
 # -- floors ------------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from kpareto.interrupts import TimeLimit, beating
 from kpareto.kernels.compiling import working
 from kpareto.searches import Search
 from kpareto.searches.compiled import Compiled, can_compile
+from kpareto.searches.cuts.exact import ExactCuts
 from kpareto.searches.driver import Driven, Watch, drive
 from kpareto.searches.exact_front import Exact
 from kpareto.searches.forecast import warn_slow
@@ -40,9 +41,19 @@ class Plan:
 
     def check(self) -> None:
         """Raise unless the method is known, walks this kind of space, and takes every setting that is given."""
-        check_method(self.method, self.space if isinstance(self.space, str) else self.space.kind)
+        check_method(self.method, self.kind)
         SEED.check(self.seed, "seed")
         read_options(self.method, self._choices)
+
+    @property
+    def kind(self) -> Kind:
+        """Which kind of space is walked."""
+        return self.space if isinstance(self.space, str) else self.space.kind
+
+    @property
+    def way(self) -> str:
+        """The method, by which a forecast goes; the exact search of cuts has none."""
+        return self.kind if self.method == "exact" and self.kind != "lattice" else self.method
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -104,13 +115,15 @@ def make_driven(problem: Problem, plan: Plan, limit: TimeLimit | None = None) ->
     """The search of a plan: exact, compiled where the compiled searches know the problem, else behind the seam."""
     plan.check()
     settings = plan.settings
-    if plan.method == "exact":
+    if plan.method == "exact" and plan.kind == "lattice":
         return Exact(problem, settings["ties"], settings["threads"], limit or TimeLimit(), plan.seed)
     if plan.method == "local":
         from kpareto.searches.local.driven import LocalDriven
 
         return LocalDriven(problem, LocalSettings(**settings), plan.seed, limit)
     space = make_space(plan.space, problem.table) if isinstance(plan.space, str) else plan.space
+    if plan.method == "exact" and isinstance(space, Cuts):
+        return ExactCuts(problem, space, settings["ties"], settings["threads"], plan.seed)
     check_population(settings.get("population") or 0, len(space.genes))
     if isinstance(space, Cuts) and can_compile(plan.method, problem, space):
         return Compiled(plan.method, problem, space, plan.evaluations, plan.seed, settings, limit or TimeLimit())

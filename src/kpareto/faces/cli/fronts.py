@@ -67,7 +67,8 @@ def find_front(
 ) -> Front:
     """Run the job's search with a progress bar; its time began when the table was read, where ``since`` says so."""
     tell_forecast(job, problem, quiet)
-    title = "Counting nodes" if job.method == "exact" else f"Searching ({job.method})"
+    counted = "nodes" if job.space == "lattice" else "recodings"
+    title = f"Counting {counted}" if job.method == "exact" else f"Searching ({job.method})"
     with reporting(title, quiet) as report:
         return search_job(job, problem, report, checkpoint, since=since)
 
@@ -78,8 +79,8 @@ def tell_forecast(job: Job, problem: Problem, quiet: bool) -> None:
         return
     from kpareto.searches.forecast import forecast_seconds, say_slow, spell_seconds
 
-    remark(say_slow(problem, job.method, plan_of(job).evaluations))
-    if job.method != "exact":
+    remark(say_slow(problem, plan_of(job).way, plan_of(job).evaluations))
+    if job.method != "exact" or job.space != "lattice":
         return
     seconds, asked = forecast_seconds(problem, job.options.get("threads")), job.options.get("seconds")
     if seconds <= WAIT:

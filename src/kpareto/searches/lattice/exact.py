@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -34,6 +34,7 @@ from kpareto.kernels.lattice.branching import LeafColumns, Objectives, surviving
 from kpareto.measures.cells import CellLoss
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.searches.lattice.climbing import front_of_all, reach_good_nodes
+from kpareto.searches.memo import numbers_arrays, numbers_from
 from kpareto.tables.lattice import Lattice, walk_order
 from kpareto.tables.table import Table
 
@@ -59,6 +60,18 @@ class State:
     best: Numbers  # the front so far
     cloud: np.ndarray  # (n, objectives) float64
     reached: Numbers | None = None  # good nodes that a local search met; their own parts may not be settled yet
+
+
+def pack_state(state: State) -> dict[str, np.ndarray]:
+    """Where a search stands, as a checkpoint holds it: the front so far and how much is settled."""
+    counts = np.array([state.done, state.counted, state.settled], dtype=np.int64)
+    return {"counts": counts, "cloud": state.cloud, **numbers_arrays(state.best)}
+
+
+def state_from(arrays: Mapping[str, np.ndarray]) -> State:
+    """The state that a checkpoint holds."""
+    done, counted, settled = (int(n) for n in arrays["counts"])
+    return State(done, counted, settled, numbers_from(arrays), arrays["cloud"])
 
 
 def nothing_counted(problem: Problem) -> State:
@@ -118,7 +131,7 @@ def count_lattice(
     yield from works[way.kind](problem, lattice, ties, threads, state, limit)
 
 
-def _merge(state: State, part: Numbers, nodes: int, ties: Ties, share: float) -> State:
+def merge_part(state: State, part: Numbers, nodes: int, ties: Ties, share: float) -> State:
     """The state after one more part of the lattice."""
     feasible = np.flatnonzero(part.feasible)
     fresh = part.take(feasible[non_dominated(part.keys[feasible], ties)])
@@ -146,7 +159,7 @@ def _whole(
         yield state
     for part in problem.whole_lattice(threads, state.done, halt_of(limit)):
         nodes = len(np.unique(part.which))
-        state = _merge(state, part, nodes, ties, share)
+        state = merge_part(state, part, nodes, ties, share)
         yield state
 
 
@@ -193,7 +206,7 @@ def _rolled_up(
             return
         for part in step[0]:
             if len(part.which):
-                state = _merge(state, part, 0, ties, share)
+                state = merge_part(state, part, 0, ties, share)
         done += len(chunk)
         settled = lattice.size * done // parts
         state = replace(state, done=done, counted=state.counted + step[1], settled=settled)
@@ -225,7 +238,7 @@ def _branches(
             if len(nodes):
                 numbers = problem.evaluate(lattice, nodes, threads)
                 part = replace(numbers, which=lattice.numbers(nodes)[numbers.which])
-                state = _merge(state, part, 0, ties, share)
+                state = merge_part(state, part, 0, ties, share)
             done = start + len(chunk)
             settled = lattice.size * done // len(tree.prefixes)
             state = replace(state, done=done, counted=state.counted + counted, settled=settled)
