@@ -221,7 +221,8 @@ def models_command(path: str, changes: Sequence[str] = ()) -> str:
 def show_defects(exact: Mapping[str, Any]) -> None:
     """What a search missed of the exact front, and which of its points are wrong, as tables and a sentence."""
     names, wrong, missed = exact["objectives"], exact["wrong"], exact["missed"]
-    for title, defects in (("Missed", missed), ("Wrongly reported", wrong)):
+    covered = exact.get("coverage")  # an archive of boxes is not meant to hold every point
+    for title, defects in ((("Missed", missed),) if covered is None else ()) + (("Wrongly reported", wrong),):
         rows = [
             [*(defect["values"][name] for name in names), *defect["levels"].values(), _causes(defect)]
             for defect in defects
@@ -229,9 +230,15 @@ def show_defects(exact: Mapping[str, Any]) -> None:
         if rows:
             show_table([*names, *defects[0]["levels"], ""], rows, title)
     proof = "complete" if exact["complete"] else "not complete"
+    if covered is not None:
+        click.echo(
+            f"Of the {covered['boxes']:,} boxes of the exact front {covered['boxes_held']:,} are held (RR "
+            f"{covered['rr']:.3g}, by the paper's yardstick); the archive lies {covered['ce']:.4g} from it (CE, a sum)."
+        )
+    told = f"{len(missed):,} {'were missed' if covered is None else 'are not in the archive, which keeps one a box'}"
     click.echo(
-        f"The exact front has {len(exact['points']):,} different points ({proof}): {len(missed):,} were missed, and "
-        f"{len(wrong):,} of the points above are not optimal."
+        f"The exact front has {len(exact['points']):,} different points ({proof}): {told}, and {len(wrong):,} of the "
+        "points above are not optimal."
     )
     for cause, meaning in exact["meaning"].items():
         click.echo(f"{cause}: {meaning}.")

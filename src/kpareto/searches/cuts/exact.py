@@ -18,7 +18,7 @@ import numpy as np
 from kpareto.errors import BadJob, Remedy
 from kpareto.fronts.dominance import Ties
 from kpareto.fronts.front import Front, make_front
-from kpareto.fronts.numbers import Numbers, Provenance, spell_count
+from kpareto.fronts.numbers import Provenance, spell_count
 from kpareto.fronts.problem import Problem
 from kpareto.kernels.compiling import working
 from kpareto.measures.measure import Measure
@@ -61,7 +61,9 @@ class NumberedCuts:
         """What each digit stands for, side by side the genome: (values, genes of the digit) uint8."""
         bit = np.array([[0], [1]], dtype=np.uint8)
         columns = zip(self.space.hierarchies, self.space.free, self.space.gaps, strict=True)
-        return tuple(digit for h, free, gaps in columns for digit in ([bit] * len(gaps) if free else [tree_cuts(h.tree)]))
+        return tuple(
+            digit for h, free, gaps in columns for digit in ([bit] * len(gaps) if free else [tree_cuts(h.tree)])
+        )
 
     @cached_property
     def block(self) -> int:
