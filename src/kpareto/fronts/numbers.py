@@ -86,6 +86,7 @@ class Provenance:
     details: Mapping[str, Any] = field(default_factory=dict)
     stopped: bool = False  # by the user, before it was done
     points: str = "counted"  # which set the points are, one of SETS
+    options: Mapping[str, Any] = field(default_factory=dict)  # every setting of the search, also those by default
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,15 @@ from kpareto.fronts.front import Front
 from kpareto.fronts.problem import Problem
 from kpareto.interrupts import TimeLimit, beating
 from kpareto.kernels.compiling import working
-from kpareto.searches import Search
+from kpareto.searches import Search, options_of
+from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.compiled import Compiled, can_compile
 from kpareto.searches.cuts.exact import ExactCuts
 from kpareto.searches.driver import Driven, Watch, drive
 from kpareto.searches.exact_front import Exact
 from kpareto.searches.forecast import warn_slow
 from kpareto.searches.local import LocalSettings
-from kpareto.searches.names import SEED, check_method, make_search, read_options
+from kpareto.searches.names import OPTIONS, SEED, check_method, make_search, read_options
 from kpareto.searches.possible import check_possible
 from kpareto.searches.proposals import GENE_BYTES, MOST_POPULATION, Proposals
 from kpareto.tables.cuts import Cuts, make_space
@@ -61,6 +62,12 @@ class Plan:
         return read_options(self.method, self._choices)
 
     @property
+    def told(self) -> dict[str, Any]:
+        """Every setting for whoever reads the front, in words where it is left to the search."""
+        unset = {option.name: option.unset for option in OPTIONS[self.method]}
+        return {name: unset[name] if value is None else value for name, value in self.settings.items()}
+
+    @property
     def evaluations(self) -> int | None:
         """The budget, or the search's own; None where it ends by itself."""
         budget: int | None = self.settings.get("budget")
@@ -93,11 +100,15 @@ def run_plan(
             course = make_driven(problem, chosen, limit)
         # Local recodings share their time out among the class sizes themselves.
         until = None if chosen.method == "local" else limit
-        return complete_front(drive(course, told, checkpoint, watch, until), chosen)
+        try:
+            return complete_front(drive(course, told, checkpoint, watch, until), chosen)
+        except Cancelled as stopped:
+            stopped.front = replace(stopped.front, provenance=replace(stopped.front.provenance, options=chosen.told))
+            raise
 
 
 def complete_front(front: Front, plan: Plan) -> Front:
-    """The front with what the plan asks for besides: what it misses of the exact one, and the answer to wishes."""
+    """The front with its settings, and what the plan asks for besides: what it misses, and the answer to wishes."""
     settings, details = plan.settings, {}
     if settings.get("compare"):
         from kpareto.searches.defects import compare_front
@@ -106,9 +117,8 @@ def complete_front(front: Front, plan: Plan) -> Front:
         details["exact"] = compare_front(front, search)
     if settings.get("preference"):
         details["preference"] = answer_wishes(front, settings["preference"]).as_data()
-    if not details:
-        return front
-    return replace(front, provenance=replace(front.provenance, details={**front.provenance.details, **details}))
+    told = {**front.provenance.details, **details}
+    return replace(front, provenance=replace(front.provenance, details=told, options=plan.told))
 
 
 def make_driven(problem: Problem, plan: Plan, limit: TimeLimit | None = None) -> Driven[Any]:
@@ -198,4 +208,7 @@ def run(
     warn_slow(problem, search.name, budget)
     with beating(report) as told:
         check_possible(problem)
-        return drive(Proposals(problem, space, search, budget, seed), told, checkpoint)
+        front = drive(Proposals(problem, space, search, budget, seed), told, checkpoint)
+    plain = {option.name: option.default for option in (options_of(search) if is_dataclass(search) else ())}
+    options = {name: value for name, value in plain.items() if isinstance(value, bool | int | float | str)}
+    return replace(front, provenance=replace(front.provenance, options=options))
