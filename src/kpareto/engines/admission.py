@@ -38,8 +38,8 @@ class Admission:
 
     ``memory`` is the most that may be used ("2 GB"; half of what is free unless given). Where the distinct rows need
     more, ``too_many`` decides: an error; ``coarsen``, which reads each column named in ``first`` by the groups of that
-    level of its hierarchy; or ``sample``, which reads some rows, drawn by ``seed``: 200,000, or so many as are told, and
-    these in any case. ``coarsen="always"`` reads by the first levels in any case.
+    level of its hierarchy; or ``sample``, which reads some rows, drawn by ``seed``: 200,000, or as many as are told,
+    and these in any case. ``coarsen="always"`` reads by the first levels in any case.
     """
 
     memory: str | int | None = None

@@ -27,7 +27,7 @@ from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.picture import new_axes, save_figure
 from kpareto.fronts.problem import Problem
 from kpareto.measures.measure import is_privacy
-from kpareto.searches.cuts.exact import MOST
+from kpareto.searches.exact_front import MOST_CUTS
 from kpareto.searches.lattice.boxes import Coverage, Grid, coverage, grid_for
 from kpareto.searches.names import METHODS, OPTIONS, check_known
 from kpareto.searches.run import Plan, run_plan
@@ -129,7 +129,7 @@ def goal_of(asked: Problem, wishes: Mapping[str, float] | None = None, k: float 
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class SearchRun:
     """One run."""
 
     seed: int
@@ -168,12 +168,12 @@ def _finite(value: float) -> float | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Arm:
+class SearchArm:
     """All runs of one search with its settings."""
 
     name: str
     plan: Plan
-    trials: tuple[Trial, ...]
+    trials: tuple[SearchRun, ...]
 
     def column(self, name: str) -> np.ndarray:
         """A number of every run: (runs,) float64."""
@@ -207,10 +207,12 @@ class SearchTrials:
     ----------
     goal : Goal
         The number that runs are compared by.
-    arms : tuple of Arm
+    arms : tuple of SearchArm
         The runs of every search.
     known : int or None
         Points of the exact front where it is known.
+    rows : int
+        Of the table.
 
     Examples
     --------
@@ -221,7 +223,7 @@ class SearchTrials:
     """
 
     goal: Goal
-    arms: tuple[Arm, ...]
+    arms: tuple[SearchArm, ...]
     known: int | None
     rows: int
 
@@ -402,14 +404,14 @@ def compare_searches(
                 report(done, total)
             trials.append(_run(asked, replace(plan, seed=seed), goal))
             done += 1
-        arms.append(Arm(words, plan, tuple(trials)))
+        arms.append(SearchArm(words, plan, tuple(trials)))
     exact = _exact_values(asked, plans)
     grid = next((p.settings["grid"] for p in plans if p.settings.get("grid")), None)
     measured = _measure(asked, arms, exact, grid_for(asked, grid))
     return SearchTrials(goal, measured, None if exact is None else len(exact), asked.table.rows)
 
 
-def _run(asked: Problem, plan: Plan, goal: Goal) -> Trial:
+def _run(asked: Problem, plan: Plan, goal: Goal) -> SearchRun:
     """One run with what it met on the way."""
     curve: list[tuple[int, float]] = []
     met = math.inf
@@ -429,14 +431,14 @@ def _run(asked: Problem, plan: Plan, goal: Goal) -> Trial:
         front = None
     seconds = time.process_time() - began
     if front is None:
-        return Trial(plan.seed, math.inf, np.zeros((0, len(asked.objectives))), 0, 0, seconds, tuple(curve))
+        return SearchRun(plan.seed, math.inf, np.zeros((0, len(asked.objectives))), 0, 0, seconds, tuple(curve))
     if front.provenance.stopped:
         raise Interrupted("Stopped before all runs were done, so nothing was compared.")
-    made, loss = front.provenance, _round(goal.of(front.numbers))
-    evaluated = max(made.evaluated, 1)
+    origin, loss = front.provenance, _round(goal.of(front.numbers))
+    evaluated = max(origin.evaluated, 1)
     path = (*(point for point in curve if point[0] < evaluated), (evaluated, min(met, loss)))
-    distinct = int(made.details.get("distinct", made.evaluated))
-    return Trial(plan.seed, loss, front.numbers.values, made.evaluated, distinct, seconds, path)
+    distinct = int(origin.details.get("distinct", origin.evaluated))
+    return SearchRun(plan.seed, loss, front.numbers.values, origin.evaluated, distinct, seconds, path)
 
 
 def _exact_values(asked: Problem, plans: Sequence[Plan]) -> np.ndarray | None:
@@ -449,14 +451,14 @@ def _exact_values(asked: Problem, plans: Sequence[Plan]) -> np.ndarray | None:
         return None
     kind = next(iter(kinds))
     size = make_space(kind, asked.table).size
-    if size > MOST if kind != "lattice" else size * max(asked.table.distinct, 1) > LARGE:
+    if size > MOST_CUTS if kind != "lattice" else size * max(asked.table.distinct, 1) > LARGE:
         return None
     front = run_plan(asked, Plan("exact", kind, options={"ties": "one"}))
     return front.numbers.values if front.provenance.complete and len(front) else None
 
 
-def _measure(asked: Problem, arms: Sequence[Arm], exact: np.ndarray | None, grid: Grid) -> tuple[Arm, ...]:
-    """The runs with their hypervolumes, on scales over all points of all runs, and what they cover of the exact front."""
+def _measure(asked: Problem, arms: Sequence[SearchArm], exact: np.ndarray | None, grid: Grid) -> tuple[SearchArm, ...]:
+    """The runs with hypervolumes, on scales over all points of all runs, and what they cover of the exact front."""
     rows = [trial.values for arm in arms for trial in arm.trials]
     every = np.concatenate(rows if exact is None else [*rows, exact])
     costs = drawn_costs(asked.objectives, every)

@@ -16,9 +16,8 @@ from kpareto.kernels.compiling import working
 from kpareto.searches import Search, options_of
 from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.compiled import Compiled, can_compile
-from kpareto.searches.cuts.exact import ExactCuts
 from kpareto.searches.driver import Driven, Watch, drive
-from kpareto.searches.exact_front import Exact
+from kpareto.searches.exact_front import Exact, ExactCuts
 from kpareto.searches.forecast import warn_slow
 from kpareto.searches.local import LocalSettings
 from kpareto.searches.names import OPTIONS, SEED, check_method, make_search, read_options

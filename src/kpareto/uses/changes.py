@@ -7,7 +7,7 @@ is checked, so that nobody compares releases of other rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,7 +23,7 @@ from kpareto.fronts.problem import settled_rule
 from kpareto.measures.properties import PROPERTIES, Comparison, Property, compare, property_vector
 from kpareto.releases.choice import Stored, read_stored
 from kpareto.releases.documents import document_files
-from kpareto.tables.partition import Partition, Suppression, partition
+from kpareto.tables.partition import Partition, partition
 from kpareto.tables.recoding import Recoding
 from kpareto.tables.table import Table
 
@@ -165,15 +165,14 @@ def _read_original(one: Stored, two: Stored, original: object) -> Table:
     origin = {} if one.origin is None else {"encoding": one.origin.encoding, **one.origin.form}
     marks = ("?", "") if one.origin is None or one.origin.missing_values is None else one.origin.missing_values
     source = in_form(original, form_from(origin))
-    table = read(source, one.schema, cast(Missing, one.missing), marks, one.recoding.hierarchies, one.domain)
-    return table
+    return read(source, one.schema, cast(Missing, one.missing), marks, one.recoding.hierarchies, one.domain)
 
 
 def _made_again(stored: Stored, table: Table, file: Path) -> Partition:
     """The classes of a release, made anew from the table that it was made from."""
     rule = stored.suppression
     settled = settled_rule(dict(rule.thresholds), rule.limit, rule.rows) if rule.rule == "as-needed" else rule
-    side = partition(table, Recoding(table.hierarchies, stored.recoding.cuts), cast(Suppression, replace(settled)))
+    side = partition(table, Recoding(table.hierarchies, stored.recoding.cuts), settled)
     same = table.rows == int(stored.fit["rows"]) and side.suppressed_rows == int(stored.fit["suppressed"])
     if not same or (side.visible.any() and _smallest(side) != int(np.round(stored.fit["k"]))):
         raise BadInput(

@@ -16,8 +16,8 @@ from kpareto.errors import BadJob, Stopped
 from kpareto.fronts.dominance import achievement
 from kpareto.fronts.problem import Problem, problem
 from kpareto.searches.checkpoint import Cancelled
-from kpareto.searches.cuts import exact
-from kpareto.searches.cuts.exact import NumberedCuts
+from kpareto.searches import exact_front
+from kpareto.searches.exact_front import NumberedCuts
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import Cuts, make_cuts, make_order
@@ -73,8 +73,8 @@ def test_exact_is_brute_force(case: Case, free: bool, rule: str, objectives: lis
     limits = {"k": float(min(limit, case.table.rows))} if limit else {}
     asked = problem(case.table, objectives, Suppression(rule, **told), limits)  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact, "BLOCK", 4)  # so that there are blocks to leave out
-        patch.setattr(exact, "TOGETHER", 2)
+        patch.setattr(exact_front, "BLOCK", 4)  # so that there are blocks to leave out
+        patch.setattr(exact_front, "TOGETHER", 2)
         front = run_plan(asked, Plan("exact", space))
     assert {tuple(row) for row in front.numbers.keys.tolist()} == brute_force(asked, space)
     assert front.provenance.complete

@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -34,7 +34,6 @@ from kpareto.kernels.lattice.branching import LeafColumns, Objectives, surviving
 from kpareto.measures.cells import CellLoss
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.searches.lattice.climbing import front_of_all, reach_good_nodes
-from kpareto.searches.memo import numbers_arrays, numbers_from
 from kpareto.tables.lattice import Lattice, walk_order
 from kpareto.tables.table import Table
 
@@ -60,18 +59,6 @@ class State:
     best: Numbers  # the front so far
     cloud: np.ndarray  # (n, objectives) float64
     reached: Numbers | None = None  # good nodes that a local search met; their own parts may not be settled yet
-
-
-def pack_state(state: State) -> dict[str, np.ndarray]:
-    """Where a search stands, as a checkpoint holds it: the front so far and how much is settled."""
-    counts = np.array([state.done, state.counted, state.settled], dtype=np.int64)
-    return {"counts": counts, "cloud": state.cloud, **numbers_arrays(state.best)}
-
-
-def state_from(arrays: Mapping[str, np.ndarray]) -> State:
-    """The state that a checkpoint holds."""
-    done, counted, settled = (int(n) for n in arrays["counts"])
-    return State(done, counted, settled, numbers_from(arrays), arrays["cloud"])
 
 
 def nothing_counted(problem: Problem) -> State:
