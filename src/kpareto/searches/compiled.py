@@ -46,12 +46,13 @@ class LowerBound:
 
 
 def can_compile(method: str, problem: Problem, space: Space) -> bool:
-    """Whether the compiled searches know the job: one loss, k as the only limit, cuts."""
-    return (
-        (method.startswith("genitor") or method in ("recut", "improve"))
-        and isinstance(space, Cuts)
-        and score_of(problem, space) is not None
-    )
+    """Whether the compiled searches know the job: one loss, k as the only limit, cuts; recut has no costs of errors."""
+    if not (method.startswith("genitor") or method in ("recut", "improve")) or not isinstance(space, Cuts):
+        return False
+    score = score_of(problem, space)
+    if score is None:
+        return False
+    return method.startswith("genitor") or all(term.kind == "minority" for term in score.targets)
 
 
 @dataclass(eq=False)
