@@ -56,6 +56,8 @@ if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compare
     from kpareto.releases.spread import impute as impute
     from kpareto.releases.spread import spread as spread
     from kpareto.releases.warnings import remarks as remarks
+    from kpareto.searches.compare import SearchTrials as SearchTrials
+    from kpareto.searches.compare import compare_searches as compare_searches
     from kpareto.searches.local.further import search_further as search_further
     from kpareto.searches.models import compare_models as compare_models
     from kpareto.searches.run import run as run
@@ -71,6 +73,8 @@ if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compare
     from kpareto.tables.schema import Schema as Schema
     from kpareto.tables.table import Population as Population
     from kpareto.tables.table import Table as Table
+    from kpareto.uses.changes import ReleaseChanges as ReleaseChanges
+    from kpareto.uses.changes import compare_releases as compare_releases
     from kpareto.uses.utility import Utility as Utility
     from kpareto.uses.utility import utility as utility
     from kpareto.verifier import verify as verify
@@ -96,6 +100,7 @@ _NAMES = {
     "fronts.models": "ModelCurves save_models",
     "searches.run": "run",
     "searches.models": "compare_models",
+    "searches.compare": "compare_searches SearchTrials",
     "searches.local.further": "search_further",
     "releases.risk.risk": "risks",
     "releases.risk.anonymity": "measure Anonymity",
@@ -108,6 +113,7 @@ _NAMES = {
     "releases.choice": "store",
     "releases.apply": "apply",
     "uses.utility": "utility Utility",
+    "uses.changes": "compare_releases ReleaseChanges",
     "jobs.anonymize": "anonymize Anonymized",
     "releases.mixed_levels": "align_levels",
     "jobs.job": "Job",

@@ -39,7 +39,7 @@ from kpareto.releases.release import release
 from kpareto.tables.partition import classes
 from kpareto.tables.recoding import node
 from kpareto.tables.schema import Schema
-from kpareto.tables.table import Table
+from kpareto.tables.table import Sample, Table
 from kpareto.verifier import verify
 from tests.twins.postgres_server import Server, put
 from tests.twins.sparks import to_spark
@@ -274,6 +274,18 @@ except BadTable as error:
     answer = str(error)
 print(json.dumps([answer, number("VmHWM") - before]))
 """
+
+
+def test_a_sample_that_is_told_is_drawn_though_all_rows_fit() -> None:
+    """So many rows, by the seed, and all of them where there are no more; without a number memory decides."""
+    whole = read(people(), PEOPLE, hierarchies=LEVELS)
+    some = read(people(), PEOPLE, hierarchies=LEVELS, too_many="sample", sample=500, seed=7)
+    again = read(people(), PEOPLE, hierarchies=LEVELS, memory="1 MB", too_many="sample", sample=500, seed=7)
+    assert (some.rows, some.sample) == (500, Sample(500, whole.rows, 7))
+    assert some.codes.tobytes() == again.codes.tobytes()
+    for told in (None, whole.rows):
+        every = read(people(), PEOPLE, hierarchies=LEVELS, too_many="sample", sample=told)
+        assert (every.rows, every.sample) == (whole.rows, None)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak can be asked for on Linux alone")

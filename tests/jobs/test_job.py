@@ -195,8 +195,8 @@ def test_rules_take_their_limits(folder: Path) -> None:
         ("seed = 7", "crossover = 'banana'", r"search\.crossover is not used by the search 'exact', only by genitor"),
         (
             "seed = 7",
-            "preference = {k = 5}",
-            r"search\.preference is not used by the search 'exact', only by nsga2",
+            "generations = 5",
+            r"search\.generations is not used by the search 'exact', only by nsga2",
         ),
         ('method = "exact"', 'method = "nsga2"', r"The search 'nsga2' does not walk the space 'lattice'"),
         ('missing = "drop"', 'preset = "default"', r"data\.preset is not used: only source = \"adult\" has presets"),
@@ -273,7 +273,8 @@ def test_a_change_without_a_value_takes_the_key_out(folder: Path) -> None:
     with pytest.raises(BadJob, match=r"search\.budget is not used by the search 'exact'"):
         load_job(file, [*changes, "search.method=exact", "search.population="])
     job = load_job(file, [*changes, "search.method=exact", "search.population=", "search.budget=", "search.depth="])
-    assert (job.method, job.budget, job.options) == ("exact", None, {"ties": "all", "threads": None, "seconds": None})
+    assert (job.method, job.budget) == ("exact", None)
+    assert job.options == {"ties": "all", "threads": None, "preference": None, "seconds": None}
     assert load_job(file, ["columns.age.role=plain", "columns.age.hierarchy=", "columns.age.weight="]).schema().quasi
 
 

@@ -66,6 +66,19 @@ def test_proven_is_least_and_bounds_hold(case: Case, data: st.DataObject) -> Non
         assert front[0].values["lm"] == pytest.approx(least, abs=1e-12)
 
 
+def test_costs_of_errors_are_compiled_from_a_job() -> None:
+    """GENITOR minimizes cost-cm with a matrix in its loops, to the number of the measure; recutting does not know it."""
+    table = sample_rows(adult_table("iyengar_157"), 2_000, 1)
+    asked = problem(table, ["cost-cm(costs=>50K/<=50K*5)"], Suppression("below-k", k=25))
+    space = make_cuts(table.hierarchies)
+    assert can_compile("genitor", asked, space)
+    assert not can_compile("improve", asked, space)
+    front = run_plan(asked, Plan("genitor", "cuts", 400, options={"population": 50}))
+    name = asked.objectives[0].name
+    assert front[0].values[name] == pytest.approx(asked.objectives[0](front[0].partition), rel=1e-9)
+    assert front.provenance.details["trace"][-1][1] == pytest.approx(front[0].values[name], rel=1e-9)
+
+
 def test_the_gap_on_adult_is_told() -> None:
     """Iyengar's 157 bits at k = 250: not proven, but a bound above zero and the gap in the note and the JSON."""
     table = adult_table("iyengar_157")

@@ -15,6 +15,7 @@ from kpareto.fronts.problem import Problem, problem
 from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.defects import defects, replay, whole
 from kpareto.searches.exact_front import exact_front
+from kpareto.searches.lattice.boxes import coverage, grid_for
 from kpareto.searches.lattice.poka import literal
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.adult import adult_table
@@ -70,6 +71,13 @@ def test_pbg_ea_returns_its_archive(adult: Problem) -> None:
         assert front.provenance.points == front.to_dict()["search"]["set"] == "archive"
         assert len(exact["missed"]) == len(vectors(best) - vectors(front))
         assert len(exact["wrong"]) == len(vectors(front) - vectors(best))
+        told = coverage(grid_for(adult, [width, width * 200]), front.numbers.values, best.numbers.values)
+        assert exact["coverage"] == {
+            "rr": told.ratio,
+            "ce": told.distance_sum,
+            "boxes": told.true_boxes,
+            "boxes_held": pytest.approx(told.ratio * told.true_boxes),
+        }
     assert counts[50.0] < counts[1.0] / 2
 
 

@@ -38,15 +38,15 @@ class Admission:
 
     ``memory`` is the most that may be used ("2 GB"; half of what is free unless given). Where the distinct rows need
     more, ``too_many`` decides: an error; ``coarsen``, which reads each column named in ``first`` by the groups of that
-    level of its hierarchy; or ``sample``, which reads so many rows, drawn by ``seed``. ``coarsen="always"`` reads by
-    the first levels in any case.
+    level of its hierarchy; or ``sample``, which reads some rows, drawn by ``seed``: 200,000, or as many as are told,
+    and these in any case. ``coarsen="always"`` reads by the first levels in any case.
     """
 
     memory: str | int | None = None
     too_many: TooMany = "error"
     first: Mapping[str, int] = field(default_factory=dict)
     coarsen: Coarsen = "needed"
-    sample: int = 200_000
+    sample: int | None = None
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -65,10 +65,16 @@ class Admission:
             )
         for name, least in (("sample", 1), ("seed", 0)):
             value = getattr(self, name)
+            if value is None and name == "sample":
+                continue
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise BadJob(f"{name} is {value!r}. Give a whole number of at least {least}.")
         if self.memory is not None:
             allowed_bytes(self.memory)
+
+    def draws(self, rows: int | None) -> bool:
+        """Whether a sample is drawn of so many rows although all would fit: its size is told, and there are more."""
+        return self.too_many == "sample" and self.sample is not None and (rows is None or rows > self.sample)
 
     def check(self, schema: Schema) -> None:
         """Raise where a first level is given for a column that has none."""

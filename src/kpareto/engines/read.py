@@ -50,6 +50,7 @@ from kpareto.tables.table import (
     make_table,
 )
 
+SAMPLE = 200_000  # rows that are drawn where the distinct rows need too much memory
 MOST_SPELLED = 1_000_000  # values of a column that are kept in memory for the way out
 
 
@@ -66,7 +67,7 @@ def read(  # noqa: PLR0913 (each is a word of the job file too)
     too_many: TooMany = "error",
     first: Mapping[str, int] | None = None,
     coarsen: Coarsen = "needed",
-    sample: int = 200_000,
+    sample: int | None = None,
     seed: int = 1,
     population: object = None,
     progress: Progress | None = None,
@@ -106,7 +107,8 @@ def read(  # noqa: PLR0913 (each is a word of the job file too)
     coarsen : {'needed', 'always'}, optional
         Whether to read from those levels in any case.
     sample : int, optional
-        How many rows are drawn.
+        How many rows are drawn with ``too_many="sample"``, whether or not all would fit; unless given, 200,000 where
+        they do not.
     seed : int, optional
         By which they are drawn.
     population : object, optional
@@ -183,7 +185,7 @@ def _read(
     with _count_distinct(source, wish, encoding, admission, progress) as (distinct, rows):
         need = need_of(distinct, wish.schema, admission)
         remarks = (need.words(),) if need.bytes() > WORTH_SAYING else ()
-        if admission.coarsen == "needed" and need.fits:
+        if admission.coarsen == "needed" and need.fits and not admission.draws(need.rows):
             table = _whole(distinct, wish, sign=rows.costly)
             return replace(table, remarks=(*remarks, *table.remarks)), rows.columns
         if admission.coarsen == "needed" and admission.too_many == "error":
@@ -354,7 +356,7 @@ def _narrow(numbers: Numbered, wish: Wish, admission: Admission, need: Need) -> 
     for name, level in first.items():
         check_first(columns.hierarchies[wish.schema.quasi.index(name)], level)
     size = replace(need, rows=numbers.rows).words()
-    if admission.too_many == "sample" and not need.fits:
+    if admission.draws(None) or (admission.too_many == "sample" and not need.fits):
         table, words = _sample(numbers, wish, columns, admission, need)
         first = first if admission.coarsen == "always" else {}
     else:
@@ -413,7 +415,7 @@ def _sample(numbers: Numbered, wish: Wish, columns: Columns, admission: Admissio
     """So many rows, drawn."""
     drop = wish.missing == "drop"
     left = numbers.complete_rows() if drop else numbers.rows
-    rows = min(admission.sample, left)
+    rows = min(admission.sample or SAMPLE, left)
     if need.bytes(rows) > need.memory:
         raise BadTable(
             f"A sample of {rows:,} rows needs up to {size_text(need.bytes(rows))}, and {size_text(need.memory)} may be "

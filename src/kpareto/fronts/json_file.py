@@ -92,6 +92,7 @@ _SHAPE = record(
                 "seconds": number(0),
                 "note": text,
                 "set": word(*SETS),
+                "options": map_of(anything),
                 "details": _details,
             },
         ),
@@ -129,6 +130,7 @@ def write_front(problem: Problem, space: Space, provenance: Provenance) -> dict[
             "complete": provenance.complete,
             "set": provenance.points,
             "seed": provenance.seed,
+            "options": dict(provenance.options),
             "seconds": round(provenance.seconds, 3),
             **({"sample": dict(vars(table.sample))} if table.sample is not None else {}),
             **({"note": provenance.note} if provenance.note else {}),
@@ -250,6 +252,7 @@ def _provenance(search: Mapping[str, Any]) -> Provenance:
         str(search.get("note", "")),
         dict(search.get("details", {})),
         points=str(search.get("set", "counted")),
+        options=dict(search.get("options", {})),
     )
 
 

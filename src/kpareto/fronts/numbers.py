@@ -12,7 +12,7 @@ import numpy as np
 EMPTY = 2**62  # the k of a release without rows
 # Which set the points of a front are, as its JSON says under search.set.
 SETS = {
-    "exact": "every trade-off of the lattice",
+    "exact": "every trade-off of the space",
     "counted": "the best of all that was counted",
     "report": "what the search itself reports, whether or not it counted better ones",
     "archive": "the archive that the search keeps, whether or not it counted more",
@@ -86,6 +86,7 @@ class Provenance:
     details: Mapping[str, Any] = field(default_factory=dict)
     stopped: bool = False  # by the user, before it was done
     points: str = "counted"  # which set the points are, one of SETS
+    options: Mapping[str, Any] = field(default_factory=dict)  # every setting of the search, also those by default
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def front(  # noqa: PLR0913 (what a job says, as keywords)
     if isinstance(table, Job):
         plan, began = plan_of(table), working()
         problem = read_in_time(table)
-        warn_slow(problem, plan.method, plan.evaluations)
+        warn_slow(problem, plan.way, plan.evaluations)
         return search_job(table, problem, since=began)
     if not isinstance(table, Table):
         raise BadInput(

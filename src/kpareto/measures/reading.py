@@ -11,8 +11,8 @@ twelve digits and turned into a whole number that sorts alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import numpy as np
@@ -215,6 +215,7 @@ class TargetTerm:
     kind: Literal["minority", "cost", "variance"]  # rows not of the majority, with costs; dispersion within groups
     column: str | None
     share: bool = True  # of all rows; else a number of rows
+    costs: Mapping[str, Mapping[str, float]] | None = field(default=None, compare=False)  # true -> predicted -> cost
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,7 @@ def cost_cm(costs: Costs | str | None = None, column: str | None = None) -> Numb
         mean,
         TARGET,
         parameters,
-        term=None if flat else TargetTerm("cost", column),  # a Score is given its costs apart
+        term=TargetTerm("cost", column, costs=cost_of or None),
     )
 
 

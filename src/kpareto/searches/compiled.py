@@ -46,12 +46,13 @@ class LowerBound:
 
 
 def can_compile(method: str, problem: Problem, space: Space) -> bool:
-    """Whether the compiled searches know the job: one loss, k as the only limit, cuts."""
-    return (
-        (method.startswith("genitor") or method in ("recut", "improve"))
-        and isinstance(space, Cuts)
-        and score_of(problem, space) is not None
-    )
+    """Whether the compiled searches know the job: one loss, k as the only limit, cuts; recut has no costs of errors."""
+    if not (method.startswith("genitor") or method in ("recut", "improve")) or not isinstance(space, Cuts):
+        return False
+    score = score_of(problem, space)
+    if score is None:
+        return False
+    return method.startswith("genitor") or all(term.kind == "minority" for term in score.targets)
 
 
 @dataclass(eq=False)
@@ -151,12 +152,12 @@ class Compiled:
         return genomes, self.problem.evaluate(self.space, genomes)
 
     def _with_rows(self, result: Result) -> Result:
-        """The result, or the top of all hierarchies where every row of the best recoding would be suppressed.
+        """The result, or the top of all hierarchies where the best recoding keeps no row, or nothing met was feasible.
 
         A suppressed row costs no less than a row of which nothing is told, so the score cannot tell these two apart;
         but only one of them is a release.
         """
-        if not math.isfinite(result.value) or self._keeps_rows(result.genome):
+        if math.isfinite(result.value) and self._keeps_rows(result.genome):
             return result
         top = np.zeros_like(result.genome)
         if not self._keeps_rows(top):

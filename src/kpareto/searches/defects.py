@@ -20,6 +20,8 @@ from kpareto.fronts.numbers import Numbers, join
 from kpareto.fronts.problem import Problem
 from kpareto.searches import Search
 from kpareto.searches.exact_front import exact_front
+from kpareto.searches.lattice.boxes import coverage
+from kpareto.searches.lattice.pbg_ea import PbgEa
 from kpareto.searches.lattice.poka import Poka, Repair, Reported, check_problem, literal
 from kpareto.searches.memo import leading_rows
 from kpareto.tables.lattice import Lattice
@@ -134,7 +136,14 @@ def compare_front(front: Front, search: Search) -> dict[str, Any]:
             if len(above):
                 wrong.append({**_point_data(point), "dominated_by": _point_data(exact[int(above[0])])["levels"]})
         meaning = {}
+    covered = {}
+    if isinstance(search, PbgEa) and len(exact):
+        # The paper's yardstick (PB-8): an archive holds a box of the true front or not, and lies so far from it.
+        told = coverage(search.grid, front.numbers.values, exact.numbers.values)
+        boxes = {"boxes": told.true_boxes, "boxes_held": round(told.ratio * told.true_boxes)}
+        covered = {"coverage": {"rr": told.ratio, "ce": told.distance_sum, **boxes}}
     return {
+        **covered,
         "complete": exact.provenance.complete,
         "objectives": names,
         "points": [_point_data(point) for point in exact],

@@ -10,14 +10,21 @@ group at least what the best levels of the group lose that reach k there. What t
 
 The first group are the columns that a search fixes first. Combinations of their levels below which everything is
 settled are left out of it, so that the floor rises as the search goes on: what is settled is known already.
+
+Small spaces of cuts are counted to the end too, so that heuristic searches can be judged. A recoding has a number: its
+digits are the genes of free columns (0 or 1) and the cuts of trees, from the coarsest to the finest. Blocks of
+neighbouring numbers agree in their first digits, so that the first recoding of a block is its coarsest and the last one
+its finest. Where the measures promise how they move when classes merge, these two bound what all others of the block
+can have; a block that a known point beats, or whose coarsest recoding misses a limit, is left out.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,16 +41,28 @@ from kpareto.interrupts import OutOfTime, TimeLimit, halted_too, pause
 from kpareto.kernels.compiling import working
 from kpareto.kernels.words import K
 from kpareto.measures.cells import CellLoss
+from kpareto.measures.measure import Measure
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.searches import MOST_THREADS, count, one_of, setting
 from kpareto.searches.checkpoint import Arrays, Kept, job_print
+from kpareto.searches.cuts.starts import lattice_starts
 from kpareto.searches.driver import Ending, Tell
 from kpareto.searches.lattice.boxes import grid_for
 from kpareto.searches.lattice.climbing import front_of_all, reach_good_nodes
-from kpareto.searches.lattice.exact import State, count_lattice, find_way, nothing_counted, settled_parts
+from kpareto.searches.lattice.exact import (
+    CLOUD,
+    State,
+    count_lattice,
+    find_way,
+    merge_part,
+    nothing_counted,
+    settled_parts,
+)
 from kpareto.searches.lattice.pbg_ea import PbgEa
 from kpareto.searches.memo import numbers_arrays, numbers_from
 from kpareto.searches.proposals import Proposals
+from kpareto.tables.cuts import Cuts
+from kpareto.tables.hierarchy import Tree
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.partition import Suppression
 from kpareto.tables.schema import Schema
@@ -55,6 +74,9 @@ NEIGHBOURS = 0.6  # of what is left then, to look among the neighbours of what i
 MOST_NODES = 2**62  # nodes are numbered by 64 bits
 LONG = 2_000  # populations, where it does not run out of time before
 POPULATION = 100  # the paper's 25 are for lattices of some thousand nodes
+MOST_CUTS = 2**22  # recodings of a space of cuts that is small
+BLOCK = 256  # of them that are bounded together
+TOGETHER = 32  # blocks that are judged by the same known points
 GROUP = 1_500  # combinations of levels in a group at the most
 NEVER = np.iinfo(np.int64).max  # no levels of a group reach such a k
 
@@ -114,7 +136,7 @@ class Exact:
     def go(self, known: Arrays | None, tell: Tell, kept: Kept[State]) -> Front:
         """Count the lattice, part by part."""
         self._check_size()
-        state = nothing_counted(self.problem) if known is None else _state_from(known)
+        state = nothing_counted(self.problem) if known is None else state_from(known)
         until = self.limit.part(EXACT_SHARE)
         if self.total < MOST_NODES:
             with until.watching(), suppress(OutOfTime):  # of its part; the time of all is looked at below
@@ -166,8 +188,7 @@ class Exact:
 
     def pack(self, standing: State) -> Arrays:
         """The front so far and how much of the lattice is settled."""
-        counts = np.array([standing.done, standing.counted, standing.settled], dtype=np.int64)
-        return {"counts": counts, "cloud": standing.cloud, **numbers_arrays(standing.best)}
+        return pack_state(standing)
 
     def front_so_far(self, standing: State | None, ending: Ending) -> Front:
         """The front so far, not complete; with floors where the time was up."""
@@ -227,9 +248,184 @@ class Exact:
         return replace(front, floors=least, provenance=replace(front.provenance, details=details, note=note))
 
 
-def _state_from(arrays: Arrays) -> State:
+def pack_state(state: State) -> Arrays:
+    """Where a search stands, as a checkpoint holds it: the front so far and how much is settled."""
+    counts = np.array([state.done, state.counted, state.settled], dtype=np.int64)
+    return {"counts": counts, "cloud": state.cloud, **numbers_arrays(state.best)}
+
+
+def state_from(arrays: Arrays) -> State:
+    """The state that a checkpoint holds."""
     done, counted, settled = (int(n) for n in arrays["counts"])
     return State(done, counted, settled, numbers_from(arrays), arrays["cloud"])
+
+
+# -- small spaces of cuts ----------------------------------------------------------------------------------------------
+
+
+def tree_cuts(tree: Tree) -> np.ndarray:
+    """Every cut of a tree, from the coarsest to the finest: (cuts, borders) uint8."""
+    rows: list[np.ndarray] = [np.zeros((1, 0), dtype=np.uint8)] * len(tree.labels)
+    for node in range(len(tree.labels) - 1, -1, -1):
+        if not tree.children[node]:
+            continue
+        first, *others = tree.children[node]
+        inside = rows[first]
+        for child in others:
+            border = np.ones((len(inside) * len(rows[child]), 1), dtype=np.uint8)
+            left = np.repeat(inside, len(rows[child]), axis=0)
+            inside = np.hstack((left, border, np.tile(rows[child], (len(inside), 1))))
+        rows[node] = np.vstack((np.zeros((1, inside.shape[1]), dtype=np.uint8), inside))
+    return rows[0]
+
+
+@dataclass(frozen=True, eq=False)
+class NumberedCuts:
+    """The recodings of a space by their numbers, from 0 on; the digits of the last column move fastest."""
+
+    space: Cuts
+
+    @cached_property
+    def digits(self) -> tuple[np.ndarray, ...]:
+        """What each digit stands for, side by side the genome: (values, genes of the digit) uint8."""
+        bit = np.array([[0], [1]], dtype=np.uint8)
+        columns = zip(self.space.hierarchies, self.space.free, self.space.gaps, strict=True)
+        return tuple(
+            digit for h, free, gaps in columns for digit in ([bit] * len(gaps) if free else [tree_cuts(h.tree)])
+        )
+
+    @cached_property
+    def block(self) -> int:
+        """How many recodings agree in all but the last digits; one where the last digit alone has more than BLOCK."""
+        size = 1
+        for digit in reversed(self.digits):
+            if size * len(digit) > BLOCK:
+                break
+            size *= len(digit)
+        return size
+
+    def genomes(self, numbers: np.ndarray) -> np.ndarray:
+        """The genomes of some recodings: (n, genes) int64."""
+        parts, rest = [np.zeros((len(numbers), 0), dtype=np.uint8)], np.asarray(numbers, dtype=np.int64)
+        for digit in reversed(self.digits):
+            parts.append(digit[rest % len(digit)])
+            rest = rest // len(digit)
+        return np.hstack(parts[::-1]).astype(np.int64)
+
+
+def _improves(measure: Measure) -> bool | None:
+    """Whether a measure never gets worse when classes merge (True), never better (False), or promises nothing."""
+    trend = measure.trend.get("none", "either")
+    return None if trend == "either" else (trend == "rises") == (measure.better == "higher")
+
+
+@dataclass(eq=False)
+class ExactCuts:
+    """The exact search over a small space of cuts, driven block by block."""
+
+    problem: Problem
+    space: Cuts
+    ties: Ties = "all"
+    threads: int | None = None
+    seed: int = 1
+    began: float = field(default_factory=working)
+
+    @property
+    def total(self) -> int:
+        """The recodings of the space."""
+        return self.space.size
+
+    @cached_property
+    def numbered(self) -> NumberedCuts:
+        """Its recodings by number."""
+        return NumberedCuts(self.space)
+
+    def fingerprint(self) -> str:
+        """The job and how ties are kept; threads change nothing."""
+        return job_print(self.problem, self.space, "exact", self.ties)
+
+    def go(self, known: Arrays | None, tell: Tell, kept: Kept[State]) -> Front:
+        """Count all blocks that are not proven to hold nothing."""
+        if self.total > MOST_CUTS:
+            remedy = Remedy(
+                "choose-search", "Take another search for them, such as nsga2 or improve, or fewer columns or values."
+            )
+            raise BadJob(
+                f"The space {self.space.kind!r} has {spell_count(self.total)} recodings here, and the exact search "
+                f"counts up to {MOST_CUTS:,} of such a space.",
+                remedy=remedy,
+            )
+        state = nothing_counted(self.problem) if known is None else state_from(known)
+        for now in self._states(state):
+            state = now
+            kept.take(now)
+            tell(now.settled, lambda: state.best)  # noqa: B023 (used at once)
+        return self._front(state)
+
+    def _states(self, state: State) -> Iterator[State]:
+        size, share = self.numbered.block, min(1.0, CLOUD / self.total)
+        bar = self._first_keys()
+        for start in range(state.done * size, self.total, size * TOGETHER):
+            firsts = np.arange(start, min(start + size * TOGETHER, self.total), size, dtype=np.int64)
+            open_blocks = firsts[~self._beaten(firsts, np.concatenate((bar, state.best.keys)))]
+            numbers = (open_blocks[:, None] + np.arange(size)).ravel()
+            part = self.problem.evaluate(self.space, self.numbered.genomes(numbers), self.threads)
+            merged = merge_part(state, replace(part, which=numbers[part.which]), len(numbers), self.ties, share)
+            state = replace(merged, done=state.done + len(firsts), settled=state.settled + size * len(firsts))
+            yield state
+
+    def _first_keys(self) -> np.ndarray:
+        """The keys of some good recodings, which many blocks can be judged by from the beginning: (n, objectives)."""
+        if None in self._trends:
+            return np.zeros((0, len(self.problem.objectives)), dtype=np.int64)
+        numbers = self.problem.evaluate(self.space, lattice_starts(self.problem, self.space, threads=self.threads))
+        return numbers.keys[numbers.feasible]
+
+    @cached_property
+    def _trends(self) -> list[bool | None]:
+        """What each objective promises, where nothing is suppressed; nothing where keys are no whole numbers."""
+        counted = self.problem.is_compiled and self.problem.suppression.rule == "none"
+        return [_improves(measure) if counted else None for measure in self.problem.objectives]
+
+    @cached_property
+    def _can_limit(self) -> bool:
+        """Whether no recoding meets the limits whose coarser ones miss them."""
+        limits = self.problem.limits
+        return self.problem.suppression.rule == "none" and bool(limits) and all(_improves(m) for m, _ in limits)
+
+    def _beaten(self, firsts: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """Which blocks, by their first numbers, hold nothing that is not beaten: (blocks,) bool."""
+        beaten = np.zeros(len(firsts), dtype=np.bool_)
+        if None in self._trends and not self._can_limit:
+            return beaten
+        both = self.numbered.genomes(np.concatenate((firsts, firsts + self.numbered.block - 1)))
+        numbers = self.problem.evaluate(self.space, both, self.threads)
+        if None not in self._trends:
+            coarse, fine = numbers.keys[: len(firsts)], numbers.keys[len(firsts) :]
+            for place, bound in enumerate(np.where(self._trends, coarse, fine)):
+                beaten[place] = bool(((known <= bound).all(axis=1) & (known < bound).any(axis=1)).any())
+        return beaten | ~numbers.feasible[: len(firsts)] if self._can_limit else beaten
+
+    def pack(self, standing: State) -> Arrays:
+        """The front so far and how many blocks are settled."""
+        return pack_state(standing)
+
+    def front_so_far(self, standing: State | None, ending: Ending) -> Front:
+        """The front of what was counted until then."""
+        return self._front(nothing_counted(self.problem) if standing is None else standing, ending)
+
+    def _front(self, state: State, ending: Ending | None = None) -> Front:
+        complete = state.settled >= self.total
+        note = ""
+        if not complete and ending is not None:
+            note = f"{ending.note} after {state.settled:,} of {self.total:,} recodings were settled"
+        provenance = Provenance(
+            "exact", state.counted, complete, self.seed, working() - self.began, note, {"settled": state.settled},
+            stopped=not complete and ending is not None and ending.stopped, points="exact" if complete else "counted",
+        )  # fmt: skip
+        genomes = self.numbered.genomes(state.best.which)
+        best = replace(state.best, which=np.arange(len(genomes)))
+        return replace(make_front(self.problem, self.space, genomes, best, provenance, self.ties), cloud=state.cloud)
 
 
 # -- floors ------------------------------------------------------------------------------------------------------------

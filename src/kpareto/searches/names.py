@@ -12,9 +12,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from kpareto.errors import BadJob, Remedy, did_you_mean
 from kpareto.fronts.problem import Problem
-from kpareto.searches import MOST_EVALUATIONS, Option, Search, above_zero, count, one_of, options_of
+from kpareto.searches import MOST_EVALUATIONS, Option, Search, above_zero, count, one_of, options_of, share
 from kpareto.searches.cuts.flip import Flip
 from kpareto.searches.cuts.genitor import Genitor, Settings, iyengar, lunacek
 from kpareto.searches.cuts.nsga2 import Nsga2, preference_for
@@ -31,7 +33,7 @@ from kpareto.tables.cuts import Cuts
 from kpareto.tables.lattice import Kind, Space
 
 METHODS: dict[str, tuple[Kind, ...]] = {  # method -> the spaces it walks
-    "exact": ("lattice",),
+    "exact": ("lattice", "cuts", "order"),  # of cuts small spaces alone
     "poka": ("lattice",),
     "poka-literal": ("lattice",),
     "pbg-ea": ("lattice",),
@@ -75,14 +77,20 @@ def _budget(unset: str, meaning: str = "recodings that may be evaluated", defaul
 
 
 def _nsga2_options() -> tuple[Option, ...]:
-    """What NSGA-II takes; in a job half of the first genomes are the lattice's front unless it says otherwise."""
-    meaning = "the first recodings: half of them the lattice's front, or all drawn so"
-    start = Option("start", one_of("lattice", *STARTS), "lattice", meaning)
-    return tuple(start if option.name == "start" else option for option in options_of(Nsga2))
+    """What NSGA-II takes; a job begins with the lattice's front and flips one border a child, unless it says otherwise.
+
+    The paper's rate is for its 105 borders: where there are few, so few flips that the search stands still.
+    """
+    meaning = "the first recodings: half of them the lattice's front, or the coarsest and others drawn so"
+    own = {
+        "start": Option("start", one_of("lattice", *STARTS), "lattice", meaning),
+        "mutation": Option("mutation", share(), None, "chance of each border to flip", "1 / borders"),
+    }
+    return tuple(own.get(option.name, option) for option in options_of(Nsga2))
 
 
 OPTIONS: dict[str, tuple[Option, ...]] = {  # method -> what may stand beside it, besides COMMON
-    "exact": (*options_of(Exact), SECONDS),
+    "exact": (*options_of(Exact), next(option for option in options_of(Nsga2) if option.name == "preference"), SECONDS),
     "poka": (_budget("until it is done"), *options_of(Poka), COMPARE, SECONDS),
     "poka-literal": (
         _budget("until it is done"),
@@ -178,8 +186,10 @@ def make_search(method: str, problem: Problem, space: Space, options: Mapping[st
 
 
 def _cut_search(method: str, problem: Problem, space: Cuts, bred: dict[str, Any]) -> Search:
+    # Random bits nearly always have k = 1 (readings.md#random-start): the coarsest recoding is always among the first.
+    coarsest = np.zeros((1, len(space.genes)), dtype=np.int64)
     if method.startswith("genitor"):
-        return Genitor(Settings(**bred), name=method)
+        return Genitor(Settings(**bred), coarsest, name=method)
     if method == "recut":
         raise BadJob(
             "The search 'recut' minimizes one loss under limits.k = …, which may be the only limit, and the loss must "
@@ -188,10 +198,11 @@ def _cut_search(method: str, problem: Problem, space: Cuts, bred: dict[str, Any]
     if method == "nsga2":
         wish = bred.pop("preference")
         preference = None if wish is None else preference_for(problem, wish)
+        if bred["mutation"] is None:
+            bred["mutation"] = 1 / max(len(space.genes), 1)
         if bred["start"] != "lattice":
-            return Nsga2(**bred, preference=preference)
-        # Random bits nearly always have k = 1 (readings.md#random-start): half of the first population are nodes.
-        bred["start"] = "uniform"
+            return Nsga2(**bred, preference=preference, seeds=coarsest)
+        bred["start"] = "uniform"  # beside the nodes
         seeds = lattice_starts(problem, space, most=bred["population"] // 2)
         return Nsga2(**bred, preference=preference, seeds=seeds)
     return Flip(starts=lattice_starts(problem, space))

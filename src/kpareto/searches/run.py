@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,14 @@ from kpareto.fronts.front import Front
 from kpareto.fronts.problem import Problem
 from kpareto.interrupts import TimeLimit, beating
 from kpareto.kernels.compiling import working
-from kpareto.searches import Search
+from kpareto.searches import Search, options_of
+from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.compiled import Compiled, can_compile
 from kpareto.searches.driver import Driven, Watch, drive
-from kpareto.searches.exact_front import Exact
+from kpareto.searches.exact_front import Exact, ExactCuts
 from kpareto.searches.forecast import warn_slow
 from kpareto.searches.local import LocalSettings
-from kpareto.searches.names import SEED, check_method, make_search, read_options
+from kpareto.searches.names import OPTIONS, SEED, check_method, make_search, read_options
 from kpareto.searches.possible import check_possible
 from kpareto.searches.proposals import GENE_BYTES, MOST_POPULATION, Proposals
 from kpareto.tables.cuts import Cuts, make_space
@@ -40,14 +41,30 @@ class Plan:
 
     def check(self) -> None:
         """Raise unless the method is known, walks this kind of space, and takes every setting that is given."""
-        check_method(self.method, self.space if isinstance(self.space, str) else self.space.kind)
+        check_method(self.method, self.kind)
         SEED.check(self.seed, "seed")
         read_options(self.method, self._choices)
+
+    @property
+    def kind(self) -> Kind:
+        """Which kind of space is walked."""
+        return self.space if isinstance(self.space, str) else self.space.kind
+
+    @property
+    def way(self) -> str:
+        """The method, by which a forecast goes; the exact search of cuts has none."""
+        return self.kind if self.method == "exact" and self.kind != "lattice" else self.method
 
     @property
     def settings(self) -> dict[str, Any]:
         """Every setting of the search, those that were not given by their defaults; the budget is one of them."""
         return read_options(self.method, self._choices)
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """Every setting for whoever reads the front, in words where it is left to the search."""
+        unset = {option.name: option.unset for option in OPTIONS[self.method]}
+        return {name: unset[name] if value is None else value for name, value in self.settings.items()}
 
     @property
     def evaluations(self) -> int | None:
@@ -82,11 +99,15 @@ def run_plan(
             course = make_driven(problem, chosen, limit)
         # Local recodings share their time out among the class sizes themselves.
         until = None if chosen.method == "local" else limit
-        return complete_front(drive(course, told, checkpoint, watch, until), chosen)
+        try:
+            return complete_front(drive(course, told, checkpoint, watch, until), chosen)
+        except Cancelled as stopped:
+            stopped.front = replace(stopped.front, provenance=replace(stopped.front.provenance, options=chosen.told))
+            raise
 
 
 def complete_front(front: Front, plan: Plan) -> Front:
-    """The front with what the plan asks for besides: what it misses of the exact one, and the answer to wishes."""
+    """The front with its settings, and what the plan asks for besides: what it misses, and the answer to wishes."""
     settings, details = plan.settings, {}
     if settings.get("compare"):
         from kpareto.searches.defects import compare_front
@@ -95,22 +116,23 @@ def complete_front(front: Front, plan: Plan) -> Front:
         details["exact"] = compare_front(front, search)
     if settings.get("preference"):
         details["preference"] = answer_wishes(front, settings["preference"]).as_data()
-    if not details:
-        return front
-    return replace(front, provenance=replace(front.provenance, details={**front.provenance.details, **details}))
+    told = {**front.provenance.details, **details}
+    return replace(front, provenance=replace(front.provenance, details=told, options=plan.told))
 
 
 def make_driven(problem: Problem, plan: Plan, limit: TimeLimit | None = None) -> Driven[Any]:
     """The search of a plan: exact, compiled where the compiled searches know the problem, else behind the seam."""
     plan.check()
     settings = plan.settings
-    if plan.method == "exact":
+    if plan.method == "exact" and plan.kind == "lattice":
         return Exact(problem, settings["ties"], settings["threads"], limit or TimeLimit(), plan.seed)
     if plan.method == "local":
         from kpareto.searches.local.driven import LocalDriven
 
         return LocalDriven(problem, LocalSettings(**settings), plan.seed, limit)
     space = make_space(plan.space, problem.table) if isinstance(plan.space, str) else plan.space
+    if plan.method == "exact" and isinstance(space, Cuts):
+        return ExactCuts(problem, space, settings["ties"], settings["threads"], plan.seed)
     check_population(settings.get("population") or 0, len(space.genes))
     if isinstance(space, Cuts) and can_compile(plan.method, problem, space):
         return Compiled(plan.method, problem, space, plan.evaluations, plan.seed, settings, limit or TimeLimit())
@@ -185,4 +207,7 @@ def run(
     warn_slow(problem, search.name, budget)
     with beating(report) as told:
         check_possible(problem)
-        return drive(Proposals(problem, space, search, budget, seed), told, checkpoint)
+        front = drive(Proposals(problem, space, search, budget, seed), told, checkpoint)
+    plain = {option.name: option.default for option in (options_of(search) if is_dataclass(search) else ())}
+    options = {name: value for name, value in plain.items() if isinstance(value, bool | int | float | str)}
+    return replace(front, provenance=replace(front.provenance, options=options))

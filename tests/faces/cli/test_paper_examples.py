@@ -10,7 +10,8 @@ import pytest
 from kpareto.errors import BadJob
 from kpareto.faces.cli import main
 from kpareto.jobs.examples import PAPERS, example_text
-from kpareto.jobs.parse import parse_job
+from kpareto.jobs.front import plan_of
+from kpareto.jobs.parse import load_job, parse_job
 from kpareto.searches.names import OPTIONS
 
 pytestmark = pytest.mark.dangers  # an example releases nothing that is dangerous
@@ -43,6 +44,10 @@ def test_every_example_runs_to_a_verified_release(
     assert front["search"]["set"] == SETS[name]
     assert ("Answer: point" in out) == (name == "gecco09")
     assert ("The exact front has" in out) == (name in ("poka", "pbg"))
+    assert ("boxes of the exact front" in out) == (name == "pbg")
+    assert ("were missed" in out) == (name == "poka")  # an archive of boxes is not meant to hold every point
+    assert front["search"]["options"] == plan_of(load_job(answer["job"])).told
+    assert isinstance(front["search"]["seed"], int)
 
 
 def test_a_wrong_paper_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:

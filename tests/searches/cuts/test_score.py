@@ -52,6 +52,8 @@ def test_cost_scores_equal_the_measure(case: Case, k: int, seed: int) -> None:
     genomes = space.sample(8, np.random.default_rng(seed))
     wanted = [measure(partition(case.table, space.decode(g), Suppression("below-k", k=k))) for g in genomes]
     assert score.values(genomes) == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+    by_name = Score(case.table, space, {measure.name: 1.0}, k)  # as a job has it
+    assert by_name.values(genomes) == pytest.approx(wanted, rel=1e-9, abs=1e-12)
 
 
 @settings(max_examples=40)

@@ -87,6 +87,67 @@ def front(  # noqa: PLR0913 (the options of the command)
 
 
 @commands.command(
+    epilog="Example: kpareto compare people.toml --search nsga2 --search nsga2:mutation=0.001 --seeds 20",
+    short_help="Compare searches, or settings of one, over many seeds.",
+)
+@click.argument("job")
+@click.option(
+    "--search", "searches", multiple=True, required=True, metavar="NAME[:KEY=VALUE,…]", help="Two or more (repeatable)."
+)
+@click.option("--seeds", type=click.IntRange(1, 1000), default=20, show_default=True, help="Runs of each search.")
+@click.option("-o", "--output", metavar="FILE", help="Write the tables as Markdown: FILE ends in .md.")
+@click.option("--picture", metavar="FILE", help="Draw the loss against evaluations: .svg, .png or .pdf.")
+@set_option
+@json_option
+@quiet_option
+def compare(  # noqa: PLR0913 (the options of the command)
+    job: str,
+    searches: tuple[str, ...],
+    seeds: int,
+    output: str | None,
+    picture: str | None,
+    changes: tuple[str, ...],
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Run several searches on JOB with many seeds, and tell them apart; --seconds is for each run."""
+    from kpareto.faces.cli.comparing import show_searches
+
+    show_searches(job, searches, seeds, output, json_file, picture, changes, quiet)
+
+
+@commands.command(
+    name="compare-releases",
+    epilog="Example: kpareto compare-releases k5.csv k11.csv --original people.csv --by sex",
+    short_help="Who gains and who loses between two releases of a table.",
+)
+@click.argument("first")
+@click.argument("second")
+@click.option("--original", required=True, metavar="TABLE", help="What both were released from: a file, or adult.")
+@click.option("--by", metavar="COLUMN", help="Tell the rows apart by the values of a column.")
+@click.option(
+    "--property", "properties", multiple=True, metavar="NAME", help="By this alone: class-size, … (repeatable)."
+)
+@table_option
+@json_option
+@quiet_option
+def compare_releases(  # noqa: PLR0913 (the options of the command)
+    first: str,
+    second: str,
+    original: str,
+    by: str | None,
+    properties: tuple[str, ...],
+    table: str | None,
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Compare the releases FIRST and SECOND row by row: who gains, who loses, and by how much."""
+    from kpareto.faces.cli.comparing import show_release_changes
+
+    show_release_changes(first, second, original, by, properties, table, json_file, quiet)
+
+
+@commands.command(
     name="inspect",
     epilog="Example: kpareto inspect people.csv -o people.toml",
     short_help="Look at a table: types, uniqueness, roles; propose a job.",

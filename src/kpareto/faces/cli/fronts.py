@@ -67,7 +67,8 @@ def find_front(
 ) -> Front:
     """Run the job's search with a progress bar; its time began when the table was read, where ``since`` says so."""
     tell_forecast(job, problem, quiet)
-    title = "Counting nodes" if job.method == "exact" else f"Searching ({job.method})"
+    counted = "nodes" if job.space == "lattice" else "recodings"
+    title = f"Counting {counted}" if job.method == "exact" else f"Searching ({job.method})"
     with reporting(title, quiet) as report:
         return search_job(job, problem, report, checkpoint, since=since)
 
@@ -78,8 +79,8 @@ def tell_forecast(job: Job, problem: Problem, quiet: bool) -> None:
         return
     from kpareto.searches.forecast import forecast_seconds, say_slow, spell_seconds
 
-    remark(say_slow(problem, job.method, plan_of(job).evaluations))
-    if job.method != "exact":
+    remark(say_slow(problem, plan_of(job).way, plan_of(job).evaluations))
+    if job.method != "exact" or job.space != "lattice":
         return
     seconds, asked = forecast_seconds(problem, job.options.get("threads")), job.options.get("seconds")
     if seconds <= WAIT:
@@ -220,7 +221,8 @@ def models_command(path: str, changes: Sequence[str] = ()) -> str:
 def show_defects(exact: Mapping[str, Any]) -> None:
     """What a search missed of the exact front, and which of its points are wrong, as tables and a sentence."""
     names, wrong, missed = exact["objectives"], exact["wrong"], exact["missed"]
-    for title, defects in (("Missed", missed), ("Wrongly reported", wrong)):
+    covered = exact.get("coverage")  # an archive of boxes is not meant to hold every point
+    for title, defects in ((("Missed", missed),) if covered is None else ()) + (("Wrongly reported", wrong),):
         rows = [
             [*(defect["values"][name] for name in names), *defect["levels"].values(), _causes(defect)]
             for defect in defects
@@ -228,9 +230,15 @@ def show_defects(exact: Mapping[str, Any]) -> None:
         if rows:
             show_table([*names, *defects[0]["levels"], ""], rows, title)
     proof = "complete" if exact["complete"] else "not complete"
+    if covered is not None:
+        click.echo(
+            f"Of the {covered['boxes']:,} boxes of the exact front {covered['boxes_held']:,} are held (RR "
+            f"{covered['rr']:.3g}, by the paper's yardstick); the archive lies {covered['ce']:.4g} from it (CE, a sum)."
+        )
+    told = f"{len(missed):,} {'were missed' if covered is None else 'are not in the archive, which keeps one a box'}"
     click.echo(
-        f"The exact front has {len(exact['points']):,} different points ({proof}): {len(missed):,} were missed, and "
-        f"{len(wrong):,} of the points above are not optimal."
+        f"The exact front has {len(exact['points']):,} different points ({proof}): {told}, and {len(wrong):,} of the "
+        "points above are not optimal."
     )
     for cause, meaning in exact["meaning"].items():
         click.echo(f"{cause}: {meaning}.")

@@ -204,6 +204,12 @@ def statement(point: Point, columns: Sequence[ColumnPart]) -> tuple[str, ...]:
     )
 
 
+def _settings_words(options: Mapping[str, Any]) -> str:
+    """The settings of a search, those by default too."""
+    words = {name: str(value).lower() if isinstance(value, bool) else f"{value}" for name, value in options.items()}
+    return "; ".join(f"{name} = {value}" for name, value in words.items()) or "none"
+
+
 def method(
     point: Point, columns: Sequence[ColumnPart], summary: Summary, certificate: Mapping[str, Any] | None, secret: bool
 ) -> Method:
@@ -221,6 +227,7 @@ def method(
         ("method", provenance.method),
         ("recodings counted", f"{provenance.evaluated:,}"),
         ("seed", "none: the search uses no chance" if provenance.seed is None else str(provenance.seed)),
+        ("settings of the search", _settings_words(provenance.options)),
         ("point of the front", str(point.id)),
         ("missing values", table.missing),
         ("loss denominators", f"{table.domain} values"),

@@ -182,7 +182,7 @@ class Searching:
         self.phase, self.began, self._best = "searching", time.monotonic(), None
         self._keep()
         self.version += 1
-        self.sentence = say_slow(problem, plan.method, plan.evaluations)
+        self.sentence = say_slow(problem, plan.way, plan.evaluations)
         self.version += 1
         self.front = search_job(self.job, problem, self._report, self.checkpoint, self._see)
         self._end("done", "")

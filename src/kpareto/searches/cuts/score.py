@@ -245,7 +245,9 @@ class Score:
         """cost[true, told] (values, values) float64: 0 on the diagonal and 1 elsewhere unless given."""
         if counts is None or not any(term.kind == "cost" for term in self.targets):
             return np.zeros((1, 1))
-        costs = self.costs or {}
+        terms = [measure.term for measure, _ in self._measures if isinstance(measure, Number)]
+        own = next((term.costs for term in terms if term is not None and term.kind == "cost"), None)
+        costs = self.costs or own or {}
         for value in {*costs, *(other for row in costs.values() for other in row)}:
             if value not in counts.values:
                 raise BadTable(
@@ -278,7 +280,7 @@ class Score:
         return partition(self.table, self.space.decode(genome), self.suppression)
 
     def exact(self, genome: np.ndarray) -> float:
-        """The score of one genome from its partition, by the measures themselves (cost-cm with unit costs)."""
+        """The score of one genome from its partition, by the measures themselves."""
         partition = self.partition(genome)
         if partition.suppressed_rows > self.allowed:
             return float("inf")

@@ -118,7 +118,7 @@ def count_lattice(
     yield from works[way.kind](problem, lattice, ties, threads, state, limit)
 
 
-def _merge(state: State, part: Numbers, nodes: int, ties: Ties, share: float) -> State:
+def merge_part(state: State, part: Numbers, nodes: int, ties: Ties, share: float) -> State:
     """The state after one more part of the lattice."""
     feasible = np.flatnonzero(part.feasible)
     fresh = part.take(feasible[non_dominated(part.keys[feasible], ties)])
@@ -146,7 +146,7 @@ def _whole(
         yield state
     for part in problem.whole_lattice(threads, state.done, halt_of(limit)):
         nodes = len(np.unique(part.which))
-        state = _merge(state, part, nodes, ties, share)
+        state = merge_part(state, part, nodes, ties, share)
         yield state
 
 
@@ -193,7 +193,7 @@ def _rolled_up(
             return
         for part in step[0]:
             if len(part.which):
-                state = _merge(state, part, 0, ties, share)
+                state = merge_part(state, part, 0, ties, share)
         done += len(chunk)
         settled = lattice.size * done // parts
         state = replace(state, done=done, counted=state.counted + step[1], settled=settled)
@@ -225,7 +225,7 @@ def _branches(
             if len(nodes):
                 numbers = problem.evaluate(lattice, nodes, threads)
                 part = replace(numbers, which=lattice.numbers(nodes)[numbers.which])
-                state = _merge(state, part, 0, ties, share)
+                state = merge_part(state, part, 0, ties, share)
             done = start + len(chunk)
             settled = lattice.size * done // len(tree.prefixes)
             state = replace(state, done=done, counted=state.counted + counted, settled=settled)
