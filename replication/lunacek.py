@@ -15,6 +15,7 @@ from itertools import combinations, pairwise, product
 import numpy as np
 
 from kpareto.searches.bounds import decomposition_bound
+from kpareto.searches.compare import rank_test
 from kpareto.searches.cuts.genitor import Settings, genitor, imply_borders, lunacek
 from kpareto.searches.cuts.recut import recut_columns
 from kpareto.searches.cuts.score import Score
@@ -37,7 +38,7 @@ from replication.page import (
     each,
 )
 from replication.tolerances import TOLERANCES, equal_as, every, lower_as, near_as, same_as
-from replication.trials import STEP, Arm, rank_test, run_arms
+from replication.trials import STEP, Arm, run_arms
 
 IDS = ("LU-r1", "LU-r2", *(f"LU-r3{c}" for c in "abc"), *(f"LU-r4{c}" for c in "abc"), "LU-r5a", "LU-r5b",
        *(f"LU-r6{c}" for c in "abc"), *(f"LU-i3{c}" for c in "abc"), *(f"LU-i4{c}" for c in "abc"), "LU-i5a", "LU-i5b",
@@ -247,7 +248,7 @@ def _ablation(paper: Page, score: Score) -> None:
         new = results[name if "new" in by else "as it is", "new"]
         trad = results[name, "trad"]
         rows.append((name, f"{trad.mean:,.0f} ± {trad.deviation:,.0f}", f"{new.mean:,.0f} ± {new.deviation:,.0f}",
-                     f"{(new.mean - trad.mean) / trad.mean:+.2%}", f"{rank_test(new.finals, trad.finals):.2g}"))  # fmt: skip
+                     f"{(new.mean - trad.mean) / trad.mean:+.2%}", f"{rank_test(new.finals, trad.finals).p:.2g}"))  # fmt: skip
     columns = ("what is changed", "TRAD", "NEW", "NEW against TRAD", "p")
     title = f"Ablation of the reading with implied borders (population {MIDDLE}, {count} trials each)"
     paper.sheets.append(Sheet(title, columns, tuple(rows)))

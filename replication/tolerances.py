@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kpareto.searches.compare import rank_test
 from replication.page import Kind, Verdict, between, near
-from replication.trials import apart, interval, rank_test
+from replication.trials import apart, interval
 
 
 @dataclass(frozen=True)
@@ -106,12 +107,12 @@ def lower_as(pairs: Pairs) -> Verdict:
     few = min(len(side) for pair in pairs.values() for side in pair)
     if few < FEWEST:
         return Verdict("cannot be compared", f"{few} runs are too few for a test; a full run has more")
-    chances = {name: (rank_test(one, two), one.mean() < two.mean()) for name, (one, two) in pairs.items()}
-    told = ", ".join(f"{name} p = {p:.2g}".strip() for name, (p, _) in chances.items())
+    tests = {name: rank_test(one, two) for name, (one, two) in pairs.items()}
+    told = ", ".join(f"{name} p = {test.p:.2g}".strip() for name, test in tests.items())
     power = f"{told}; {few} runs each show {apart(few):.2g} standard deviations with a power of 80 %"
-    if all(p < LEVEL and lower for p, lower in chances.values()):
+    if all(test.p < LEVEL and test.effect > 0.5 for test in tests.values()):
         return Verdict("matches", power)
-    if any(p < LEVEL and not lower for p, lower in chances.values()):
+    if any(test.p < LEVEL and test.effect < 0.5 for test in tests.values()):
         return Verdict("differs", f"the other way round: {power}")
     return Verdict("cannot be compared", f"chance explains it: {power}")
 

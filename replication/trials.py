@@ -119,17 +119,3 @@ def interval(first: np.ndarray, second: np.ndarray, of: Callable[..., np.ndarray
     drawn = [of(side[rng.integers(0, len(side), (4000, len(side)))], axis=1) for side in (first, second)]
     low, high = np.percentile(drawn[0] - drawn[1], [5, 95])
     return float(low), float(high)
-
-
-def rank_test(first: np.ndarray, second: np.ndarray) -> float:
-    """How likely ranks as different as these are by chance: Mann–Whitney, two-sided, normal with ties corrected."""
-    both = np.concatenate((first, second))
-    values, inverse, counts = np.unique(both, return_inverse=True, return_counts=True)
-    middle = np.cumsum(counts) - (counts - 1) / 2
-    ranks = middle[inverse]
-    n, m, total = len(first), len(second), len(both)
-    if len(values) == 1:
-        return 1.0
-    away = ranks[:n].sum() - n * (total + 1) / 2
-    variance = n * m / 12 * (total + 1 - float((counts**3 - counts).sum()) / (total * (total - 1)))
-    return math.erfc(abs(away) / math.sqrt(2 * variance))
