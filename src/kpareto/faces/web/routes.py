@@ -28,7 +28,16 @@ from kpareto.faces.web.guard import REPORT_POLICY
 from kpareto.faces.web.page_words import page_sentence
 from kpareto.faces.web.runs import RunRecord
 from kpareto.faces.web.search import start_comparison
-from kpareto.faces.web.session import LateWrite, Session, SessionOver, Sessions, begin_search, open_run
+from kpareto.faces.web.session import (
+    MOST,
+    LateWrite,
+    Session,
+    SessionOver,
+    Sessions,
+    TableClosed,
+    begin_search,
+    open_run,
+)
 from kpareto.faces.web.turns import Busy, Work, aside, do_in_turn, do_long
 from kpareto.fronts.front import Point
 from kpareto.jobs.front import plan_of
@@ -41,6 +50,7 @@ QUESTION = FileKind("The question", "Load the page again.")
 MOST_JSON = 4 << 20  # bytes of a question
 MOST_VIEW = 20_000  # letters of what the page shows
 MOST_REPORTS = 4  # that a session remembers
+MOST_TABLES = 100  # of which a browser asks at once
 # What a person may say about the form of a file on the page.
 FORM = ("encoding", "separator", "header", "skip", "decimal", "thousands", "sheet")
 Question = Mapping[str, Any]
@@ -169,6 +179,8 @@ async def about(request: Request) -> Response:
             "papers": dict(PAPERS),
             "data_endings": list(data_endings()),
             "upload_limit": request.app.state.settings.upload_limit,
+            "most_tables": MOST,
+            "job": request.app.state.settings.job,
         }
     )
 
@@ -182,10 +194,10 @@ async def ticket(request: Request) -> Response:
 
 
 async def new_session(request: Request) -> Response:
-    """A fresh session; where the server was started with a job, it is loaded."""
+    """A fresh session; where the server was started with a job, it is loaded, unless another table is to be begun."""
     session = sessions_of(request).make()
     first = request.app.state.settings.job
-    if first is not None:
+    if first is not None and not (await read_question(request)).get("empty"):
         await do_long(session, "", partial(_open, session, first, "utf-8"))
     return JSONResponse(await do_in_turn(session, session.state))
 
@@ -196,9 +208,24 @@ async def state(request: Request) -> Response:
     return JSONResponse(await do_in_turn(session, session.state))
 
 
+async def tables(request: Request) -> Response:
+    """The tables of the sessions that a browser knows: open, or kept."""
+    names = (await read_question(request)).get("ids")
+    known = [name for name in names[:MOST_TABLES] if isinstance(name, str)] if isinstance(names, list) else []
+    return JSONResponse({"tables": await aside(partial(sessions_of(request).list_tables, known))})
+
+
+async def close_table(request: Request) -> Response:
+    """Close a table; its job and its runs are kept."""
+    for work in list(session_of(request).turns.works.values()):
+        work.stop()
+    await aside(partial(sessions_of(request).close_table, request.path_params["session"]))
+    return JSONResponse({})
+
+
 async def pulse(request: Request) -> Response:
     """Whether something has changed; asked every second, so it is short and waits for nothing."""
-    return JSONResponse(session_of(request).pulse())
+    return JSONResponse(sessions_of(request).get(request.path_params["session"], used=False).pulse())
 
 
 async def keep_view(request: Request) -> Response:
@@ -292,6 +319,12 @@ def _open_uploaded_job(session: Session, target: Path, report: Progress) -> None
     finally:
         target.unlink(missing_ok=True)
     session.open_job(text, target.name, report)
+
+
+def look_again(session: Session, _: Question, piece: Work) -> Answer:
+    """Look at a table after a restart, or at a file that has changed."""
+    words = session.look_again(piece)
+    return {**session.state(), "words": words}
 
 
 def table_rows(session: Session, question: Question) -> Answer:
@@ -483,6 +516,7 @@ def _run_line(session: Session, run: RunRecord) -> Answer:
         "uploaded": run.uploaded,
         "here": not run.uploaded or run.data == session.data,
         "explored": search is not None and search.id == run.id,
+        "note": run.note,
         "running": session.attempt is not None and session.attempt.id == run.id and session.attempt.running,
         "limits": run.draft.get("limits", {}),
         "suppression": run.draft.get("suppression", {}),
@@ -507,9 +541,10 @@ def run_points(session: Session, question: Question) -> Answer:
 
 
 def rename_run(session: Session, question: Question) -> Answer:
-    """Another name for a run."""
-    run = session.run_record(question["run"])
-    return _run_line(session, session.kept.rename(run.id, str(question.get("name", ""))))
+    """Another name for a run, another note, or both."""
+    run, note = session.run_record(question["run"]), question.get("note")
+    name = str(question.get("name", run.name))
+    return _run_line(session, session.kept.rename(run.id, name, None if note is None else str(note)))
 
 
 def delete_run(session: Session, question: Question) -> Answer:
@@ -712,6 +747,8 @@ def failure(request: Request, error: KparetoError) -> Response:
     content: dict[str, object] = {"error": sentence.replace(f"{sessions.folder}/", "")}
     if error.remedy is not None:
         content["remedy"] = error.remedy.word
+    if isinstance(error, TableClosed):
+        content["closed"] = True
     if isinstance(error, LateWrite):
         content["late"] = True
     return JSONResponse(content, status_code=status)
@@ -733,11 +770,13 @@ FAILURES: dict[Any, Any] = {KparetoError: failure, ClientDisconnect: let_go, Exc
 
 _OF_SESSION: tuple[tuple[str, str, Endpoint], ...] = (
     ("GET", "", state),
+    ("DELETE", "", close_table),
     ("GET", "/pulse", pulse),
     ("PUT", "/view", keep_view),
     ("DELETE", "/works/{work}", stop_work),
     ("POST", "/open", open_file),
     ("PUT", "/upload/{kind}", upload),
+    ("POST", "/table/look", long(look_again)),
     ("GET", "/table/rows", looking(table_rows)),
     ("GET", "/table/column", looking(table_column)),
     ("GET", "/table/facts", looking(role_facts)),
@@ -785,6 +824,7 @@ _OF_SESSION: tuple[tuple[str, str, Endpoint], ...] = (
 ROUTES = [
     Route("/api/about", about),
     Route("/api/tickets", ticket, methods=["POST"]),
+    Route("/api/tables", tables, methods=["POST"]),
     Route("/api/sessions", new_session, methods=["POST"]),
     *(Route(f"/api/sessions/{{session}}{path}", work, methods=[method]) for method, path, work in _OF_SESSION),
 ]
