@@ -395,7 +395,8 @@ def test_a_settings_column_that_is_gone_takes_its_setting_along(tmp_path: Path) 
         file.write_text(file.read_text(encoding="utf-8").replace("illness", "finding"), encoding="utf-8")
         state = page.client.post(f"{session}/table/look", json={}).json()
         assert "illness" not in str(state["draft"])
-        assert "It no longer has 'illness'. What the job said there is as it is proposed now: limits." in state["words"]
+        said = "It no longer has 'illness'. Parts of the job that named such a column are proposed anew: limits."
+        assert said in state["words"]
         assert state["draft"]["columns"]["age"] == draft["columns"]["age"]
         assert page.client.get(f"{session}/table/facts").status_code == 200
 

@@ -109,7 +109,7 @@ def carry_over(draft: Draft, proposal: Draft) -> tuple[Draft, str]:
         anew, kept["data"] = [*anew, "person"], {key: value for key, value in draft["data"].items() if key != "person"}
     words = f" It no longer has {shorten([repr(name) for name in gone])}." if gone else ""
     if anew:
-        words += f" What the job said there is as it is proposed now: {', '.join(anew)}."
+        words += f" Parts of the job that named such a column are proposed anew: {', '.join(anew)}."
     if new:
         them = "it" if len(new) == 1 else "them"
         words += f" It has {shorten([repr(name) for name in new])} now: look at what is proposed for {them}."

@@ -100,6 +100,7 @@ class Session:
     uploaded: bool = False
     profile: Profile | None = None  # none after a restart, until the table is looked at again
     seen: str = ""  # the state of its file when it was looked at
+    awaits: str = ""  # a file that was dropped here before a restart, and whose job waits for it
     draft: Draft | None = None
     revision: int = 0  # grows with every change of the draft, so that a late one is noticed
     data: str = ""  # digest of the uploaded table; empty for one of the folder
@@ -184,7 +185,7 @@ class Session:
                 self.attempt.cancel()
             self.data_folder, self.uploaded, self.data = place, bool(data), data
             self.draft, self.profile, self.attempt, self.explored, self.released = draft, profile, None, None, None
-            self.view = {}
+            self.view, self.awaits = {}, ""
             self.seen, self._tables, self._rows = self.file_state(), {}, {}
             self.shelf.clear()
             self._changed()
@@ -473,6 +474,7 @@ class Session:
             "draft": self.draft_view,
             "profile": None if self.profile is None else self.profile.to_dict(),
             "uploaded": self.uploaded,
+            "awaits": self.awaits,
             "view": self.view,
             "search": None if self.attempt is None else self.attempt.status(),
             "run": self.run_view(),
@@ -585,6 +587,7 @@ def _take_up(session: Session, desk: Mapping[str, Any]) -> None:
     """Go on with what a session of an earlier server was working on; rows that were uploaded are gone by then."""
     draft, seen = desk["draft"], desk.get("seen")
     if desk.get("uploaded"):
+        session.awaits = str(draft["data"].get("source"))
         return  # the job and the runs come back with the file
     take_edits(session.kept.desk(owner_of(session.id)), draft, session.edits)
     draft_job(draft, session.folder, session.edits, session.folder)
