@@ -9,7 +9,7 @@ import secrets
 import shutil
 import sys
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
@@ -26,6 +26,20 @@ from kpareto.faces.web import drafts, explore, hierarchies, release
 from kpareto.faces.web.files import QUOTA, TooLarge, inside, plain_name, receive, refuse_large
 from kpareto.faces.web.guard import REPORT_POLICY
 from kpareto.faces.web.page_words import page_sentence
+from kpareto.faces.web.questions import (
+    Answer,
+    Endpoint,
+    Question,
+    asked,
+    at_once,
+    in_turn,
+    long,
+    looking,
+    read_question,
+    session_of,
+    sessions_of,
+    work_of,
+)
 from kpareto.faces.web.runs import RunRecord
 from kpareto.faces.web.search import start_comparison
 from kpareto.faces.web.session import (
@@ -33,7 +47,6 @@ from kpareto.faces.web.session import (
     LateWrite,
     Session,
     SessionOver,
-    Sessions,
     TableClosed,
     begin_search,
     open_run,
@@ -41,102 +54,15 @@ from kpareto.faces.web.session import (
 from kpareto.faces.web.turns import Busy, Work, aside, do_in_turn, do_long
 from kpareto.fronts.front import Point
 from kpareto.jobs.front import plan_of
-from kpareto.strict import FileKind, anything, parse_json
 from kpareto.tables.hierarchies import to_text
 
 PACE = 0.15  # seconds between two looks at a search
 PAPER = "paper:"  # before the name of a paper whose example job is to be opened
-QUESTION = FileKind("The question", "Load the page again.")
-MOST_JSON = 4 << 20  # bytes of a question
 MOST_VIEW = 20_000  # letters of what the page shows
 MOST_REPORTS = 4  # that a session remembers
 MOST_TABLES = 100  # of which a browser asks at once
 # What a person may say about the form of a file on the page.
 FORM = ("encoding", "separator", "header", "skip", "decimal", "thousands", "sheet")
-Question = Mapping[str, Any]
-Answer = dict[str, Any]
-Endpoint = Callable[[Request], Awaitable[Response]]
-
-
-# -- reading what is asked, and three ways to answer from a session --------------------------------------------------
-
-
-async def read_question(request: Request) -> dict[str, Any]:
-    """The JSON object of a request; too much is refused as soon as it is too much, however it is sent."""
-    if int(request.headers.get("content-length") or 0) > MOST_JSON:
-        raise TooLarge("The question is larger than the page would ever ask.")
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MOST_JSON:
-            raise TooLarge("The question is larger than the page would ever ask.")
-    question = parse_json((bytes(body) or b"{}").decode("utf-8", "replace"), QUESTION, anything)
-    if not isinstance(question, dict):
-        raise BadInput("The question is not a JSON object.")
-    return question
-
-
-def sessions_of(request: Request) -> Sessions:
-    """All sessions of the server."""
-    sessions: Sessions = request.app.state.sessions
-    return sessions
-
-
-def session_of(request: Request) -> Session:
-    """The session a request names."""
-    return sessions_of(request).get(request.path_params["session"])
-
-
-def work_of(request: Request) -> str:
-    """What the page calls the work it asks for."""
-    return request.headers.get("x-work", "")[:64]
-
-
-async def _asked(request: Request) -> tuple[Session, Question]:
-    """The session, and the question: what the body or the address says, and the point or run that the path names."""
-    session = session_of(request)
-    question = dict(request.query_params) if request.method == "GET" else await read_question(request)
-    return session, question | {name: text for name, text in request.path_params.items() if name != "session"}
-
-
-def at_once(work: Callable[[Session, Question], Answer]) -> Endpoint:
-    """The endpoint of a question that waits for nothing but a thread."""
-
-    async def endpoint(request: Request) -> Response:
-        session, question = await _asked(request)
-        return JSONResponse(await aside(partial(work, session, question)))
-
-    return endpoint
-
-
-def looking(work: Callable[[Session, Question], Answer]) -> Endpoint:
-    """The endpoint of a look at the table: one at a time, beside changes of the job."""
-
-    async def endpoint(request: Request) -> Response:
-        session, question = await _asked(request)
-        return JSONResponse(await session.turns.looks.do(partial(work, session, question)))
-
-    return endpoint
-
-
-def in_turn(work: Callable[[Session, Question], Answer]) -> Endpoint:
-    """The endpoint of a question that changes the job, or goes by it: one at a time."""
-
-    async def endpoint(request: Request) -> Response:
-        session, question = await _asked(request)
-        return JSONResponse(await do_in_turn(session, partial(work, session, question)))
-
-    return endpoint
-
-
-def long(work: Callable[[Session, Question, Work], Answer]) -> Endpoint:
-    """The endpoint of a question that a person may have to wait for; it is seen, and can be stopped."""
-
-    async def endpoint(request: Request) -> Response:
-        session, question = await _asked(request)
-        return JSONResponse(await do_long(session, work_of(request), partial(work, session, question)))
-
-    return endpoint
 
 
 def _place(number: object) -> int:
@@ -654,7 +580,7 @@ def check(session: Session, question: Question, piece: Work) -> Answer:
 
 async def release_rows(request: Request) -> Response:
     """Release a point: written, verified, certified, reported; then ready to be downloaded."""
-    session, question = await _asked(request)
+    session, question = await asked(request)
     place, target = _place(question.get("point")), plain_name(str(question.get("target") or ""), "release.csv")
 
     def work(piece: Work) -> Answer:
@@ -700,7 +626,7 @@ def _report_page(session: Session, place: int, secret: bool, piece: Work) -> str
 
 async def report(request: Request) -> Response:
     """The report of a point, to look at."""
-    session, question = await _asked(request)
+    session, question = await asked(request)
     secret = question.get("confidential") == "1"
     text = await aside(partial(_report_page, session, _place(question["point"]), secret, Work()))
     headers = {"content-security-policy": REPORT_POLICY, "x-frame-options": "SAMEORIGIN"}
