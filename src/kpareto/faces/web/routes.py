@@ -25,8 +25,7 @@ from kpareto.errors import BadInput, BadJob, Interrupted, KparetoError, Progress
 from kpareto.faces.web import drafts, explore, hierarchies, release
 from kpareto.faces.web.files import QUOTA, TooLarge, inside, plain_name, receive, refuse_large
 from kpareto.faces.web.guard import REPORT_POLICY
-from kpareto.faces.web.page_words import page_sentence
-from kpareto.faces.web.questions import (
+from kpareto.faces.web.page_questions import (
     Answer,
     Endpoint,
     Question,
@@ -40,6 +39,7 @@ from kpareto.faces.web.questions import (
     sessions_of,
     work_of,
 )
+from kpareto.faces.web.page_words import page_sentence
 from kpareto.faces.web.runs import RunRecord
 from kpareto.faces.web.search import start_comparison
 from kpareto.faces.web.session import (
