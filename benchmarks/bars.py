@@ -36,4 +36,6 @@ BARS: Mapping[str, PromisedBar] = {
     "start-cold": PromisedBar((4.0, 4.0)),
     "page-first": PromisedBar(None, 10.0, 5.0),
     "page-stop": PromisedBar(None, 1.0, 0.5),
+    "page-roles-12": PromisedBar(None, 5.0, 2.5),
+    "page-roles-48": PromisedBar(None, 10.0, 5.0),
 }

@@ -248,7 +248,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     chosen = as_choice(choice, limits)
     how, source = handling or _own_handling(chosen), _as_read(source, chosen, encoding)
     _check_target(target, source)
-    before = _state(source)
+    before = source_state(source)
     chosen, applied = on_all_rows(chosen, source, encoding, how.missing_values, memory)
     refuse_counts(chosen, counts)
     partition, remarks = settle(chosen)
@@ -305,7 +305,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
             certificate = certify(counted, chosen, partition, facts)
             quasi = [name for name, role in recoded.roles.items() if role == QUASI]
             verified = check(counted, certificate, written.shown, population_cells(chosen.table, quasi))
-            if _state(source) != before:
+            if source_state(source) != before:
                 raise BadTable("The source was changed while it was released. Nothing was released; release it again.")
             done = Release(
                 certificate, partition, verified, written.path, written.data(), formulas, tuple(remarks), warned,
@@ -466,13 +466,13 @@ def _check_rows(choice: Choice, count: int) -> None:
         )
 
 
-def _state(source: object) -> list[tuple[str, int, int]]:
+def source_state(source: object) -> list[tuple[str, int, int]]:
     """What tells whether a file, or one in a folder, was written meanwhile: its name, its size and its time."""
     file = file_of(source)
     if file is None:
         return []
     files = sorted(file.rglob("*")) if file.is_dir() else [file]
-    states = [(str(path), path.stat()) for path in files if path.is_file()]
+    states = [(str(path.relative_to(file.parent)), path.stat()) for path in files if path.is_file()]
     return [(name, state.st_size, state.st_mtime_ns) for name, state in states]
 
 

@@ -13,7 +13,7 @@ from kpareto.engines.unique_rows import KeptRows
 from kpareto.faces.web import explore
 from kpareto.jobs.job import Job
 from tests.twins.page import write_people, write_visits
-from tests.twins.window import Delayed, Visit, all_findings
+from tests.twins.window import Delayed, Visit, accept_dangers, all_findings
 
 pytestmark = pytest.mark.xdist_group("browser")
 JOB = "async () => (await (await import('/static/api.js')).get('')).draft"
@@ -29,6 +29,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [[20 + row % 50, *((row * (number + 3)) % 43 for number in range(39))] for row in range(200)]
     lines = [",".join(names), *(",".join(map(str, row)) for row in rows)]
     (place / "wide.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    paid = [f"{20 + row % 60},{'Ulm' if row % 3 else 'Bonn'},{10_000 + 197 * row},{'flu' if row % 2 else 'none'}"
+            for row in range(400)]  # fmt: skip
+    (place / "survey.csv").write_text("\n".join(["age,town,income,illness", *paid]) + "\n", encoding="utf-8")
     return place
 
 
@@ -159,3 +162,21 @@ def test_sentences_follow_the_job(visit: Visit) -> None:
     tab.locator("#picked-role").select_option("plain")
     expect(tab.locator("#facts")).not_to_contain_text("Left out of the release")
     expect(tab.locator("#facts")).not_to_contain_text("Nothing limits")
+
+
+def test_nearly_unique_money_does_not_leave_by_default(visit: Visit, tmp_path: Path) -> None:
+    """An income that is unique in most rows waits for a decision, is said to be left out, and is not in the release."""
+    tab = visit.tab
+    visit.open("survey.csv")
+    expect(tab.get_by_label("Role of income")).to_have_value("decide")
+    expect(tab.locator("#facts")).to_contain_text("Left out of the release until you decide: income")
+    visit.search()
+    tab.get_by_role("link", name="Release").first.click()
+    accept_dangers(tab)
+    tab.locator("#release-now").click()
+    with tab.expect_download() as saved:
+        tab.locator("a[download='survey-anon.csv']").click()
+    saved.value.save_as(tmp_path / "out.csv")
+    head, first, *_ = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
+    assert head == "age,town,illness"
+    assert first.count(",") == 2

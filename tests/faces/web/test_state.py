@@ -19,6 +19,7 @@ from kpareto.jobs.kept import read_kept
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.adult import adult_table
 from tests.twins.page import Page, serving_people
+from tests.twins.window import count_slowly
 
 
 def opened(page: Page, session: str, name: str = "people.csv") -> dict[str, Any]:
@@ -110,7 +111,7 @@ def test_an_edit_of_an_older_hierarchy_is_refused(page: Page, session: str) -> N
 def test_the_pulse_tells_what_changed(page: Page, session: str) -> None:
     """The short answer that tabs ask for every second shows a change of the job and a search."""
     assert page.client.get(f"{session}/pulse").json() == {
-        "revision": 0, "search": None, "phase": None, "run": None, "works": {},
+        "revision": 0, "search": None, "phase": None, "run": None, "changed": False, "works": {},
     }  # fmt: skip
     draft = opened(page, session)
     assert page.client.get(f"{session}/pulse").json()["revision"] == draft["revision"]
@@ -288,6 +289,12 @@ NEW = (
 )
 
 
+OTHER = (
+    "'people.csv' has changed on disk since its rows were read, and the two are never mixed. Read the file again and "
+    "search again, or put the old file back."
+)
+
+
 def release(page: Page, session: str) -> httpx.Response:
     """Release the first point."""
     return page.client.post(f"{session}/release", json={"point": 0, "target": "out.csv"})
@@ -301,7 +308,9 @@ def test_a_column_that_is_new_since_a_run_is_refused(tmp_path: Path) -> None:
         search(first, session)
     add_ward(tmp_path / "work" / "people.csv")
     with serving_people(tmp_path, "two") as second:
-        state = second.client.get(session).json()
+        assert second.client.get(session).json()["profile"] is None  # a large table would keep everybody waiting
+        state = second.client.post(f"{session}/table/look", json={}).json()
+        assert "was read again: 400 rows. It has 'ward' now" in state["words"]
         assert "ward" in [column["name"] for column in state["profile"]["columns"]]
         for answer in (second.client.get(f"{session}/front"), release(second, session)):
             assert (answer.status_code, answer.json()["error"]) == (400, NEW)
@@ -320,7 +329,7 @@ def test_a_column_that_is_new_since_the_search_is_refused(tmp_path: Path) -> Non
         assert page.client.post(f"{session}/points/0/check", json={}).status_code == 200
         add_ward(page.folder / "people.csv")
         for answer in (page.client.post(f"{session}/points/0/check", json={}), release(page, session)):
-            assert (answer.status_code, answer.json()["error"]) == (400, NEW)
+            assert (answer.status_code, answer.json()["error"]) == (400, OTHER)
         assert page.client.get(f"{session}/files/out.csv").status_code == 400
         state = page.client.post(f"{session}/runs/{run}/open", json={}).json()
         assert "ward" in [column["name"] for column in state["profile"]["columns"]]
@@ -331,6 +340,145 @@ def test_a_column_that_is_new_since_the_search_is_refused(tmp_path: Path) -> Non
         assert release(page, session).status_code == 200
         head = page.client.get(f"{session}/files/out.csv").text.partition("\n")[0]
         assert head.strip() == "age,town,sex,illness"
+
+
+def test_two_states_of_a_file_are_never_mixed(tmp_path: Path) -> None:
+    """After a change of the file the front of before is explored, and nothing else is done until it is read again."""
+    with serving_people(tmp_path) as page:
+        session = page.new_session()
+        opened(page, session)
+        before = search(page, session)
+        facts = page.client.get(f"{session}/table/facts").json()
+        file = page.folder / "people.csv"
+        old = file.read_text(encoding="utf-8")
+        assert not page.client.get(f"{session}/pulse").json()["changed"]
+        file.write_text(old.replace("town", "city") + "33,Ulm,F,flu\n", encoding="utf-8")
+        assert page.client.get(f"{session}/pulse").json()["changed"]
+        assert page.client.get(f"{session}/front").status_code == 200
+        assert page.client.get(f"{session}/table/facts").json() == facts
+        refused = [page.client.get(f"{session}/table/rows"), page.client.get(f"{session}/table/column?column=age")]
+        refused += [release(page, session), page.client.post(f"{session}/table/measure", json={})]
+        assert {(answer.status_code, answer.json()["error"]) for answer in refused} == {(400, OTHER)}
+        assert search(page, session)["search"]["sentence"] == OTHER
+        state = page.client.post(f"{session}/table/look", json={}).json()
+        said = "people.csv has changed on disk and was read again: 401 rows. It no longer has 'town'. It has 'city' now"
+        assert said in state["words"]
+        assert state["draft"]["columns"]["age"] == before["draft"]["columns"]["age"]
+        assert "town" not in state["draft"]["columns"]
+        assert state["stale"]
+        assert release(page, session).json()["error"] == OTHER  # the front is still that of the old rows
+        search(page, session)
+        assert release(page, session).status_code == 200
+
+
+def test_the_old_file_put_back_is_the_one_that_was_read(tmp_path: Path) -> None:
+    """A file that was moved away and comes back as it was needs no second look."""
+    with serving_people(tmp_path) as page:
+        session = page.new_session()
+        opened(page, session)
+        file = page.folder / "people.csv"
+        away = file.rename(page.folder / "away.bin")
+        assert page.client.get(f"{session}/pulse").json()["changed"]
+        away.rename(file)
+        assert not page.client.get(f"{session}/pulse").json()["changed"]
+        assert page.client.get(f"{session}/table/rows").status_code == 200
+
+
+def test_a_settings_column_that_is_gone_takes_its_setting_along(tmp_path: Path) -> None:
+    """A limit on a column that the file no longer has is proposed anew, and the roles stay."""
+    with serving_people(tmp_path) as page:
+        session = page.new_session()
+        draft = opened(page, session)
+        draft["limits"] = {"k": 3, "l(column=illness)": 2}
+        assert page.client.put(f"{session}/job", json=draft).status_code == 200
+        file = page.folder / "people.csv"
+        file.write_text(file.read_text(encoding="utf-8").replace("illness", "finding"), encoding="utf-8")
+        state = page.client.post(f"{session}/table/look", json={}).json()
+        assert "illness" not in str(state["draft"])
+        said = "It no longer has 'illness'. Parts of the job that named such a column are proposed anew: limits."
+        assert said in state["words"]
+        assert state["draft"]["columns"]["age"] == draft["columns"]["age"]
+        assert page.client.get(f"{session}/table/facts").status_code == 200
+
+
+def test_runs_have_notes(page: Page, session: str) -> None:
+    """A note is kept beside the name, survives a search that goes on, and neither undoes the other."""
+    opened(page, session)
+    run = search(page, session)["run"]["id"]
+    noted = page.client.put(f"{session}/runs/{run}", json={"note": " for the board\n"}).json()
+    assert noted["note"] == "for the board"
+    named = page.client.put(f"{session}/runs/{run}", json={"name": "first"}).json()
+    assert (named["name"], named["note"]) == ("first", "for the board")
+    assert page.client.put(f"{session}/runs/{run}", json={"note": "x" * 501}).status_code == 400
+    page.client.post(f"{session}/runs/{run}/open", json={})
+    lines = page.client.get(f"{session}/runs").json()["runs"]
+    assert [(line["name"], line["note"]) for line in lines if line["id"] == run] == [("first", "for the board")]
+
+
+def test_two_tables_do_not_disturb_each_other(page: Page) -> None:
+    """Two sessions have two tables; each is in the list of those who know it, and in nobody else's."""
+    one, two = page.new_session(), page.new_session()
+    ids = [path.rsplit("/", 1)[-1] for path in (one, two)]
+    opened(page, one)
+    assert page.client.post(f"{two}/open", json={"name": "visits.csv"}).status_code == 200
+    lines = page.client.post("/api/tables", json={"ids": [*ids, "unknown"]}).json()["tables"]
+    assert [(line["id"], line["source"], line["open"]) for line in lines] == [
+        (ids[0], "people.csv", True),
+        (ids[1], "visits.csv", True),
+    ]
+    assert page.client.post("/api/tables", json={"ids": ids[1:]}).json()["tables"] == lines[1:]
+    assert page.client.post("/api/tables", json={}).json()["tables"] == []
+
+
+def test_a_closed_table_is_kept_and_comes_back(page: Page, session: str) -> None:
+    """Closing stops and frees, the address goes on working, and only who asks for the table again opens it."""
+    name = session.rsplit("/", 1)[-1]
+    draft = opened(page, session)
+    assert page.client.delete(session).status_code == 200
+    told = page.client.get(f"{session}/pulse")
+    assert (told.status_code, told.json()["closed"]) == (410, True)
+    assert told.json()["error"].startswith("people.csv was closed: you closed it")
+    (line,) = page.client.post("/api/tables", json={"ids": [name]}).json()["tables"]
+    assert (line["source"], line["open"]) == ("people.csv", False)
+    assert {**page.client.get(session).json()["draft"], "revision": 0} == {**draft, "revision": 0}
+    assert page.client.get(f"{session}/pulse").status_code == 200
+
+
+def test_the_table_unused_longest_makes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the most, the one that nobody used is closed with its job, unless it is at work; a pulse is no use."""
+    monkeypatch.setattr("kpareto.faces.web.session.MOST", 3)
+    with serving_people(tmp_path) as page:
+        first, second, third = (page.new_session() for _ in range(3))
+        for each in (first, second, third):
+            opened(page, each)
+        count_slowly(monkeypatch)
+        draft = page.client.get(first).json()["draft"]
+        bred = {"method": "nsga2", "space": "cuts", "budget": 100_000, "seed": 1, "objectives": ["k", "glm"]}
+        page.client.put(f"{first}/job", json={**draft, "search": bred})
+        page.client.post(f"{first}/search", json={})
+        page.client.get(f"{third}/table/facts")
+        page.client.get(f"{second}/pulse")
+        page.new_session()  # second was used before third
+        assert page.client.get(f"{second}/pulse").json()["closed"]
+        assert "at most 3 tables" in page.client.get(f"{second}/pulse").json()["error"]
+        assert page.client.get(f"{third}/pulse").status_code == 200
+        assert page.client.get(second).json()["draft"]["data"]["source"] == "people.csv"
+        assert page.client.get(f"{third}/pulse").json()["closed"]  # in its turn
+        assert page.client.get(f"{first}/pulse").status_code == 200  # it is at work
+        page.client.delete(f"{first}/search")
+
+
+def test_a_dropped_table_that_was_closed_comes_back_with_its_file(page: Page, session: str) -> None:
+    """The rows of a dropped file go when it is closed; dropped again, its job is there as it was."""
+    content, sent = (page.folder / "people.csv").read_bytes(), {"x-name": "own.csv"}
+    draft = page.client.put(f"{session}/upload/data", content=content, headers=sent).json()["draft"]
+    draft["columns"]["sex"] = {"role": "plain"}
+    assert page.client.put(f"{session}/job", json=draft).status_code == 200
+    assert page.client.delete(session).status_code == 200
+    assert "drop the file again" in page.client.get(f"{session}/pulse").json()["error"]
+    assert page.client.get(session).json()["draft"] is None
+    again = page.client.put(f"{session}/upload/data", content=content, headers=sent).json()["draft"]
+    assert again["columns"]["sex"] == {"role": "plain"}
 
 
 def test_a_search_that_was_cut_short_goes_on(tmp_path: Path) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from kpareto.faces.web.files import inside, plain_name
 from kpareto.jobs.inspect import Profile, job_text
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import JOB_FILE, PARTS, default_rule, parse_job
+from kpareto.releases.release import source_state
 from kpareto.strict import parse_toml, toml_key, toml_value
 from kpareto.tables.schema import DECIDE, Schema
 
@@ -92,6 +94,28 @@ def check_columns(draft: Draft, there: Collection[str]) -> None:
         )
 
 
+def carry_over(draft: Draft, proposal: Draft) -> tuple[Draft, str]:
+    """The draft for a file that has changed, and what is new or gone: columns that are still there keep their roles.
+
+    A part of the job that names a column that is gone is proposed anew, and said.
+    """
+    before, there = draft["columns"], proposal["columns"]
+    gone, new = ([name for name in one if name not in other] for one, other in ((before, there), (there, before)))
+    named = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in gone) or "(?!)")
+    anew = [part for part in PARTS if part not in ("data", "columns") and named.search(repr(draft.get(part)))]
+    kept = {**draft, **{part: proposal[part] for part in anew}}
+    kept["columns"] = {name: before.get(name, column) for name, column in there.items()}
+    if draft["data"].get("person") in gone:
+        anew, kept["data"] = [*anew, "person"], {key: value for key, value in draft["data"].items() if key != "person"}
+    words = f" It no longer has {shorten([repr(name) for name in gone])}." if gone else ""
+    if anew:
+        words += f" Parts of the job that named such a column are proposed anew: {', '.join(anew)}."
+    if new:
+        them = "it" if len(new) == 1 else "them"
+        words += f" It has {shorten([repr(name) for name in new])} now: look at what is proposed for {them}."
+    return kept, words
+
+
 def draft_text(draft: Draft, note: str = "Made with kpareto serve.") -> str:
     """The draft as a job file."""
     lines = [f"# {note}"]
@@ -129,6 +153,38 @@ def draft_job(draft: Draft, folder: Path, edited: Path, working: Path | None = N
                 source = {**source, "file": str(inside(folder, source["file"]))}
         columns[name] = replace(column, hierarchy=source)
     return replace(job, columns=columns)
+
+
+class FileChanged(BadInput):
+    """A file that is no longer the one whose rows were read."""
+
+
+@dataclass(frozen=True, repr=False)
+class WatchedJob(Job):
+    """A job that reads its file only as long as it is the one that was looked at: nothing mixes two of them."""
+
+    seen: str = ""  # the state of the file
+
+    def rows_source(self) -> Any:
+        """The file, if it is still that one."""
+        source = super().rows_source()
+        if state_of(source) != self.seen:
+            raise FileChanged(
+                f"{self.source!r} has changed on disk since its rows were read, and the two are never mixed. Read the "
+                "file again and search again, or put the old file back."
+            )
+        return source
+
+
+def watch(job: Job, seen: str | None = None) -> WatchedJob:
+    """The job, tied to its file as it was seen, or as it is now."""
+    values = {each.name: getattr(job, each.name) for each in fields(Job)}
+    return WatchedJob(**values, seen=state_of(job.rows_source()) if seen is None else seen)
+
+
+def state_of(source: object) -> str:
+    """What tells whether a file was written meanwhile, as text."""
+    return repr(source_state(source))
 
 
 def draft_print(draft: Draft, folder: Path, edited: Path, working: Path) -> str:

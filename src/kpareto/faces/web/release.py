@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from kpareto.atomic import write_whole
-from kpareto.engines import open_source
 from kpareto.errors import BadJob, KparetoError, Progress
 from kpareto.faces.report import FrontFound, gather, html, report_from
 from kpareto.faces.web.files import inside
@@ -15,7 +14,6 @@ from kpareto.faces.web.page_words import page_warnings
 from kpareto.faces.web.turns import Work
 from kpareto.fronts.front import Front
 from kpareto.jobs.job import Job
-from kpareto.jobs.kept import refuse_new_columns
 from kpareto.jobs.release import ReleaseTrial, check_release, choosing, release_job
 from kpareto.releases.certificate import find_unlimited
 from kpareto.releases.recoded_rows import WAYS
@@ -51,7 +49,7 @@ def check(
 ) -> dict[str, Any]:
     """Each limit beside what the point has, and every warning that applies, before anything is written."""
     point = front[place]
-    refuse_columns_since(job, front)
+    job.rows_source()  # another file than the one that was searched is refused, also where the trial is known
     if point.id not in known:
         tell = _telling(piece or Work(), TRYING)
         known[point.id] = check_release(choosing(job, point), point, tell)
@@ -62,12 +60,6 @@ def check(
         "met": checked.met,
         "warnings": page_warnings(checked.warnings),
     }
-
-
-def refuse_columns_since(job: Job, front: Front) -> None:
-    """Raise where the file has got a column since its rows were read: a front in memory may be older than the file."""
-    with open_source(job.rows_source(), job.encoding) as rows:
-        refuse_new_columns(list(front.problem.table.columns), job, rows.columns)
 
 
 def signing_job(job: Job, sign: str | None, folder: Path) -> Job:
@@ -102,7 +94,6 @@ def accepting_job(job: Job, accepted: object) -> Job:
 def release_point(job: Job, front: Front, place: int, target: Path, piece: Work | None = None) -> dict[str, Any]:
     """Release a point into a file: rows, both certificates, recoding, both reports; verified before it is there."""
     point, work = front[place], piece or Work()
-    refuse_columns_since(job, front)
     chosen = choosing(job, point)
     released = release_job(chosen, front, target, _telling(work, RELEASING))
     files = released.to_dict()["files"]

@@ -9,7 +9,7 @@ import secrets
 import shutil
 import sys
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
@@ -25,108 +25,44 @@ from kpareto.errors import BadInput, BadJob, Interrupted, KparetoError, Progress
 from kpareto.faces.web import drafts, explore, hierarchies, release
 from kpareto.faces.web.files import QUOTA, TooLarge, inside, plain_name, receive, refuse_large
 from kpareto.faces.web.guard import REPORT_POLICY
+from kpareto.faces.web.page_questions import (
+    Answer,
+    Endpoint,
+    Question,
+    asked,
+    at_once,
+    in_turn,
+    long,
+    looking,
+    read_question,
+    session_of,
+    sessions_of,
+    work_of,
+)
 from kpareto.faces.web.page_words import page_sentence
 from kpareto.faces.web.runs import RunRecord
 from kpareto.faces.web.search import start_comparison
-from kpareto.faces.web.session import LateWrite, Session, SessionOver, Sessions, begin_search, open_run
+from kpareto.faces.web.session import (
+    MOST,
+    LateWrite,
+    Session,
+    SessionOver,
+    TableClosed,
+    begin_search,
+    open_run,
+)
 from kpareto.faces.web.turns import Busy, Work, aside, do_in_turn, do_long
 from kpareto.fronts.front import Point
 from kpareto.jobs.front import plan_of
-from kpareto.strict import FileKind, anything, parse_json
 from kpareto.tables.hierarchies import to_text
 
 PACE = 0.15  # seconds between two looks at a search
 PAPER = "paper:"  # before the name of a paper whose example job is to be opened
-QUESTION = FileKind("The question", "Load the page again.")
-MOST_JSON = 4 << 20  # bytes of a question
 MOST_VIEW = 20_000  # letters of what the page shows
 MOST_REPORTS = 4  # that a session remembers
+MOST_TABLES = 100  # of which a browser asks at once
 # What a person may say about the form of a file on the page.
 FORM = ("encoding", "separator", "header", "skip", "decimal", "thousands", "sheet")
-Question = Mapping[str, Any]
-Answer = dict[str, Any]
-Endpoint = Callable[[Request], Awaitable[Response]]
-
-
-# -- reading what is asked, and three ways to answer from a session --------------------------------------------------
-
-
-async def read_question(request: Request) -> dict[str, Any]:
-    """The JSON object of a request; too much is refused as soon as it is too much, however it is sent."""
-    if int(request.headers.get("content-length") or 0) > MOST_JSON:
-        raise TooLarge("The question is larger than the page would ever ask.")
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MOST_JSON:
-            raise TooLarge("The question is larger than the page would ever ask.")
-    question = parse_json((bytes(body) or b"{}").decode("utf-8", "replace"), QUESTION, anything)
-    if not isinstance(question, dict):
-        raise BadInput("The question is not a JSON object.")
-    return question
-
-
-def sessions_of(request: Request) -> Sessions:
-    """All sessions of the server."""
-    sessions: Sessions = request.app.state.sessions
-    return sessions
-
-
-def session_of(request: Request) -> Session:
-    """The session a request names."""
-    return sessions_of(request).get(request.path_params["session"])
-
-
-def work_of(request: Request) -> str:
-    """What the page calls the work it asks for."""
-    return request.headers.get("x-work", "")[:64]
-
-
-async def _asked(request: Request) -> tuple[Session, Question]:
-    """The session, and the question: what the body or the address says, and the point or run that the path names."""
-    session = session_of(request)
-    question = dict(request.query_params) if request.method == "GET" else await read_question(request)
-    return session, question | {name: text for name, text in request.path_params.items() if name != "session"}
-
-
-def at_once(work: Callable[[Session, Question], Answer]) -> Endpoint:
-    """The endpoint of a question that waits for nothing but a thread."""
-
-    async def endpoint(request: Request) -> Response:
-        session, question = await _asked(request)
-        return JSONResponse(await aside(partial(work, session, question)))
-
-    return endpoint
-
-
-def looking(work: Callable[[Session, Question], Answer]) -> Endpoint:
-    """The endpoint of a look at the table: one at a time, beside changes of the job."""
-
-    async def endpoint(request: Request) -> Response:
-        session, question = await _asked(request)
-        return JSONResponse(await session.turns.looks.do(partial(work, session, question)))
-
-    return endpoint
-
-
-def in_turn(work: Callable[[Session, Question], Answer]) -> Endpoint:
-    """The endpoint of a question that changes the job, or goes by it: one at a time."""
-
-    async def endpoint(request: Request) -> Response:
-        session, question = await _asked(request)
-        return JSONResponse(await do_in_turn(session, partial(work, session, question)))
-
-    return endpoint
-
-
-def long(work: Callable[[Session, Question, Work], Answer]) -> Endpoint:
-    """The endpoint of a question that a person may have to wait for; it is seen, and can be stopped."""
-
-    async def endpoint(request: Request) -> Response:
-        session, question = await _asked(request)
-        return JSONResponse(await do_long(session, work_of(request), partial(work, session, question)))
-
-    return endpoint
 
 
 def _place(number: object) -> int:
@@ -169,6 +105,8 @@ async def about(request: Request) -> Response:
             "papers": dict(PAPERS),
             "data_endings": list(data_endings()),
             "upload_limit": request.app.state.settings.upload_limit,
+            "most_tables": MOST,
+            "job": request.app.state.settings.job,
         }
     )
 
@@ -182,10 +120,10 @@ async def ticket(request: Request) -> Response:
 
 
 async def new_session(request: Request) -> Response:
-    """A fresh session; where the server was started with a job, it is loaded."""
+    """A fresh session; where the server was started with a job, it is loaded, unless another table is to be begun."""
     session = sessions_of(request).make()
     first = request.app.state.settings.job
-    if first is not None:
+    if first is not None and not (await read_question(request)).get("empty"):
         await do_long(session, "", partial(_open, session, first, "utf-8"))
     return JSONResponse(await do_in_turn(session, session.state))
 
@@ -196,9 +134,24 @@ async def state(request: Request) -> Response:
     return JSONResponse(await do_in_turn(session, session.state))
 
 
+async def tables(request: Request) -> Response:
+    """The tables of the sessions that a browser knows: open, or kept."""
+    names = (await read_question(request)).get("ids")
+    known = [name for name in names[:MOST_TABLES] if isinstance(name, str)] if isinstance(names, list) else []
+    return JSONResponse({"tables": await aside(partial(sessions_of(request).list_tables, known))})
+
+
+async def close_table(request: Request) -> Response:
+    """Close a table; its job and its runs are kept."""
+    for work in list(session_of(request).turns.works.values()):
+        work.stop()
+    await aside(partial(sessions_of(request).close_table, request.path_params["session"]))
+    return JSONResponse({})
+
+
 async def pulse(request: Request) -> Response:
     """Whether something has changed; asked every second, so it is short and waits for nothing."""
-    return JSONResponse(session_of(request).pulse())
+    return JSONResponse(sessions_of(request).get(request.path_params["session"], used=False).pulse())
 
 
 async def keep_view(request: Request) -> Response:
@@ -292,6 +245,12 @@ def _open_uploaded_job(session: Session, target: Path, report: Progress) -> None
     finally:
         target.unlink(missing_ok=True)
     session.open_job(text, target.name, report)
+
+
+def look_again(session: Session, _: Question, piece: Work) -> Answer:
+    """Look at a table after a restart, or at a file that has changed."""
+    words = session.look_again(piece)
+    return {**session.state(), "words": words}
 
 
 def table_rows(session: Session, question: Question) -> Answer:
@@ -483,6 +442,7 @@ def _run_line(session: Session, run: RunRecord) -> Answer:
         "uploaded": run.uploaded,
         "here": not run.uploaded or run.data == session.data,
         "explored": search is not None and search.id == run.id,
+        "note": run.note,
         "running": session.attempt is not None and session.attempt.id == run.id and session.attempt.running,
         "limits": run.draft.get("limits", {}),
         "suppression": run.draft.get("suppression", {}),
@@ -507,9 +467,10 @@ def run_points(session: Session, question: Question) -> Answer:
 
 
 def rename_run(session: Session, question: Question) -> Answer:
-    """Another name for a run."""
-    run = session.run_record(question["run"])
-    return _run_line(session, session.kept.rename(run.id, str(question.get("name", ""))))
+    """Another name for a run, another note, or both."""
+    run, note = session.run_record(question["run"]), question.get("note")
+    name = str(question.get("name", run.name))
+    return _run_line(session, session.kept.rename(run.id, name, None if note is None else str(note)))
 
 
 def delete_run(session: Session, question: Question) -> Answer:
@@ -619,7 +580,7 @@ def check(session: Session, question: Question, piece: Work) -> Answer:
 
 async def release_rows(request: Request) -> Response:
     """Release a point: written, verified, certified, reported; then ready to be downloaded."""
-    session, question = await _asked(request)
+    session, question = await asked(request)
     place, target = _place(question.get("point")), plain_name(str(question.get("target") or ""), "release.csv")
 
     def work(piece: Work) -> Answer:
@@ -665,7 +626,7 @@ def _report_page(session: Session, place: int, secret: bool, piece: Work) -> str
 
 async def report(request: Request) -> Response:
     """The report of a point, to look at."""
-    session, question = await _asked(request)
+    session, question = await asked(request)
     secret = question.get("confidential") == "1"
     text = await aside(partial(_report_page, session, _place(question["point"]), secret, Work()))
     headers = {"content-security-policy": REPORT_POLICY, "x-frame-options": "SAMEORIGIN"}
@@ -712,6 +673,8 @@ def failure(request: Request, error: KparetoError) -> Response:
     content: dict[str, object] = {"error": sentence.replace(f"{sessions.folder}/", "")}
     if error.remedy is not None:
         content["remedy"] = error.remedy.word
+    if isinstance(error, TableClosed):
+        content["closed"] = True
     if isinstance(error, LateWrite):
         content["late"] = True
     return JSONResponse(content, status_code=status)
@@ -733,11 +696,13 @@ FAILURES: dict[Any, Any] = {KparetoError: failure, ClientDisconnect: let_go, Exc
 
 _OF_SESSION: tuple[tuple[str, str, Endpoint], ...] = (
     ("GET", "", state),
+    ("DELETE", "", close_table),
     ("GET", "/pulse", pulse),
     ("PUT", "/view", keep_view),
     ("DELETE", "/works/{work}", stop_work),
     ("POST", "/open", open_file),
     ("PUT", "/upload/{kind}", upload),
+    ("POST", "/table/look", long(look_again)),
     ("GET", "/table/rows", looking(table_rows)),
     ("GET", "/table/column", looking(table_column)),
     ("GET", "/table/facts", looking(role_facts)),
@@ -785,6 +750,7 @@ _OF_SESSION: tuple[tuple[str, str, Endpoint], ...] = (
 ROUTES = [
     Route("/api/about", about),
     Route("/api/tickets", ticket, methods=["POST"]),
+    Route("/api/tables", tables, methods=["POST"]),
     Route("/api/sessions", new_session, methods=["POST"]),
     *(Route(f"/api/sessions/{{session}}{path}", work, methods=[method]) for method, path, work in _OF_SESSION),
 ]

@@ -34,7 +34,7 @@ HIDDEN = ".kpareto"
 RECORD, FRONT, CLOUD = "run.json", "front.json", "cloud.npz"
 RUN = FileKind("The kept run", "Delete it on the page, and search again.")
 PICTURE = FileKind("The picture of the kept run", "Delete the run on the page, and search again.")
-LONGEST_NAME = 80
+LONGEST_NAME, LONGEST_NOTE = 80, 500
 _SHAPE = record(
     {
         "id": text,
@@ -48,7 +48,8 @@ _SHAPE = record(
         "content": text,
         "draft": map_of(map_of(anything)),
         "status": map_of(anything),
-    }
+    },
+    {"note": text},
 )
 
 
@@ -67,6 +68,7 @@ class RunRecord:
     content: str  # digest of all that the search went by
     draft: Draft
     status: Mapping[str, Any]  # method, objectives, points, seconds, sentence
+    note: str = ""  # what people wrote about it
 
 
 def owner_of(session: str) -> str:
@@ -156,7 +158,7 @@ class KeptRuns:
         if not file.is_file():
             raise BadInput(f"There is no run {run!r}. It may have been deleted; load the list again.")
         data = check_shape(read_json(file, RUN, anything), RUN, _SHAPE, file)
-        return RunRecord(**{name: data[name] for name in RunRecord.__dataclass_fields__})
+        return RunRecord(**{name: data[name] for name in RunRecord.__dataclass_fields__ if name in data})
 
     def all(self) -> list[RunRecord]:
         """Every run that can be read, the youngest first."""
@@ -170,12 +172,15 @@ class KeptRuns:
         """The runs that a session may see: over tables of the folder, its own, and over the table it has uploaded."""
         return [run for run in self.all() if not run.uploaded or run.owner == owner or (data and run.data == data)]
 
-    def rename(self, run: str, name: str) -> RunRecord:
-        """Another name for a run."""
-        wanted = " ".join(name.split())
+    def rename(self, run: str, name: str, note: str | None = None) -> RunRecord:
+        """Another name for a run, and another note where one is given."""
+        record, wanted = self.get(run), " ".join(name.split())
         if not 0 < len(wanted) <= LONGEST_NAME:
             raise BadInput(f"A run needs a name of 1 to {LONGEST_NAME} letters, and {len(wanted)} were given.")
-        renamed = replace(self.get(run), name=wanted)
+        about = record.note if note is None else note.strip()
+        if len(about) > LONGEST_NOTE:
+            raise BadInput(f"A note has at most {LONGEST_NOTE} letters, and {len(about)} were given.")
+        renamed = replace(record, name=wanted, note=about)
         _write(self.folder(run) / RECORD, vars(renamed))
         return renamed
 

@@ -177,6 +177,7 @@ class Searching:
     def _search(self) -> None:
         plan = plan_of(self.job)  # a job that cannot run is told before its rows are read
         problem = self._problem or self.job.problem(progress=lambda _, __: pause())
+        self.job.rows_source()  # a file that was written meanwhile is no table of one moment
         self._problem = problem
         self.names = tuple(measure.name for measure in problem.objectives)
         self.phase, self.began, self._best = "searching", time.monotonic(), None

@@ -6,7 +6,7 @@ import secrets
 import shutil
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,24 +14,27 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
-from kpareto.engines import file_of
+from kpareto.engines import file_of, is_address
 from kpareto.engines.admission import Admission, allowed_bytes
 from kpareto.engines.apart import run_apart
 from kpareto.engines.form import FORM_KEYS, data_endings
 from kpareto.engines.read import read_drawn
 from kpareto.engines.unique_rows import KeptRows, keep_rows, open_view
 from kpareto.engines.wishes import Wish
-from kpareto.errors import BadInput, BadJob, Progress
+from kpareto.errors import BadInput, BadJob, BadTable, Progress
 from kpareto.faces.web.drafts import (
     EDITED,
     Draft,
     adult_draft,
+    carry_over,
     check_columns,
     check_draft,
     draft_job,
     draft_print,
     load_draft,
     propose_draft,
+    state_of,
+    watch,
 )
 from kpareto.faces.web.files import files_in, inside, plain_name
 from kpareto.faces.web.hierarchies import Shelf, edit, hierarchy_view
@@ -48,12 +51,14 @@ from kpareto.measures.measure import make
 from kpareto.measures.plain import plain_of
 from kpareto.tables.hierarchies import to_text
 from kpareto.tables.hierarchy import Hierarchy
+from kpareto.tables.spelling import several
 from kpareto.tables.table import Table
 
 CELLS = 20_000_000  # of a table that are kept as codes, 100 MB, so that a change of roles reads no file
 LOOKING = 300.0  # seconds in which an uploaded file is looked at
 WAYS = {"exact": "whole columns", "nsga2": "mixed levels", "local": "class by class"}  # as the page calls them
-MOST = 40  # sessions; the one that was idle longest goes
+MOST = 12  # tables that are open at once; beyond that the one that was unused longest is closed, its job kept
+MOST_CLOSED = 500  # of which is remembered why
 SHOWN = (
     "method",
     "names",
@@ -75,6 +80,10 @@ class SessionOver(BadInput):
     """A session that this server does not know."""
 
 
+class TableClosed(SessionOver):
+    """A session that was closed, on purpose or to make room, and can be opened again."""
+
+
 @dataclass(eq=False)
 class Session:
     """One person's work."""
@@ -89,7 +98,9 @@ class Session:
     used: float = field(default_factory=time.monotonic)
     data_folder: Path = field(default_factory=Path)  # where the data lies: the working folder, or the uploads
     uploaded: bool = False
-    profile: Profile | None = None
+    profile: Profile | None = None  # none after a restart, until the table is looked at again
+    seen: str = ""  # the state of its file when it was looked at
+    awaits: str = ""  # a file that was dropped here before a restart, and whose job waits for it
     draft: Draft | None = None
     revision: int = 0  # grows with every change of the draft, so that a late one is noticed
     data: str = ""  # digest of the uploaded table; empty for one of the folder
@@ -113,8 +124,7 @@ class Session:
             tell(report)
             self.start_with(self.folder, adult_draft(profile), profile)
             return
-        place = inside(self.folder, name)
-        profile = inspect(place, encoding=encoding)
+        profile = look_at(inside(self.folder, name), encoding)
         tell(report)
         self.start_with(self.folder, propose_draft(profile, name), profile)
 
@@ -128,7 +138,12 @@ class Session:
         for other in self.uploads.iterdir():
             if other != place:
                 other.unlink(missing_ok=True)
-        self.start_with(self.uploads, propose_draft(profile, name), profile, digest)
+        desk = self.kept.desk_record(owner_of(self.id)) if self.draft is None else None
+        if desk is not None and desk.get("data") == digest and desk["draft"]["data"].get("source") == name:
+            take_edits(self.kept.desk(owner_of(self.id)), desk["draft"], self.edits)
+            self.start_with(self.uploads, desk["draft"], profile, digest)  # the table that was closed, dropped again
+        else:
+            self.start_with(self.uploads, propose_draft(profile, name), profile, digest)
 
     def open_job(self, text: str, name: str, report: Progress | None = None) -> None:
         """Take a job file over; its data must be in the working folder or have been uploaded."""
@@ -143,7 +158,7 @@ class Session:
             )
         job_data: object = draft_job(draft, place, self.edits, self.folder).rows_source()
         encoding = str(draft["data"].get("encoding", "utf-8"))
-        profile = look_apart(job_data, encoding, report) if uploaded else inspect(job_data, encoding=encoding)
+        profile = look_apart(job_data, encoding, report) if uploaded else look_at(job_data, encoding)
         check_columns(draft, [column.facts.name for column in profile.columns])
         tell(report)
         self.start_with(place, draft, profile, self.data if uploaded else "")
@@ -160,20 +175,55 @@ class Session:
         bare: Draft = {part: {} for part in PARTS}
         job = draft_job({**bare, "data": {"source": source, **data}}, self.data_folder, self.edits, self.folder)
         rows = job.rows_source()
-        profile = look_apart(rows, job.encoding) if self.uploaded else inspect(rows, encoding=job.encoding)
+        profile = look_apart(rows, job.encoding) if self.uploaded else look_at(rows, job.encoding)
         self.start_with(self.data_folder, propose_draft(profile, source), profile, self.data)
 
-    def start_with(self, place: Path, draft: Draft, profile: Profile, data: str = "") -> None:
+    def start_with(self, place: Path, draft: Draft, profile: Profile | None, data: str = "") -> None:
         """Begin with a table; ``data`` is its digest where it was uploaded."""
         with self.lock:
             if self.attempt is not None:
                 self.attempt.cancel()
             self.data_folder, self.uploaded, self.data = place, bool(data), data
             self.draft, self.profile, self.attempt, self.explored, self.released = draft, profile, None, None, None
-            self.view = {}
-            self._tables, self._rows = {}, {}
+            self.view, self.awaits = {}, ""
+            self.seen, self._tables, self._rows = self.file_state(), {}, {}
             self.shelf.clear()
             self._changed()
+
+    def file_state(self) -> str:
+        """The state of the table's file as it is now; a table that is no file has none."""
+        source = "adult" if self.draft is None else str(self.draft["data"]["source"])
+        return state_of(None if source == "adult" or is_address(source) else self.data_folder / source)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the file is another one than the one whose rows were read."""
+        return self.draft is not None and self.file_state() != self.seen
+
+    def look_again(self, report: Progress | None = None) -> str:
+        """Look at the table where that was not done since a restart, or its file has changed; a word on what is new.
+
+        Columns that are still there keep their roles. A front that was searched before stays, of the rows of then:
+        its job refuses the new file.
+        """
+        if self.draft is None or (self.profile is not None and not self.changed):
+            return ""
+        source, now = str(self.draft["data"]["source"]), self.file_state()
+        job = draft_job(self.draft, self.data_folder, self.edits, self.folder)
+        profile = look_at(job.rows_source(), job.encoding)
+        tell(report)
+        with self.lock:
+            if self.draft["data"]["source"] != source:  # another table was opened meanwhile
+                return ""
+            words = ""
+            if now != self.seen:
+                words = f"{source} has changed on disk and was read again: {several(profile.total, 'row')}."
+                self.draft, news = carry_over(self.draft, propose_draft(profile, source))
+                words += news
+            self.profile, self.seen, self._tables, self._rows = profile, now, {}, {}
+            if words:
+                self._changed()
+            return words
 
     def bytes_kept(self) -> int:
         """What the files of this session take on disk."""
@@ -199,10 +249,11 @@ class Session:
     def take_draft(self, message: object) -> None:
         """Replace the draft by what the page sends; a late one and one that is no job are refused."""
         draft = check_draft(message)
-        if self.draft is None or self.profile is None:
+        if self.draft is None:
             raise BadJob("There is no data yet. Open a file first.")
         self.check_revision(message.get("revision") if isinstance(message, dict) else None)
-        check_columns(draft, [column.facts.name for column in self.profile.columns])
+        known = [column.facts.name for column in self.profile.columns] if self.profile else list(self.draft["columns"])
+        check_columns(draft, known)
         draft["data"] = {**draft["data"], "source": self.draft["data"]["source"]}
         draft_job(draft, self.data_folder, self.edits, self.folder)
         if draft != self.draft:
@@ -234,6 +285,7 @@ class Session:
             "data": self.data,
             "view": self.view,
             "run": None if run is None else run.id,
+            "seen": self.seen,
         }
         with suppress(OSError, BadInput):
             keep_job(self.kept.own_desk(owner_of(self.id)), self.draft, self.edits, "session.json", desk)
@@ -248,7 +300,7 @@ class Session:
         """The job as it stands."""
         if self.draft is None:
             raise BadJob("There is no data yet. Open a file first.")
-        return draft_job(self.draft, self.data_folder, self.edits, self.folder)
+        return watch(draft_job(self.draft, self.data_folder, self.edits, self.folder), self.seen)
 
     def table(self) -> Table:
         """The rows by the roles of the job, before hierarchies; read once as long as the roles stay.
@@ -269,16 +321,13 @@ class Session:
         return self._tables[key]
 
     def kept_rows(self) -> KeptRows | None:
-        """All cells, read once whatever the roles, as long as the file stays as it is; none of a large table."""
+        """All cells, read once whatever the roles; none of a large table."""
         job, profile = self.job, self.profile
         if profile is None or profile.total * len(profile.columns) > CELLS:
             return None
-        source = job.rows_source()
-        file = file_of(source)
-        about = None if file is None else (file.stat().st_size, file.stat().st_mtime_ns)
-        key = repr((job.source, about, job.missing_values, job.form, job.encoding))
+        key = repr((job.source, self.seen, job.missing_values, job.form, job.encoding))
         if key not in self._rows:
-            with open_view(source, job.encoding) as rows:
+            with open_view(job.rows_source(), job.encoding) as rows:
                 self._rows = {key: keep_rows(rows, job.missing_values)}
         return self._rows[key]
 
@@ -367,13 +416,6 @@ class Session:
             return ""
         return draft_print(self.draft, self.data_folder, self.edits, self.folder)
 
-    def name_of(self, run: str, otherwise: str) -> str:
-        """What a run is called, or something else where it is not kept."""
-        try:
-            return self.kept.get(run).name
-        except BadInput:
-            return otherwise
-
     def runs(self) -> list[RunRecord]:
         """The runs that this session may see."""
         return self.kept.visible(owner_of(self.id), self.data if self.uploaded else "")
@@ -396,12 +438,22 @@ class Session:
 
     # -- the page ------------------------------------------------------------------------------------------------
 
+    @property
+    def busy(self) -> bool:
+        """Whether something is under way that closing would stop."""
+        works = any(work.at_work for work in list(self.turns.works.values()))
+        compares = self.models is not None and self.models.phase == "running"
+        return works or compares or (self.attempt is not None and self.attempt.running)
+
     def run_view(self) -> dict[str, Any] | None:
         """Which run is explored."""
         search = self.search
         if search is None:
             return None
-        return {"id": search.id, "phase": search.phase, "name": self.name_of(search.id, "")}
+        name = ""
+        with suppress(BadInput):  # not kept
+            name = self.kept.get(search.id).name
+        return {"id": search.id, "phase": search.phase, "name": name}
 
     def pulse(self) -> dict[str, Any]:
         """The little that tells a page whether something has changed: never waits for anything."""
@@ -411,6 +463,7 @@ class Session:
             "search": None if attempt is None else attempt.version,
             "phase": None if attempt is None else attempt.shown_phase,
             "run": None if search is None else search.id,
+            "changed": self.changed,
             "works": {name: work.view() for name, work in list(self.turns.works.items())},
         }
 
@@ -421,6 +474,7 @@ class Session:
             "draft": self.draft_view,
             "profile": None if self.profile is None else self.profile.to_dict(),
             "uploaded": self.uploaded,
+            "awaits": self.awaits,
             "view": self.view,
             "search": None if self.attempt is None else self.attempt.status(),
             "run": self.run_view(),
@@ -497,9 +551,11 @@ def _keep_run(session: Session, search: Searching, record: RunRecord) -> None:
         session.kept.delete(search.id)
         return
     status = search.status()
+    with suppress(BadInput):  # not kept before
+        now = session.kept.get(search.id)
+        record = replace(record, name=now.name, note=now.note)
     record = replace(
         record,
-        name=session.name_of(search.id, record.name),
         phase=search.phase if search.phase in ("done", "stopped") else "running",
         status={word: status[word] for word in SHOWN},
     )
@@ -520,22 +576,25 @@ def open_run(session: Session, run: str) -> None:
     place = session.uploads if record.uploaded else session.folder
     same = session.draft is not None and session.draft["data"] == draft["data"]
     # A file that was changed since the search is looked at anew: it may have other columns.
+    same = same and not session.changed
     same = same and record.content == draft_print(draft, place, session.edits, session.folder)
     profile = session.profile if same else None
-    session.start_with(place, draft, profile or _look_at(job, draft), record.data)
+    session.start_with(place, draft, profile or look_at(job.rows_source(), job.encoding), record.data)
     _recall(session, record, job)
 
 
 def _take_up(session: Session, desk: Mapping[str, Any]) -> None:
     """Go on with what a session of an earlier server was working on; rows that were uploaded are gone by then."""
-    draft = desk["draft"]
+    draft, seen = desk["draft"], desk.get("seen")
     if desk.get("uploaded"):
-        return  # the runs come back with the file
+        session.awaits = str(draft["data"].get("source"))
+        return  # the job and the runs come back with the file
     take_edits(session.kept.desk(owner_of(session.id)), draft, session.edits)
-    job = draft_job(draft, session.folder, session.edits, session.folder)
+    draft_job(draft, session.folder, session.edits, session.folder)
     revision = desk.get("revision")  # goes on, so that a tab that slept meanwhile does not take another job for its own
     session.revision = revision if isinstance(revision, int) else 0
-    session.start_with(session.folder, draft, _look_at(job, draft))
+    session.start_with(session.folder, draft, None)  # looked at when the page asks: a large table takes its time
+    session.seen = seen if isinstance(seen, str) else session.seen
     run, view = desk.get("run"), desk.get("view")
     if isinstance(run, str):
         with suppress(BadInput, OSError):  # deleted, or damaged: the job is there all the same
@@ -549,7 +608,7 @@ def _job_of(session: Session, record: RunRecord) -> Job:
     """The job of a kept run, with its hierarchies as they were."""
     take_edits(session.kept.folder(record.id), record.draft, session.edits)
     place = session.uploads if record.uploaded else session.folder
-    return draft_job(record.draft, place, session.edits, session.folder)
+    return watch(draft_job(record.draft, place, session.edits, session.folder))
 
 
 def _recall(session: Session, record: RunRecord, job: Job) -> None:
@@ -561,9 +620,12 @@ def _recall(session: Session, record: RunRecord, job: Job) -> None:
     session.keep_desk()
 
 
-def _look_at(job: Job, draft: Draft) -> Profile:
-    rows: object = job.rows_source()
-    return inspect(rows, encoding=draft["data"].get("encoding", "utf-8"))
+def look_at(source: Any, encoding: str) -> Profile:
+    """Look at a table that is not written meanwhile."""
+    before, profile = state_of(source), inspect(source, encoding=encoding)
+    if state_of(source) != before:
+        raise BadTable("The file was written while it was read. Open it again when it is whole.")
+    return profile
 
 
 def look_apart(source: Any, encoding: str, report: Progress | None = None) -> Profile:
@@ -583,16 +645,22 @@ class Sessions:
         self.temporary = temporary
         self.kept = KeptRuns(self.folder)
         self._all: dict[str, Session] = {}
+        self._closed: dict[str, str] = {}  # id -> why it was closed, and what is kept
         self._lock = threading.Lock()
 
     def make(self) -> Session:
-        """A new session; beyond the most, the one idle longest is dropped."""
+        """A new session; beyond the most, the one unused longest is closed."""
         with self._lock:
-            if len(self._all) >= MOST:
-                self._drop(min(self._all.values(), key=lambda each: each.used))
             return self._add(secrets.token_urlsafe(16))
 
     def _add(self, name: str) -> Session:
+        if len(self._all) >= MOST:
+            idle = [each for each in self._all.values() if not each.busy]
+            if not idle:
+                raise BadJob(f"{MOST} tables are open, and each is being worked on. Close one of them first.")
+            oldest = min(idle, key=lambda each: each.used)
+            self._drop(oldest, f"it was unused longest, and at most {MOST} tables are open at once")
+        self._closed.pop(name, None)
         session = Session(name, self.folder, _make(self.temporary / secrets.token_hex(8)), self.kept)
         self._all[name] = session
         return session
@@ -613,15 +681,51 @@ class Sessions:
                     raise
         return session
 
-    def get(self, name: str) -> Session:
-        """A session by its id."""
+    def get(self, name: str, *, used: bool = True) -> Session:
+        """A session by its id; a page that only asks what is new does not use it."""
         session = self._all.get(name)
+        if session is None and name in self._closed:
+            raise TableClosed(self._closed[name])
         if session is None:
             raise SessionOver("This session is over: the server was started anew. Reload the page to begin another.")
-        session.used = time.monotonic()
+        if used:
+            session.used = time.monotonic()
         return session
 
-    def _drop(self, session: Session) -> None:
+    def list_tables(self, names: Sequence[str]) -> list[dict[str, Any]]:
+        """The tables of these sessions, open or kept: those that a page knows, and of nobody else."""
+        return [line for name in dict.fromkeys(names) if (line := self._table_line(name)) is not None]
+
+    def _table_line(self, name: str) -> dict[str, Any] | None:
+        session = self._all.get(name)
+        desk = self.kept.desk_record(owner_of(name)) if session is None else None
+        draft = session.draft if session is not None else None if desk is None else desk["draft"]
+        if draft is None:
+            return None
+        search = None if session is None else session.attempt
+        return {
+            "id": name,
+            "source": str(draft.get("data", {}).get("source")),
+            "uploaded": bool((desk or {}).get("uploaded")) if session is None else session.uploaded,
+            "open": session is not None,
+            "running": search is not None and search.running,
+            "run": None if session is None else session.run_view(),
+        }
+
+    def close_table(self, name: str) -> None:
+        """Stop what a session does and free what it takes; its job and its runs are kept."""
+        with self._lock:
+            self._drop(self.get(name), "you closed it, here or in another tab")
+
+    def _drop(self, session: Session, why: str = "") -> None:
+        if why and session.draft is not None:
+            rows = "; its rows were dropped on the page and are gone: drop the file again" if session.uploaded else ""
+            self._closed[session.id] = (
+                f"{session.draft['data']['source']} was closed: {why}. Its job and its runs are kept{rows}. Reload the "
+                "page to open it again."
+            )
+            while len(self._closed) > MOST_CLOSED:
+                self._closed.pop(next(iter(self._closed)))
         if session.attempt is not None:
             session.attempt.cancel()
         if session.models is not None:

@@ -14,7 +14,7 @@ const works = new Map(); // id -> what is under way
 // What a person may have to wait for, in words.
 const LONG = [
   [/\/upload\//, "Sending the file"],
-  [/\/open$/, "Looking at the table"],
+  [/\/(open|table\/look)$/, "Looking at the table"],
   [/\/hierarchy/, "Reading the rows for the hierarchy"],
   [/\/front$/, "Reading the rows of the front"],
   [/\/prefer\/search$/, "Searching for the wish"],
@@ -53,13 +53,15 @@ export function takeMissed() {
   return was;
 }
 
-// The link that opened the page ends in #key=…; what stands after # is never sent to a server.
+// The link that opened the page ends in #key=…; what stands after # is never sent to a server. Tells whether it is new.
 export function takeKey() {
   const words = new URLSearchParams(location.hash.slice(1));
   const key = words.get("key");
-  if (!key) return;
+  if (!key) return false;
+  const fresh = key !== localStorage.getItem(KEY);
   localStorage.setItem(KEY, key);
   history.replaceState(null, "", location.pathname + location.search);
+  return fresh;
 }
 
 const keyed = (headers = {}) => ({ ...headers, "x-kpareto-key": localStorage.getItem(KEY) || "" });
@@ -67,6 +69,7 @@ const keyed = (headers = {}) => ({ ...headers, "x-kpareto-key": localStorage.get
 function failed(status, content) {
   const error = new Error((content && content.error) || `The server answered ${status}.`);
   error.status = status;
+  error.closed = Boolean(content && content.closed);
   error.late = Boolean(content && content.late);
   error.remedy = content && content.remedy;
   return error;
@@ -207,7 +210,9 @@ const own = (path) => `/api/sessions/${encodeURIComponent(session)}${path}`;
 const changesJob = (path) => path.startsWith("/hierarchy") && path !== "/hierarchy/preview";
 
 export const about = () => ask("GET", "/api/about");
-export const newSession = () => ask("POST", "/api/sessions");
+export const newSession = (empty) => ask("POST", "/api/sessions", JSON.stringify({ empty }), json);
+export const tables = (ids) => ask("POST", "/api/tables", JSON.stringify({ ids }), json);
+export const closeTable = (id) => ask("DELETE", `/api/sessions/${encodeURIComponent(id)}`);
 // Everything of a session; whoever asks decides what becomes of the job in it.
 export const oldSession = (id) => ask("GET", `/api/sessions/${encodeURIComponent(id)}`, undefined, {}, () => {}, false);
 export const get = (path) => ask("GET", own(path));

@@ -3,6 +3,7 @@
 import * as api from "/static/api.js";
 import { afterHands, h, number, replace, say, select } from "/static/dom.js";
 import { columnsCard, showColumn } from "/static/columns.js";
+import { newTable, tableName } from "/static/tables.js";
 import { factsLine, measureCard, rowsCard } from "/static/look.js";
 
 const ENCODINGS = [
@@ -25,7 +26,32 @@ const MODELS = {
 };
 
 export async function dataView(page) {
+  if (page.draft && !page.profile) return lookingAgain(page);
   return page.draft ? table(page) : opening(page, true);
+}
+
+// After a restart of the server the job is there at once, and what the columns hold is counted again behind it.
+function lookingAgain(page) {
+  const name = tableName(page.draft.data.source);
+  const told = h(
+    "p",
+    { class: "lead", role: "status" },
+    "The server was started anew, or this table was closed. What its columns hold is being counted again; the other steps can be used meanwhile.",
+  );
+  const view = h("div", {}, h("h1", {}, name), told);
+  page.lookAgain().catch((error) => {
+    if (!told.isConnected) return;
+    replace(told, h("span", { class: "bad" }, error.message));
+    view.append(
+      h(
+        "p",
+        { class: "row" },
+        h("button", { type: "button", onclick: () => page.redraw() }, "Try again"),
+        newTable("Begin another table"),
+      ),
+    );
+  });
+  return view;
 }
 
 function opening(page, first) {
@@ -188,6 +214,21 @@ function opening(page, first) {
             `Back to ${page.draft.data.source === "adult" ? "Adult" : page.draft.data.source}`,
           ),
     ),
+    first
+      ? null
+      : h(
+          "p",
+          {},
+          `It takes the place of ${tableName(page.draft.data.source)} in this tab. `,
+          newTable("Have both, in two tabs"),
+        ),
+    page.awaits
+      ? h(
+          "p",
+          { class: "price" },
+          `${page.awaits} was dropped on this page and is not kept. Drop it again, and its job is back.`,
+        )
+      : null,
     h(
       "p",
       { class: "lead" },
@@ -277,7 +318,7 @@ function table(page) {
     h(
       "div",
       { class: "title" },
-      h("h1", {}, draft.data.source === "adult" ? "Adult (embedded)" : draft.data.source),
+      h("h1", {}, tableName(draft.data.source)),
       h("a", { class: "button", href: "#search" }, "Next: search"),
     ),
     factsLine(page),

@@ -7,6 +7,7 @@ import { searchView } from "/static/search.js";
 import { exploreView } from "/static/explore.js";
 import { releaseView } from "/static/release.js";
 import { runsCard } from "/static/runs.js";
+import { lastTable, rememberTable, tableName, tablesMenu } from "/static/tables.js";
 import { changesOf, putOnTop, sameTable, takeInto } from "/static/changes.js";
 
 const VIEWS = [
@@ -15,7 +16,6 @@ const VIEWS = [
   ["explore", "Explore", exploreView],
   ["release", "Release", releaseView],
 ];
-const KEY = "kpareto-session";
 const GONE = 410; // a session that the server does not know
 const BEAT = 1000; // milliseconds between two questions whether the server is there and what is new
 const SOON = 400; // work that is done before is not worth a word
@@ -26,7 +26,9 @@ export const page = {
   about: null, // version, files, measures
   id: null,
   job: null, // the one object that every view changes; see draft
-  profile: null, // the columns
+  profile: null, // the columns; none after a restart, until the table is looked at again
+  awaits: "", // a file that was dropped here before a restart, and whose job waits for it
+  goesOn: false, // with the rows that were read, although their file has changed
   uploaded: false,
   search: null, // status of the search that was started last
   run: null, // the run that is explored
@@ -89,6 +91,7 @@ export const page = {
       run,
       released,
       stale,
+      awaits: state.awaits,
       view: state.view || {},
       id: state.id,
     });
@@ -143,6 +146,23 @@ export const page = {
     await show();
   },
 
+  // Look at the table after a restart, or at a file that has changed; a second wish waits for the first.
+  lookAgain() {
+    const { view } = this;
+    this.looking ??= api
+      .post("/table/look")
+      .then(async (state) => {
+        this.take({ ...state, view });
+        drawChanged(false);
+        if (state.words) note(state.words);
+        await show();
+      })
+      .finally(() => {
+        this.looking = null;
+      });
+    return this.looking;
+  },
+
   remember(changes) {
     Object.assign(this.view, changes);
     clearTimeout(this.later);
@@ -177,7 +197,7 @@ export const page = {
       ? h(
           "p",
           { class: "price" },
-          "The job has changed since this search. ",
+          "The job has changed since this search, or the file that it reads has. ",
           h("a", { href: "#search" }, "Search again"),
           " to see what the changes do.",
         )
@@ -254,7 +274,7 @@ async function show() {
   }
   steps();
   const [, title, view] = VIEWS.find(([each]) => each === name);
-  document.title = `${title} – kpareto`;
+  document.title = [title, page.draft ? tableName(page.draft.data.source) : "", "kpareto"].filter(Boolean).join(" – ");
   let failed = null;
   if (name === "explore" || name === "release")
     await page.loadFront().catch((error) => {
@@ -272,7 +292,13 @@ async function show() {
     if (failed) throw failed;
     replace(document.getElementById("main"), await view(page), name === "data" && !page.draft ? runsCard(page) : null);
   } catch (error) {
-    replace(document.getElementById("main"), h("h1", {}, title), h("p", {}, error.message));
+    const ways = [h("a", { href: "#search" }, "Search again"), ", ", h("a", { href: "#data" }, "look at the data")];
+    replace(
+      document.getElementById("main"),
+      h("h1", {}, title),
+      h("p", { class: "price" }, error.message),
+      failed ? [h("p", {}, ways, ", or open another run."), runsCard(page)] : null,
+    );
   }
   leaving = page.leave;
   document.body.dataset.view = name;
@@ -317,6 +343,30 @@ function connection(words) {
   replace(place, words ? h("p", {}, words) : null);
 }
 
+// A file that is no longer the one whose rows were read: what that means, and what can be done.
+function drawChanged(changed) {
+  const place = document.getElementById("changed");
+  if (!changed) page.goesOn = false;
+  const words = !changed
+    ? ""
+    : page.goesOn
+      ? "These are the rows that were read before the file changed on disk. What was searched can be explored; nothing is searched anew or released before the file is read again."
+      : `${page.draft.data.source} has changed on disk since its rows were read. The two are never mixed: read it again, or go on exploring the rows that were read.`;
+  if (place.dataset.words === words) return;
+  place.dataset.words = words;
+  const button = (text, id, onclick) => h("button", { type: "button", class: "small second", id, onclick }, text);
+  const goOn = () => {
+    page.goesOn = true;
+    drawChanged(true);
+  };
+  replace(
+    place,
+    words ? h("p", {}, words) : null,
+    words ? button("Read it again", "read-again", () => page.attempt(() => page.lookAgain())) : null,
+    words && !page.goesOn ? button("Go on with the rows that were read", "go-on-old", goOn) : null,
+  );
+}
+
 // Whether a search began, ended or found something of which this view has not heard.
 function searchMoved(pulse) {
   if (pulse.phase === null) return false;
@@ -337,6 +387,8 @@ async function beat() {
     connection("");
     if (was) say("The server answers again.");
     drawWork();
+    if (pulse.changed && page.draft && !page.profile) page.lookAgain().catch((error) => wrong(error.message));
+    else if (!page.looking) drawChanged(pulse.changed && Boolean(page.draft));
     if (!quiet || !api.idle() || !page.id || isTyping() || before !== (page.job ? page.job.revision : 0)) return;
     const [asked, dropped] = api.takeMissed();
     if (pulse.revision !== before) {
@@ -359,6 +411,7 @@ async function beat() {
       connection(
         "The key of this page is old: kpareto serve was started anew. Open the link that it printed; the job and the runs are kept there.",
       );
+    else if (error.closed) connection(error.message);
     else if (error.status === GONE) await revive();
   }
 }
@@ -431,7 +484,7 @@ function drawWork() {
 }
 
 async function begin() {
-  api.takeKey();
+  const anew = api.takeKey();
   api.onState((answer) => page.hear(answer));
   api.onWork(() => {
     drawWork();
@@ -441,20 +494,23 @@ async function begin() {
   if (theme) document.documentElement.dataset.theme = theme;
   page.about = await api.about();
   document.getElementById("about").textContent = `${page.about.version} · ${page.about.folder}`;
-  const known = new URLSearchParams(location.search).get("s") || localStorage.getItem(KEY);
+  const asked = new URLSearchParams(location.search).get("s");
+  const begins = asked === "new" || (!asked && anew && page.about.job); // a server that was started with another table
+  const known = begins ? null : asked || lastTable();
   let state = null;
   if (known) {
     try {
       state = await api.oldSession(known);
     } catch {
-      /* the server was started anew, over another folder */
+      if (asked) note("The table of this address is not known here. Begin a new one, or look under Tables.");
     }
   }
   if (!state) {
-    state = await api.newSession();
+    state = await api.newSession(asked === "new");
     if (state.draft) location.hash = "data";
   }
-  localStorage.setItem(KEY, state.id);
+  rememberTable(state.id);
+  tablesMenu(page);
   history.replaceState(null, "", `/?s=${encodeURIComponent(state.id)}${location.hash}`);
   api.setSession(state.id);
   page.take(state);

@@ -1,4 +1,4 @@
-// Runs: every search that was made over this folder or this table, kept; opened, renamed, compared on one picture, deleted.
+// Runs: every search that was made over this folder or this table, kept; opened, renamed, noted, compared, deleted.
 
 import * as api from "/static/api.js";
 import { h, handsOff, number, replace, s, say, select } from "/static/dom.js";
@@ -65,7 +65,7 @@ export function runsCard(page) {
             h(
               "tr",
               {},
-              ["Compare", "Name", "Begun", "Table", "Search"].map((each) => h("th", { scope: "col" }, each)),
+              ["Compare", "Name and note", "Begun", "Table", "Search"].map((each) => h("th", { scope: "col" }, each)),
               h("th", { scope: "col", class: "num" }, "Points"),
               h("td", {}),
             ),
@@ -97,6 +97,21 @@ export function runsCard(page) {
           drawPicture(runs);
         }
         name.value = run.name;
+      },
+    });
+    const note = h("input", {
+      type: "text",
+      value: run.note,
+      maxlength: 500,
+      placeholder: "Note",
+      "aria-label": `Note on the run ${run.name}`,
+      onchange: async () => {
+        const noted = await page.attempt(() => api.put(`/runs/${run.id}`, { note: note.value }));
+        if (noted) {
+          say("The note is kept.");
+          run.note = noted.note;
+        }
+        note.value = run.note;
       },
     });
     const compare = h("input", {
@@ -158,7 +173,7 @@ export function runsCard(page) {
       "tr",
       { class: run.explored ? "on" : "" },
       h("td", {}, compare),
-      h("td", {}, name),
+      h("td", {}, h("div", { class: "name-note" }, name, note)),
       h("td", {}, when(run.began)),
       h(
         "td",

@@ -1,0 +1,100 @@
+"""How a question reaches a session, and the four ways to answer it: at once, as a look, in turn, or as long work."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from kpareto.errors import BadInput
+from kpareto.faces.web.files import TooLarge
+from kpareto.faces.web.session import Session, Sessions
+from kpareto.faces.web.turns import Work, aside, do_in_turn, do_long
+from kpareto.strict import FileKind, anything, parse_json
+
+QUESTION = FileKind("The question", "Load the page again.")
+MOST_JSON = 4 << 20  # bytes of a question
+Question = Mapping[str, Any]
+Answer = dict[str, Any]
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+async def read_question(request: Request) -> dict[str, Any]:
+    """The JSON object of a request; too much is refused as soon as it is too much, however it is sent."""
+    if int(request.headers.get("content-length") or 0) > MOST_JSON:
+        raise TooLarge("The question is larger than the page would ever ask.")
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_JSON:
+            raise TooLarge("The question is larger than the page would ever ask.")
+    question = parse_json((bytes(body) or b"{}").decode("utf-8", "replace"), QUESTION, anything)
+    if not isinstance(question, dict):
+        raise BadInput("The question is not a JSON object.")
+    return question
+
+
+def sessions_of(request: Request) -> Sessions:
+    """All sessions of the server."""
+    sessions: Sessions = request.app.state.sessions
+    return sessions
+
+
+def session_of(request: Request) -> Session:
+    """The session a request names."""
+    return sessions_of(request).get(request.path_params["session"])
+
+
+def work_of(request: Request) -> str:
+    """What the page calls the work it asks for."""
+    return request.headers.get("x-work", "")[:64]
+
+
+async def asked(request: Request) -> tuple[Session, Question]:
+    """The session, and the question: what the body or the address says, and the point or run that the path names."""
+    session = session_of(request)
+    question = dict(request.query_params) if request.method == "GET" else await read_question(request)
+    return session, question | {name: text for name, text in request.path_params.items() if name != "session"}
+
+
+def at_once(work: Callable[[Session, Question], Answer]) -> Endpoint:
+    """The endpoint of a question that waits for nothing but a thread."""
+
+    async def endpoint(request: Request) -> Response:
+        session, question = await asked(request)
+        return JSONResponse(await aside(partial(work, session, question)))
+
+    return endpoint
+
+
+def looking(work: Callable[[Session, Question], Answer]) -> Endpoint:
+    """The endpoint of a look at the table: one at a time, beside changes of the job."""
+
+    async def endpoint(request: Request) -> Response:
+        session, question = await asked(request)
+        return JSONResponse(await session.turns.looks.do(partial(work, session, question)))
+
+    return endpoint
+
+
+def in_turn(work: Callable[[Session, Question], Answer]) -> Endpoint:
+    """The endpoint of a question that changes the job, or goes by it: one at a time."""
+
+    async def endpoint(request: Request) -> Response:
+        session, question = await asked(request)
+        return JSONResponse(await do_in_turn(session, partial(work, session, question)))
+
+    return endpoint
+
+
+def long(work: Callable[[Session, Question, Work], Answer]) -> Endpoint:
+    """The endpoint of a question that a person may have to wait for; it is seen, and can be stopped."""
+
+    async def endpoint(request: Request) -> Response:
+        session, question = await asked(request)
+        return JSONResponse(await do_long(session, work_of(request), partial(work, session, question)))
+
+    return endpoint
