@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kpareto.uses.views import LabelView
+from kpareto.measures.use import LabelView
 
 SMALLEST = 0.02  # of the rows: what a group of values has at least
 DENSE = 4_000_000  # pairs of labels that are counted in one table

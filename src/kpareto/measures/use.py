@@ -1,22 +1,35 @@
-"""Views: the rows of a table as an analyst has them, each label as shares of the values it stands for.
+"""What an analyst gets from a release, counted: views of a table, and how far off random counts are from them.
 
 The original, a release and the control are views of one kind, so every number of use is one function of a view, taken
 three times. The control has one label per quasi-identifier, which stands for all its values in proportion to the
 number of rows that they have: what somebody knows who has the column totals and nothing else.
+
+A count asks how many rows have values within a range (15 to 50 % of the values of an ordered column) or within a branch
+of a hierarchy. Those of at least 0.2 % of the rows are judged; LeFevre et al. (2006) judged Mondrian by such counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from kpareto.errors import BadJob, did_you_mean, shorten
+from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.partition import Partition
 from kpareto.tables.table import Counts, Table, merge_counts
 
-TURNS = 200  # of the fitting, at the most: column totals and labels by turns
+TURNS = 200  # of the fitting, at the most: column totals and labels by turns; one does where labels are whole levels
+NEAR = 1e-13  # of all rows: fitted totals are this near to those that are wanted
+TINY = 1e-12  # of a row, which is none
+DRAWN = 400  # counts that are drawn
+LEAST = 0.002  # of the rows: what a count must have to be judged
+COLUMNS = 3  # of one count, at the most
+NARROW, WIDE = 0.15, 0.5  # of the values: how wide a range is
+
+Query = Mapping[str, np.ndarray]  # column -> which of its values count: (values,) bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,19 +102,18 @@ def spread_evenly(first: np.ndarray, last: np.ndarray, occurring: np.ndarray, va
 
 
 def fit(spread: Spread, shown: np.ndarray, wanted: np.ndarray) -> Spread:
-    """The shares fitted to the number of rows that each value has (iterative proportional fitting).
+    """The shares fitted to the number of rows that each value has (iterative proportional fitting, labels last).
 
-    shown: (labels,) rows with each label; wanted: (values,) rows with each value.
+    shown: (labels,) rows with each label; wanted: (values,) rows with each value. Labels without rows stay as they are.
     """
-    goal = wanted * (shown.sum() / wanted.sum())
+    goal = wanted * (shown.sum() / max(wanted.sum(), 1))
     rows = shown[spread.label] * spread.share
     for _ in range(TURNS):
         totals = np.bincount(spread.value, rows, spread.values)
-        if np.abs(totals - goal).max() <= 1e-13 * goal.sum():
+        if np.abs(totals - goal).max(initial=0) <= NEAR * goal.sum():
             break
-        rows *= (goal / np.maximum(totals, 1e-12))[spread.value]
-        lines = np.bincount(spread.label, rows, spread.labels)
-        rows *= (shown / np.maximum(lines, 1e-12))[spread.label]
+        rows *= (goal / np.maximum(totals, TINY))[spread.value]
+        rows *= (shown / np.maximum(np.bincount(spread.label, rows, spread.labels), TINY))[spread.label]
     lines = np.bincount(spread.label, rows, spread.labels)[spread.label]
     return replace(spread, share=np.divide(rows, lines, out=spread.share.copy(), where=lines > 0))
 
@@ -177,3 +189,141 @@ def _merge_seen(counts: Counts, members: np.ndarray, rows: int) -> Counts:
     start = np.concatenate(([0], np.cumsum(kept)))[counts.start]
     left = replace(counts, start=start, code=counts.code[kept], count=counts.count[kept])
     return merge_counts(left, np.maximum(members, 0), rows)
+
+
+# -- counts -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How far off counts are, as shares of the true counts."""
+
+    mean: float
+    median: float
+    p90: float
+
+    def to_dict(self) -> dict[str, float]:
+        """As plain data."""
+        return dict(vars(self))
+
+
+def summarize(errors: np.ndarray) -> Errors | None:
+    """Mean, median and 90th percentile; None where there are none."""
+    if not len(errors):
+        return None
+    return Errors(float(errors.mean()), float(np.median(errors)), float(np.quantile(errors, 0.9)))
+
+
+def take_count(view: LabelView, query: Query) -> float:
+    """The rows that an analyst counts; at most one column of the query is no quasi-identifier."""
+    weights = view.weights
+    for name in query:
+        if name not in view.names:
+            counts = view.counts(name)
+            weights = np.bincount(counts.row, counts.count * query[name][counts.code], len(view.weights))
+    rows: np.ndarray | slice = slice(None)
+    own = [name for name in query if name in view.names]
+    for name in sorted(own, key=lambda name: query[name].mean()):  # most rows are out after the narrowest column
+        codes, spread = view.column(name)
+        share, labels = spread.shares(query[name].astype(np.int64), 2)[:, 1], codes[rows]
+        kept = np.flatnonzero((share > 0)[labels])
+        weights = weights[kept] * share[labels[kept]]
+        rows = kept if isinstance(rows, slice) else rows[kept]
+    return float(weights.sum())
+
+
+def count_errors(
+    original: LabelView, views: Iterable[LabelView], queries: Sequence[Query], counted: Sequence[float] | None = None
+) -> np.ndarray:
+    """|count - true count| / true count, rows that a view lacks made up for by scaling: (views, queries) float64."""
+    true = np.array([take_count(original, query) for query in queries] if counted is None else counted)
+    return np.array(
+        [
+            np.abs(np.array([take_count(view, query) for query in queries]) * (original.rows / view.rows) - true) / true
+            for view in views
+        ]
+    ).reshape(-1, len(queries))
+
+
+def draw_queries(table: Table, original: LabelView, seed: int, drawn: int = DRAWN) -> tuple[list[Query], list[float]]:
+    """Random counts that have enough rows, and these rows; the same ones for a seed."""
+    random = np.random.default_rng(seed)
+    own, others = list(table.schema.quasi), further_counts(table)
+    occurring = {counts.name: np.flatnonzero(counts.totals) for counts in others}
+    occurring |= {name: occurring_values(table, column) for column, name in enumerate(own)}
+    queries: list[Query] = []
+    counted: list[float] = []
+    for _ in range(drawn):
+        pool = [*own, *([others[random.integers(len(others))].name] if others else [])]
+        many = int(random.integers(1, min(COLUMNS, len(pool)) + 1))
+        chosen = [pool[place] for place in random.choice(len(pool), size=many, replace=False).tolist()]
+        query = {name: _draw_values(random, table, name, occurring[name]) for name in chosen}
+        rows = take_count(original, query)
+        if rows >= max(LEAST * original.rows, 1):
+            queries.append(query)
+            counted.append(rows)
+    return queries, counted
+
+
+def _draw_values(random: np.random.Generator, table: Table, name: str, occurring: np.ndarray) -> np.ndarray:
+    """A range of an ordered column, a branch of any other, or a value of one without a hierarchy."""
+    for counts in further_counts(table):
+        if counts.name == name:
+            if counts.numbers is not None:
+                return _draw_range(random, occurring, len(counts.values))
+            value = int(random.choice(occurring))
+            return _values(len(counts.values), value, value)
+    hierarchy = table.hierarchies[table.column(name)]
+    if hierarchy.ordered:
+        return _draw_range(random, occurring, len(hierarchy.leaves))
+    return _values(len(hierarchy.leaves), *_draw_branch(random, hierarchy, int(random.choice(occurring))))
+
+
+def _draw_range(random: np.random.Generator, occurring: np.ndarray, values: int) -> np.ndarray:
+    many = len(occurring)
+    width = max(1, int(many * random.uniform(NARROW, WIDE)))
+    first = int(random.integers(0, many - width + 1))
+    return _values(values, int(occurring[first]), int(occurring[first + width - 1]))
+
+
+def _draw_branch(random: np.random.Generator, hierarchy: Hierarchy, leaf: int) -> tuple[int, int]:
+    """One of the groups that a leaf belongs to, the whole column left out."""
+    tree, node = hierarchy.tree, hierarchy.tree.runs[(leaf, leaf)]
+    above = [node]
+    while tree.parent[node] > 0:
+        node = int(tree.parent[node])
+        above.append(node)
+    chosen = above[int(random.integers(len(above)))]
+    return int(tree.first[chosen]), int(tree.last[chosen])
+
+
+def _values(values: int, first: int, last: int) -> np.ndarray:
+    mask = np.zeros(values, dtype=np.bool_)
+    mask[first : last + 1] = True
+    return mask
+
+
+def read_query(table: Table, wish: Mapping[str, Iterable[str]]) -> Query:
+    """A count that somebody else drew: column -> the values that count."""
+    further = {counts.name: counts for counts in further_counts(table)}
+    query = {}
+    for name, wanted in wish.items():
+        values = further[name].values if name in further else table.hierarchies[table.column(name)].leaves
+        place = {value: at for at, value in enumerate(values)}
+        mask = np.zeros(len(values), dtype=np.bool_)
+        for value in wanted:
+            if value not in place:
+                raise BadJob(f"No value {value!r} in {name!r}. {did_you_mean(value, values)}It has: {shorten(values)}.")
+            mask[place[value]] = True
+        query[name] = mask
+    return query
+
+
+def numbers_of(counts: Counts) -> np.ndarray | None:
+    """The numbers of a further column, where every value is one."""
+    if counts.numbers is not None:
+        return counts.numbers
+    try:
+        return np.array([float(value) for value in counts.values])
+    except ValueError:
+        return None
