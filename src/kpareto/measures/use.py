@@ -10,13 +10,16 @@ of a hierarchy. Those of at least 0.2 % of the rows are judged; LeFevre et al. (
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from kpareto.errors import BadJob, did_you_mean, shorten
+from kpareto.measures.measure import Number, named, trends
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.partition import Partition
 from kpareto.tables.table import Counts, Table, merge_counts
@@ -25,6 +28,12 @@ TURNS = 200  # of the fitting, at the most: column totals and labels by turns; o
 NEAR = 1e-13  # of all rows: fitted totals are this near to those that are wanted
 TINY = 1e-12  # of a row, which is none
 DRAWN = 400  # counts that are drawn
+WORK = 100_000_000  # distinct rows that are looked at for these; of larger tables fewer counts are drawn
+FEWEST = 60  # counts even so
+MOST_DISTINCT = 3_000_000  # rows of a table whose counts are judged without being asked for
+LEAST_ROWS = 30  # below which an error of counts says nothing
+SEED = 1
+CHANCE = 3.0  # standard errors by which two means differ by more than chance
 LEAST = 0.002  # of the rows: what a count must have to be judged
 COLUMNS = 3  # of one count, at the most
 NARROW, WIDE = 0.15, 0.5  # of the values: how wide a range is
@@ -108,10 +117,12 @@ def fit(spread: Spread, shown: np.ndarray, wanted: np.ndarray) -> Spread:
     """
     goal = wanted * (shown.sum() / max(wanted.sum(), 1))
     rows = shown[spread.label] * spread.share
+    before = np.zeros(spread.values)
     for _ in range(TURNS):
         totals = np.bincount(spread.value, rows, spread.values)
-        if np.abs(totals - goal).max(initial=0) <= NEAR * goal.sum():
-            break
+        if min(np.abs(totals - end).max(initial=0) for end in (goal, before)) <= NEAR * goal.sum():
+            break  # reached, or as near as dropped rows allow
+        before = totals
         rows *= (goal / np.maximum(totals, TINY))[spread.value]
         rows *= (shown / np.maximum(np.bincount(spread.label, rows, spread.labels), TINY))[spread.label]
     lines = np.bincount(spread.label, rows, spread.labels)[spread.label]
@@ -191,7 +202,7 @@ def _merge_seen(counts: Counts, members: np.ndarray, rows: int) -> Counts:
     return merge_counts(left, np.maximum(members, 0), rows)
 
 
-# -- counts -------------------------------------------------------------------------------------------------------------
+# -- counts ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -217,18 +228,15 @@ def summarize(errors: np.ndarray) -> Errors | None:
 def take_count(view: LabelView, query: Query) -> float:
     """The rows that an analyst counts; at most one column of the query is no quasi-identifier."""
     weights = view.weights
-    for name in query:
-        if name not in view.names:
+    for name in sorted(query, key=view.names.__contains__):  # the further column first: it says which rows count
+        if name in view.names:
+            codes, spread = view.column(name)
+            weights = (
+                weights * np.bincount(spread.label, spread.share * query[name][spread.value], spread.labels)[codes]
+            )
+        else:
             counts = view.counts(name)
             weights = np.bincount(counts.row, counts.count * query[name][counts.code], len(view.weights))
-    rows: np.ndarray | slice = slice(None)
-    own = [name for name in query if name in view.names]
-    for name in sorted(own, key=lambda name: query[name].mean()):  # most rows are out after the narrowest column
-        codes, spread = view.column(name)
-        share, labels = spread.shares(query[name].astype(np.int64), 2)[:, 1], codes[rows]
-        kept = np.flatnonzero((share > 0)[labels])
-        weights = weights[kept] * share[labels[kept]]
-        rows = kept if isinstance(rows, slice) else rows[kept]
     return float(weights.sum())
 
 
@@ -245,12 +253,15 @@ def count_errors(
     ).reshape(-1, len(queries))
 
 
-def draw_queries(table: Table, original: LabelView, seed: int, drawn: int = DRAWN) -> tuple[list[Query], list[float]]:
-    """Random counts that have enough rows, and these rows; the same ones for a seed."""
+def draw_queries(
+    table: Table, original: LabelView, seed: int, drawn: int | None = None
+) -> tuple[list[Query], list[float]]:
+    """Random counts that have enough rows, and these rows; the same ones for a seed, whatever the order of columns."""
     random = np.random.default_rng(seed)
-    own, others = list(table.schema.quasi), further_counts(table)
+    own, others = sorted(table.schema.quasi), further_counts(table)
     occurring = {counts.name: np.flatnonzero(counts.totals) for counts in others}
-    occurring |= {name: occurring_values(table, column) for column, name in enumerate(own)}
+    occurring |= {name: occurring_values(table, table.column(name)) for name in own}
+    drawn = drawn or int(np.clip(WORK // max(table.distinct, 1), FEWEST, DRAWN))
     queries: list[Query] = []
     counted: list[float] = []
     for _ in range(drawn):
@@ -263,6 +274,66 @@ def draw_queries(table: Table, original: LabelView, seed: int, drawn: int = DRAW
             queries.append(query)
             counted.append(rows)
     return queries, counted
+
+
+@dataclass(frozen=True, eq=False)
+class Yardstick:
+    """The random counts of a table over two and three columns, and how far off they are with the totals alone."""
+
+    original: LabelView
+    queries: Sequence[Query]
+    counted: Sequence[float]  # rows of each in the table
+
+    @cached_property
+    def control(self) -> np.ndarray:
+        """The errors of somebody who has the totals of every column and nothing else: (queries,) float64."""
+        return count_errors(self.original, [view_control(self.original)], self.queries, self.counted)[0]
+
+    def errors(self, partition: Partition) -> np.ndarray:
+        """The errors of a release, labels fitted to the totals; where nothing is released the totals are left."""
+        if partition.empty or not self.queries:
+            return self.control
+        view = fit_view(view_release(partition), self.original)
+        return count_errors(self.original, [view], self.queries, self.counted)[0]
+
+
+def yardstick(table: Table) -> Yardstick:
+    """The counts that every release of a table is judged by, drawn once."""
+    if table not in _YARDSTICKS:
+        original = view_original(table)
+        drawn = zip(*draw_queries(table, original, SEED), strict=True)
+        several = [(query, rows) for query, rows in drawn if len(query) > 1]
+        _YARDSTICKS[table] = Yardstick(original, [query for query, _ in several], [rows for _, rows in several])
+    return _YARDSTICKS[table]
+
+
+_YARDSTICKS: WeakKeyDictionary[Table, Yardstick] = WeakKeyDictionary()
+
+
+def is_judged(table: Table) -> bool:
+    """Whether counts of a table are judged without being asked for: there are enough rows to judge by, and not more."""
+    return table.rows >= LEAST_ROWS and table.distinct <= MOST_DISTINCT and bool(yardstick(table).queries)
+
+
+def is_more_than_chance(worse: np.ndarray, better: np.ndarray) -> bool:
+    """Whether one release's errors are less than another's on the same counts: a paired test, three standard errors."""
+    less = worse - better
+    return len(less) > 1 and float(less.mean()) > CHANCE * float(less.std(ddof=1)) / math.sqrt(len(less))
+
+
+@named("count-error")
+def count_error() -> Number:
+    """How far off random counts over two and three columns are: the mean relative error, labels fitted to totals.
+
+    That of the control (the totals of every column alone) where every row is suppressed, 0 where no such count has
+    enough rows. Finer labels may fit worse, so merging classes moves it in either direction.
+    """
+
+    def mean(partition: Partition) -> float:
+        errors = yardstick(partition.table).errors(partition)
+        return float(errors.mean()) if len(errors) else 0.0
+
+    return Number("count-error", "lower", "mean share of a count", trends("either"), mean, parameters={})
 
 
 def _draw_values(random: np.random.Generator, table: Table, name: str, occurring: np.ndarray) -> np.ndarray:

@@ -11,6 +11,8 @@ import numpy as np
 
 from kpareto.errors import BadJob, BadTable, Unsafe
 from kpareto.measures.use import (
+    LEAST_ROWS,
+    SEED,
     Errors,
     LabelView,
     count_errors,
@@ -32,9 +34,7 @@ from kpareto.uses.relations import Relations, group_columns, group_view, relate
 from kpareto.uses.released import is_release, read_released
 
 SCHEMA = "kpareto-utility-1"
-LEAST_ROWS = 30  # below which an error of counts says nothing
 WORST = 3  # pairs of columns that are named
-SEED = 1
 
 
 @dataclass(frozen=True)
