@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -19,10 +20,11 @@ from kpareto.errors import BadJob
 from kpareto.faces.cli.front_table import pick_shown, show_points
 from kpareto.faces.console import remark, reporting, show_table, write_json
 from kpareto.fronts.choose import answer_wishes, read_wish
-from kpareto.fronts.front import Front, front_sentence, mark_points
+from kpareto.fronts.front import Front, front_sentence, mark_points, marks_of
 from kpareto.fronts.models import ModelCurves, read_models
 from kpareto.fronts.picture import Curve, check_picture
 from kpareto.fronts.problem import Problem
+from kpareto.fronts.use import PointUse, use_of_marks, use_sentence
 from kpareto.jobs.front import checkpoint_of, plan_of, read_in_time, search_job
 from kpareto.jobs.job import Job
 from kpareto.jobs.kept import keep_front
@@ -143,8 +145,9 @@ def show_front(
         details = {**front.provenance.details, "preference": answer_wishes(front, wished).as_data()}
         front = replace(front, provenance=replace(front.provenance, details=details))
     numbers = [{m.name: float(m(point.partition)) for m in measures} for point in front] if measures else []
+    uses = use_of_marks(front) if stopped is None else {}
     if json_file != "-":
-        print_front(front)
+        print_front(front, uses)
         if stopped is None and problem.table.persons is None:
             remark(f"Other models may keep more. Compare them with: {models_command(path, changes)}", quiet)
         if measures:
@@ -153,6 +156,8 @@ def show_front(
     data = front.to_dict() if json_file else None
     for point, by in zip(data["points"] if data else (), numbers, strict=False):
         point["measured"] = spell_infinite(by)
+    for mark in data["marks"] if data else ():
+        mark |= {"use": uses[mark["id"]].to_dict()} if mark["id"] in uses else {}
     write_json(data, json_file)
     if more.tree:
         show_trees(front, json_file != "-")
@@ -195,14 +200,17 @@ def local_curve(front: Front, shown: bool) -> tuple[Curve, ...]:
     return (Curve("Mondrian (local recoding)", np.array([float(each.k) for each in points]), np.array(height)),)
 
 
-def print_front(front: Front) -> None:
+def print_front(front: Front, uses: Mapping[int, PointUse] = MappingProxyType({})) -> None:
     """The points as a table, and in words which is recommended, what the next ones cost and what the front proves."""
-    hidden = show_points(front)
+    hidden = show_points(front, uses)
     if hidden:
         click.echo(f"… {hidden} more points; --json FILE has all {len(front)}.")
     for mark in mark_points(front):
         if mark.words:
             click.echo(mark.words)
+    told = [use.words(marks_of(front)[place][0]) for place, use in uses.items()]
+    for words in filter(None, [use_sentence(uses), *told]):
+        click.echo(words)
     click.echo(front_sentence(front))
     if wished := front.provenance.details.get("preference"):
         click.echo(answer_wishes(front, wished["wished"]).words())
