@@ -310,6 +310,13 @@ def yardstick(table: Table) -> Yardstick:
 _YARDSTICKS: WeakKeyDictionary[Table, Yardstick] = WeakKeyDictionary()
 
 
+def control_of(table: Table, name: str) -> float | None:
+    """What a measure of use is for somebody who has the column totals alone; None for any other measure."""
+    if name == "count-error" and yardstick(table).queries:
+        return float(yardstick(table).control.mean())
+    return 1.0 if name == "relations" else None
+
+
 def is_judged(table: Table) -> bool:
     """Whether counts of a table are judged without being asked for: there are enough rows to judge by, and not more."""
     return table.rows >= LEAST_ROWS and table.distinct <= MOST_DISTINCT and bool(yardstick(table).queries)

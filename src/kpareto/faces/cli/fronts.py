@@ -165,7 +165,8 @@ def show_front(
     if picture is not None:
         from kpareto.fronts.front import save_picture
 
-        remark(f"Picture: {save_picture(front, picture, curves=curves)}", quiet)
+        upright = next((m.name for m in measures if m.name in ("count-error", "relations")), None)
+        remark(f"Picture: {save_picture(front, picture, y=upright, curves=() if upright else curves)}", quiet)
     if stopped is not None:
         raise stopped
     return front
