@@ -570,7 +570,9 @@ def add_measure(front: Front, measure: Measure) -> Front:
     wider = replace(front.problem, objectives=(*front.problem.objectives, measure))
     numbers = replace(front.numbers, values=more, keys=keys)
     asked = front.whole or (front.problem, front.numbers.values)
-    return replace(front, problem=wider, numbers=numbers, cloud=more, floors=None, whole=asked)
+    note = f"{measure.name} was measured on the points of a front by {', '.join(front.names)}"
+    known = replace(front.provenance, complete=False, note=note)
+    return replace(front, problem=wider, numbers=numbers, provenance=known, cloud=more, floors=None, whole=asked)
 
 
 def save_picture(
