@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from click.testing import CliRunner
 
 import kpareto as kp
 from kpareto.faces.cli import main
@@ -59,8 +58,8 @@ def test_a_recoding_that_is_much_better_in_use_is_named(front: Front) -> None:
     assert kp.make("count-error")(other.partition) == told.better.error < use.GAIN * told.error
     errors = [yardstick(other.table).errors(point.partition) for point in (told.point, other)]
     assert is_more_than_chance(*errors)
-    assert told.words("k ≥ 5") == (
-        "Better in use than k ≥ 5: counts off by 26.2% instead of 67.7%, with k = 8 and 1.3 points of detail less: "
+    assert told.words() == (
+        "Better in use than point 1: counts off by 26.2% instead of 67.7%, with k = 8 and 1.3 points of detail less: "
         "a as it is, b hidden, c as it is."
     )
     data = told.to_dict()["better"]
@@ -71,7 +70,7 @@ def test_a_recoding_that_is_much_better_in_use_is_named(front: Front) -> None:
 def test_no_other_recoding_is_named_for_chance(front: Front, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the paired test fails, nothing is said; so it is where the lattice is not looked through."""
     monkeypatch.setattr(use, "is_more_than_chance", lambda worse, better: False)
-    assert all(told.words("it") == "" for told in use_of_marks(front).values())
+    assert all(told.words() == "" for told in use_of_marks(front).values())
     monkeypatch.undo()
     monkeypatch.setattr(use, "MOST_NODES", 1)
     assert all(told.better is None for told in use_of_marks(front).values())
@@ -87,7 +86,7 @@ def test_nothing_is_said_where_nothing_can_be_judged(front: Front) -> None:
 def test_fronts_without_k_or_by_class_have_numbers_too(front: Front) -> None:
     """Of their points; no other recoding is looked for."""
     table = front.problem.table
-    for other in (kp.front(table, objectives=["glm", "dcn"]), kp.front(table, method="local", ks=(5,))):
+    for other in (kp.front(table, objectives=["glm", "dcn"]), kp.front(table, method="local")):
         uses = use_of_marks(other)
         assert uses
         assert all(told.better is None and told.error >= 0 for told in uses.values())
@@ -115,23 +114,22 @@ def test_a_point_with_one_more_number_stays_the_same(front: Front) -> None:
         assert {**after.values, "relations": 0} == {**before.values, "relations": 0}
 
 
-def test_the_terminal_and_the_json_tell_it(tmp_path: Path) -> None:
-    """A column for marked points, a sentence with the control, the better recoding; a search that is stopped has none."""
-    pa.csv.write_csv(one_that_tells(), tmp_path / "in.csv")
+def test_the_terminal_and_the_json_tell_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A column for marked points, a sentence with the control, the better recoding; a misspelled name is a sentence."""
+    monkeypatch.chdir(tmp_path)
+    pa.csv.write_csv(one_that_tells(), "in.csv")
     roles = "\n".join(f'[columns.{n}]\nrole = "quasi-identifier"\nhierarchy = {{flat = true}}' for n in "abc")
     job = f'[data]\nsource = "in.csv"\n{roles}\n[columns.t]\nrole = "sensitive"\n[suppression]\nlimit = 0.02\n'
-    (tmp_path / "job.toml").write_text(job, encoding="utf-8")
-    ran = CliRunner().invoke(
-        main, ["front", str(tmp_path / "job.toml"), "--json", str(tmp_path / "f.json"), "--measure", "relations", "-q"]
-    )
-    assert ran.exit_code == 0, ran.output
-    assert "counts off" in ran.output.splitlines()[0]
-    assert "67.7%" in ran.output
-    assert "with the totals alone by" in ran.output
-    assert "Better in use than recommended: counts off by 26.2% instead of 67.7%" in ran.output
-    data = json.loads((tmp_path / "f.json").read_text(encoding="utf-8"))
+    Path("job.toml").write_text(job, encoding="utf-8")
+    assert main(["front", "job.toml", "--json", "f.json", "--measure", "relations", "-q"]) == 0
+    out = capsys.readouterr().out
+    assert "off" in out.splitlines()[0].split()
+    assert "fitted to column totals; with the totals alone by" in out
+    assert "Better in use than point 1: counts off by " in out
+    data = json.loads(Path("f.json").read_text(encoding="utf-8"))
     assert all(set(mark["use"]) >= {"counts", "error", "control"} for mark in data["marks"])
     assert all("relations" in point["measured"] for point in data["points"])
-    bad = CliRunner().invoke(main, ["front", str(tmp_path / "job.toml"), "--measure", "count-eror"])
-    assert bad.exit_code == 2
-    assert "count-error" in bad.output
+    assert main(["front", "job.toml", "--measure", "count-eror"]) == 2
+    assert "Did you mean 'count-error'?" in capsys.readouterr().err

@@ -48,7 +48,7 @@ class PointUse:
         kept = round(kept_percent(other), 2)
         return {**numbers, "better": {"error": self.better.error, "kept": kept, **recoding}}
 
-    def words(self, label: str) -> str:
+    def words(self) -> str:
         """Which other recoding is better in use; empty where none is by more than chance."""
         if self.better is None:
             return ""
@@ -56,7 +56,7 @@ class PointUse:
         less = kept_percent(self.point) - kept_percent(other)
         cost = f"{less:.1f} points of detail less" if less >= 0.05 else "hardly less detail"
         return (
-            f"Better in use than {label}: counts off by {percent(self.better.error)} instead of {percent(self.error)}, "
+            f"Better in use than point {self.point.id}: counts off by {percent(self.better.error)} instead of {percent(self.error)}, "
             f"with k = {other.values['k']:,.0f} and {cost}: {recoding_words(other.recoding)}."
         )
 
@@ -79,7 +79,7 @@ def use_sentence(uses: Mapping[int, PointUse]) -> str:
     if some is None:
         return ""
     return (
-        f"Counts off: by how much {some.counts} random counts over two and three columns are off on average, labels "
+        f"off: how far {some.counts} random counts over two and three columns are off on average, labels "
         f"fitted to column totals; with the totals alone by {percent(some.control)}."
     )
 

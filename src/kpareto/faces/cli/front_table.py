@@ -31,7 +31,7 @@ def show_points(front: Front, uses: Mapping[int, PointUse]) -> int:
     differing = [c for c in range(len(names)) if len({row[c] for row in levels}) > 1]
     ends = [", ".join(marks.get(place, ())) for place in places]
     floors = [f"least {front.names[column]}" for column in _floor_columns(front)]
-    heads = ["id", *front.names, *floors, "kept", "suppressed", "classes", *(["counts off"] if uses else [])]
+    heads = ["id", *front.names, *floors, "kept", "suppressed", "classes", *(["off"] if uses else [])]
     wide = [[*n, *(row[c] for c in differing), end] for n, row, end in zip(numbers, levels, ends, strict=True)]
     wide_heads = [*heads, *(names[c] for c in differing), ""]
     if fits_width(wide_heads, wide, screen_width()):

@@ -20,7 +20,7 @@ from kpareto.errors import BadJob
 from kpareto.faces.cli.front_table import pick_shown, show_points
 from kpareto.faces.console import remark, reporting, show_table, write_json
 from kpareto.fronts.choose import answer_wishes, read_wish
-from kpareto.fronts.front import Front, front_sentence, mark_points, marks_of
+from kpareto.fronts.front import Front, front_sentence, mark_points
 from kpareto.fronts.models import ModelCurves, read_models
 from kpareto.fronts.picture import Curve, check_picture
 from kpareto.fronts.problem import Problem
@@ -209,8 +209,7 @@ def print_front(front: Front, uses: Mapping[int, PointUse] = MappingProxyType({}
     for mark in mark_points(front):
         if mark.words:
             click.echo(mark.words)
-    told = [use.words(marks_of(front)[place][0]) for place, use in uses.items()]
-    for words in filter(None, [use_sentence(uses), *told]):
+    for words in filter(None, [use_sentence(uses), *(use.words() for use in uses.values())]):
         click.echo(words)
     click.echo(front_sentence(front))
     if wished := front.provenance.details.get("preference"):
