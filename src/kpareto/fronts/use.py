@@ -56,8 +56,8 @@ class PointUse:
         less = kept_percent(self.point) - kept_percent(other)
         cost = f"{less:.1f} points of detail less" if less >= 0.05 else "hardly less detail"
         return (
-            f"Better in use than point {self.point.id}: counts off by {percent(self.better.error)} instead of {percent(self.error)}, "
-            f"with k = {other.values['k']:,.0f} and {cost}: {recoding_words(other.recoding)}."
+            f"Better in use than point {self.point.id}: counts off by {percent(self.better.error)} instead of "
+            f"{percent(self.error)}, with k = {other.values['k']:,.0f} and {cost}: {recoding_words(other.recoding)}."
         )
 
 

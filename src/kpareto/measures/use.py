@@ -117,7 +117,7 @@ def fit(spread: Spread, shown: np.ndarray, wanted: np.ndarray) -> Spread:
     """
     goal = wanted * (shown.sum() / max(wanted.sum(), 1))
     rows = shown[spread.label] * spread.share
-    before = np.zeros(spread.values)
+    before: np.ndarray = np.zeros(spread.values)
     for _ in range(TURNS):
         totals = np.bincount(spread.value, rows, spread.values)
         if min(np.abs(totals - end).max(initial=0) for end in (goal, before)) <= NEAR * goal.sum():
