@@ -166,6 +166,7 @@ def test_count_error_is_what_utility_tells() -> None:
     for choice in (levels_choice(table, (2, 1, 0)), local_choice(table, 5)):
         told = kp.utility(choice).counts
         assert told.error is not None
+        assert told.control is not None
         assert measure(choice.partition()) == told.error.mean
         assert yardstick(table).control.mean() == told.control.mean
     nothing = partition(table, bottom(table.hierarchies), Suppression("below-k", k=10_000))

@@ -528,7 +528,7 @@ def brief_front(front: Front) -> dict[str, Any]:
 
 def picture(front: Front, x: str | None = None, y: str | None = None, curves: Sequence[Curve] = ()) -> Picture:
     """The picture of two objectives of a front, with the recommended point and the class sizes in common use marked."""
-    for name in {x, y} & (MAKERS.keys() - front.names):
+    for name in dict.fromkeys(name for name in (x, y) if name and name in MAKERS and name not in front.names):
         front = add_measure(front, make(name))
     names = front.names
     if len(names) < 2:
