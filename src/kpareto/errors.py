@@ -55,6 +55,7 @@ REMEDIES = (
     "name-person",
     "observe-values",
     "recode-beforehand",
+    "recode-by-class",
     "search-longer",
     "set-limit",
     "set-time",

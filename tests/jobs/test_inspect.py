@@ -22,7 +22,7 @@ from kpareto.engines.form import DataFile, Form
 from kpareto.engines.read import read
 from kpareto.errors import BadTable
 from kpareto.fronts.markup import safe
-from kpareto.jobs.inspect import Profile, inspect, job_text
+from kpareto.jobs.inspect import SAME_WAY, Profile, inspect, job_text, may_ask_model
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import parse_job
 from kpareto.jobs.release import release_job
@@ -35,6 +35,7 @@ from kpareto.tables.proposals import ColumnFacts, hierarchy_for, propose, round_
 from kpareto.tables.recoding import bottom, top
 from kpareto.tables.schema import Schema
 from kpareto.tables.vocabulary import LEANINGS, topic_of, words_of
+from tests.twins.use import related_rows
 
 
 @pytest.fixture(scope="module")
@@ -647,3 +648,12 @@ def test_hierarchies_that_suit_the_values(tmp_path: Path) -> None:
     assert column(profile, "state")["hierarchy"] == {"flat": True}
     assert "4 of 5 values have a place in the built-in hierarchy us-states" in str(column(profile, "state")["note"])
     assert release_job(parse_job(job_text(profile, "x.csv"), tmp_path)).rows > 0
+
+
+def test_the_job_asks_the_one_question_that_chooses_a_model() -> None:
+    """As a comment, which changes nothing, and not where classes count persons."""
+    profile = inspect(related_rows())
+    lines = [line for line in job_text(profile, "people.csv").splitlines() if SAME_WAY in line]
+    assert may_ask_model(profile)
+    assert lines == [f"# {SAME_WAY} If not, try: kpareto front JOB --model local"]
+    assert profile.job.space == "lattice"

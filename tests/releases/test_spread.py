@@ -14,8 +14,9 @@ import pytest
 
 import kpareto as kp
 from kpareto.errors import BadInput, BadJob, KparetoError, Unsafe
+from kpareto.measures.use import Spread, fit
 from kpareto.releases.choice import Choice
-from kpareto.releases.spread import fit, note_of
+from kpareto.releases.spread import note_of
 from kpareto.tables.recoding import node
 
 CITIES = "Bonn;Rhine;*\nKoeln;Rhine;*\nUlm;South;*\nAalen;South;*\n"
@@ -46,7 +47,10 @@ def test_fitting_keeps_both_sums() -> None:
     """Rows of labels and wanted rows of values, where that can be."""
     matrix = np.array([[1.0, 1, 0], [0, 1, 1], [1, 1, 1]])
     truth = np.array([[4.0, 6, 0], [0, 1, 9], [2, 2, 6]])
-    fitted = fit(matrix, truth.sum(axis=1), truth.sum(axis=0))
+    label, value = np.nonzero(matrix)
+    even = Spread(label, value, (matrix / matrix.sum(axis=1, keepdims=True))[label, value], *matrix.shape)
+    shares = fit(even, truth.sum(axis=1), truth.sum(axis=0)).shares(np.arange(even.values), even.values)
+    fitted = shares * truth.sum(axis=1)[:, None]
     assert np.allclose(fitted.sum(axis=1), truth.sum(axis=1))
     assert np.allclose(fitted.sum(axis=0), truth.sum(axis=0))
     assert (fitted[matrix == 0] == 0).all()

@@ -1,4 +1,4 @@
-"""The warnings W1 to W19: each is triggered by one context and not by another, and says its numbers."""
+"""The warnings W1 to W20: each is triggered by one context and not by another, and says its numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kpareto.tables.adult import adult, adult_table
 from kpareto.tables.hierarchies import load
 from kpareto.tables.hierarchy import flat
 from kpareto.tables.partition import Partition, Suppression, classes, partition
-from kpareto.tables.recoding import Recoding, bottom, node
+from kpareto.tables.recoding import Recoding, bottom, node, top
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Population, UniqueRows, make_table
 from tests.measures.test_measure import rows_in_classes
@@ -30,6 +30,7 @@ from tests.measures.test_sensitive import classes_of, table_of_values
 from tests.releases.risk.test_attacks import FLAT, PAIRS, at, made_of
 from tests.tables.test_partition import table_of_sizes
 from tests.twins.made_fronts import made_front
+from tests.twins.use import related_rows, related_table
 
 EXACT = SearchFacts("exact", True, 17_920, 17_920)
 POKA = SearchFacts("poka", False, 4_120, 17_920)
@@ -407,6 +408,28 @@ def test_w16_is_quiet_where_safety_has_its_price() -> None:
     for points in ([(5, 84.0, 0), (10, 60.0, 0)], [(5, 84.0, 0), (6, 83.9, 0)], [(5, 84.0, 0)]):
         assert remark(Context(made, safer=find_safer(made_front(points)[0])), "W16") is None
     assert remark(Context(made), "W16") is None
+
+
+def test_w20_says_that_column_totals_tell_as_much() -> None:
+    """Where everything is hidden the release is the control; labels class by class have other advice."""
+    table = related_table()
+    said = remark(Context(classes(table, top(table.hierarchies)), {"k": 5}), "W20")
+    assert said is not None
+    assert said.severity == "caution"
+    assert said.numbers["error"] == pytest.approx(said.numbers["control"])
+    assert said.text.startswith("The release tells an analyst little more than the totals of its columns: counts over")
+    assert said.text.endswith(
+        "Recode class by class (--model local), or publish the totals of the columns (one-way counts) alone."
+    )
+
+
+def test_w20_is_quiet_where_the_release_tells_more_and_where_few_rows_could_judge() -> None:
+    """The table as it is, thirty rows at least, nothing that a private mechanism made."""
+    table, few = related_table(), related_table(related_rows(29))
+    assert remark(Context(classes(table, bottom(table.hierarchies))), "W20") is None
+    assert remark(Context(classes(few, top(few.hierarchies))), "W20") is None
+    hidden = classes(table, top(table.hierarchies))
+    assert remark(Context(hidden, differentially_private=True), "W20") is None
 
 
 def test_remarks_are_in_order_and_plain_data() -> None:

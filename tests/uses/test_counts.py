@@ -9,11 +9,20 @@ import pytest
 
 import kpareto as kp
 from kpareto.errors import BadJob
+from kpareto.measures.use import (
+    Query,
+    count_errors,
+    draw_queries,
+    fit_view,
+    read_query,
+    take_count,
+    view_control,
+    view_original,
+    view_release,
+)
 from kpareto.tables.partition import Partition, classes
 from kpareto.tables.recoding import bottom, top
 from kpareto.tables.table import Table
-from kpareto.uses.counts import Query, count_errors, draw_queries, read_query, take_count
-from kpareto.uses.views import fit_view, view_control, view_original, view_release
 from tests.twins.use import (
     cuts_choice,
     levels_choice,

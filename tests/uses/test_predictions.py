@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from kpareto.engines.read import read
+from kpareto.measures.use import LabelView, fit_view, view_control, view_original, view_release
 from kpareto.tables.partition import classes
 from kpareto.tables.recoding import bottom, top
 from kpareto.tables.schema import Schema
 from kpareto.uses import predictions
 from kpareto.uses.predictions import Prediction, predict
 from kpareto.uses.relations import Grouped, group_columns, group_view
-from kpareto.uses.views import LabelView, fit_view, view_control, view_original, view_release
 from tests.twins.use import HIERARCHIES, levels_choice, local_choice, related_rows, related_table
 
 

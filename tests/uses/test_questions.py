@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from kpareto.errors import BadJob
+from kpareto.measures.use import fit_view, view_control, view_original, view_release
 from kpareto.tables.partition import classes
 from kpareto.tables.recoding import bottom, top
 from kpareto.uses.questions import Answered, UseQuestion, answer, check_question, cross, read_questions
-from kpareto.uses.views import fit_view, view_control, view_original, view_release
 from tests.twins.use import levels_choice, plain_rows, related_rows, related_table
 
 

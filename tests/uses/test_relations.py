@@ -7,13 +7,13 @@ import pyarrow as pa
 import pytest
 
 from kpareto.engines.read import read
+from kpareto.measures.use import fit_view, view_original, view_release
 from kpareto.tables.hierarchy import flat
 from kpareto.tables.partition import Partition, classes
 from kpareto.tables.recoding import bottom, top
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import make_table
 from kpareto.uses.relations import Relations, group_columns, group_view, relate
-from kpareto.uses.views import fit_view, view_original, view_release
 from tests.twins.use import levels_choice, local_choice, plain_rows, related_rows, related_table, slow_information
 
 

@@ -11,7 +11,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -83,6 +83,7 @@ class CountedNodes:
     thresholds: np.ndarray  # (n,) int64, classes smaller than this are suppressed
     ints: np.ndarray  # (n, INTS + losses) int64, see K …
     reals: np.ndarray  # (n, numbers) float64
+    levels: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))  # if a measure looks there
 
 
 def lattice_of(table: Table) -> Lattice:

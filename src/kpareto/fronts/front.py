@@ -34,10 +34,12 @@ from kpareto.fronts.picture import (
 )
 from kpareto.fronts.problem import Problem
 from kpareto.measures.cells import lm
-from kpareto.measures.measure import Measure, aspect_of, is_privacy, meets
+from kpareto.measures.measure import MAKERS, Measure, aspect_of, is_privacy, make, meets
 from kpareto.measures.population import is_estimated
 from kpareto.measures.properties import Comparison, Property, compare
+from kpareto.measures.reading import real_keys
 from kpareto.measures.sizes import is_smallest_class, k
+from kpareto.measures.use import control_of
 from kpareto.tables.lattice import Space
 from kpareto.tables.partition import Partition, Suppression, partition
 from kpareto.tables.recoding import Recoding, recoding_words
@@ -526,6 +528,8 @@ def brief_front(front: Front) -> dict[str, Any]:
 
 def picture(front: Front, x: str | None = None, y: str | None = None, curves: Sequence[Curve] = ()) -> Picture:
     """The picture of two objectives of a front, with the recommended point and the class sizes in common use marked."""
+    for name in dict.fromkeys(name for name in (x, y) if name and name in MAKERS and name not in front.names):
+        front = add_measure(front, make(name))
     names = front.names
     if len(names) < 2:
         raise BadJob("A picture needs two objectives. Add one, such as glm.")
@@ -554,7 +558,21 @@ def picture(front: Front, x: str | None = None, y: str | None = None, curves: Se
         title=f"{len(flat)} trade-offs among {spell_count(front.space.size)} recodings ({front.proof}{left_out})",
         curves=tuple(curves),
         floor=None if floors is None or np.isnan(floors).all() else floors.tolist(),
+        control=control_of(front.problem.table, up),
     )
+
+
+def add_measure(front: Front, measure: Measure) -> Front:
+    """The same points with one more number, as if it were an objective; all of them are the cloud of its picture."""
+    values = np.array([point.measure(measure) for point in front], dtype=np.float64)
+    more = np.column_stack((front.numbers.values, values))
+    keys = np.column_stack((front.numbers.keys, real_keys(values, measure.better == "higher")))
+    wider = replace(front.problem, objectives=(*front.problem.objectives, measure))
+    numbers = replace(front.numbers, values=more, keys=keys)
+    asked = front.whole or (front.problem, front.numbers.values)
+    note = f"{measure.name} was measured on the points of a front by {', '.join(front.names)}"
+    known = replace(front.provenance, complete=False, note=note)
+    return replace(front, problem=wider, numbers=numbers, provenance=known, cloud=more, floors=None, whole=asked)
 
 
 def save_picture(
@@ -569,7 +587,8 @@ def save_picture(
     target : str or Path
         The file; the ending of its name says the format (svg, png, pdf).
     x, y : str, optional
-        The objectives along the axes; the first two unless given.
+        The objectives along the axes, the first two unless given; or any measure, which is then taken of every point.
+        With ``count-error`` or ``relations`` upright, a line shows what the column totals alone have.
     curves : sequence of Curve, optional
         Further curves.
 

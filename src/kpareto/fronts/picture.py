@@ -27,6 +27,7 @@ STAMPS: dict[str, dict[str, str | None]] = {  # what a file says of its making: 
     "pdf": {"CreationDate": None},
 }
 INK, FAINT, LINE, MARK, CALM = "#1b2733", "#c3ccd6", "#1f6f8b", "#d1495b", "#edae49"
+CONTROL = "the column totals alone"
 BAND = "proven: every recoding lies in the band or above it"
 
 WIDTH, HEIGHT = 760, 430
@@ -77,6 +78,7 @@ class Picture(Drawing):
     title: str = ""
     curves: tuple[Curve, ...] = ()
     floor: Sequence[float] | None = None  # what y is at the least at the k of each point
+    control: float | None = None  # what y is for somebody who has the column totals alone
 
 
 def is_drawn_by_factors(measure: Measure, values: np.ndarray) -> bool:
@@ -270,6 +272,8 @@ def draw(shown: Picture) -> Figure:
         axes.scatter(x, y, s=22, color=LINE, label="front", zorder=3)
         if shown.floor is not None:
             axes.fill_between(x, shown.floor, y, step=step, color=CALM, alpha=0.3, label=BAND, zorder=1)
+        if shown.control is not None:
+            axes.axhline(shown.control, color=MARK, linewidth=1, linestyle="--", label=CONTROL, zorder=2)
         for curve in shown.curves:
             axes.plot(curve.x, curve.y, marker="D", markersize=4, color=CALM, label=curve.label, zorder=3)
         for label, *at_mark in shown.marks:

@@ -40,6 +40,11 @@ class Translation:
     wanted: Wanted
     readings: tuple[Reading, ...]
 
+    @property
+    def by_levels(self) -> bool:
+        """Whether a measure is looked up by levels."""
+        return any(reading.by_levels for reading in self.readings)
+
 
 def translate(
     table: Table, measures: tuple[Measure, ...], suppression: Suppression, limits: tuple[HistLimit, ...] = ()
@@ -240,8 +245,12 @@ class Problem:
 
     # -- reading numbers ---------------------------------------------------------------------------------------------
 
-    def read(self, translation: Translation, counted: CountedNodes) -> Numbers:
-        """The numbers of counted nodes."""
+    def read(self, translation: Translation, counted: CountedNodes, genomes: np.ndarray | None = None) -> Numbers:
+        """The numbers of counted nodes; ``genomes`` are those that were counted, unless they go by node numbers."""
+        if translation.by_levels:
+            nodes = counted.nodes
+            levels = Lattice(self.table.hierarchies).levels(nodes) if genomes is None else genomes[nodes]
+            counted = replace(counted, levels=levels)
         values = np.stack([reading.value(counted) for reading in translation.readings], axis=1).astype(np.float64)
         keys = np.stack([reading.key(counted) for reading in translation.readings], axis=1).astype(np.int64)
         count = len(self.objectives)
@@ -337,13 +346,14 @@ class Problem:
         """The numbers of some genomes of a space; ``which`` is the place among the genomes."""
         translation = self.translation
         # The loops count cuts; classes with labels of their own are few, and counted one by one.
-        if space.kind != "local" and translation is not None and self.is_compiled:
+        known = translation is not None and (space.kind == "lattice" or not translation.by_levels)
+        if space.kind != "local" and translation is not None and known and self.is_compiled:
             # Cuts are as long as the hierarchies declare leaves, so of wide ones few are held at a time.
             step = max(1, MOST_CELLS // sum(len(h.leaves) for h in space.hierarchies) // CHUNK) * CHUNK
             parts = []
             for start in range(0, max(len(genomes), 1), step):
                 counted = self._counter.count(space.cuts(genomes[start : start + step]), threads)
-                parts.append(self.read(translation, replace(counted, nodes=counted.nodes + start)))
+                parts.append(self.read(translation, replace(counted, nodes=counted.nodes + start), genomes))
             return parts[0] if len(parts) == 1 else join(parts, len(self.objectives))
         numbered_partitions: list[tuple[int, Partition]] = []
         for at, genome in enumerate(genomes):

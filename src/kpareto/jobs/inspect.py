@@ -317,6 +317,9 @@ def _twins(facts: Sequence[ColumnFacts], proposals: Sequence[Proposal], pairs: S
     return new_proposals
 
 
+SAME_WAY = "Will rows that come later have to be recoded in the same way?"  # the one question that chooses a model
+
+
 def job_text(profile: Profile, source_name: str, table: str | None = None) -> str:
     """A job file for the table, with a comment for every proposal; it runs as it is and holds no value of a row.
 
@@ -409,4 +412,10 @@ def _search_lines(profile: Profile) -> list[str]:
     settings = [f"{key} = {toml_value(value)}" for key, value in proposal.settings.items()]
     lines = [f"method = {toml_value(proposal.method)}", f"space = {toml_value(proposal.space)}", *settings]
     comment = f"# {profile.size:,} nodes in the lattice: {proposal.why}"
-    return ["[search]", comment, *lines, 'objectives = ["k", "glm"]', "seed = 1"]
+    asked = [f"# {SAME_WAY} If not, try: kpareto front JOB --model local"] if may_ask_model(profile) else []
+    return ["[search]", comment, *asked, *lines, 'objectives = ["k", "glm"]', "seed = 1"]
+
+
+def may_ask_model(profile: Profile) -> bool:
+    """Whether class by class is an answer: there are two quasi-identifiers at least, and no persons to tell apart."""
+    return profile.person is None and len(profile.names("quasi-identifier")) > 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kpareto.measures import bias, population, properties, targets
+from kpareto.measures import bias, population, properties, targets, use
 from kpareto.measures import cells as loss
 from kpareto.measures import sensitive as diversity
 from kpareto.measures import sizes as privacy
@@ -21,4 +21,5 @@ __all__ = [
     "privacy",
     "properties",
     "targets",
+    "use",
 ]

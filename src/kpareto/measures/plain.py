@@ -54,6 +54,8 @@ PLAIN: dict[str, Plain] = {
     "reg-variance": Plain("spread of the target that is lost", "variance within classes (needs a target)", "share"),
     "reg-deviation": Plain("spread of the target that is lost", "deviation within classes (needs a target)", "share"),
     "reg": Plain("spread of the target that is lost", "dispersion within classes (needs a target)", "share"),
+    "relations": Plain("relations lost", "how much of the relations between columns is lost", "share"),
+    "count-error": Plain("counts off by", "how far off random counts over two and three columns are", "share"),
     "multi-target": Plain("weighted sum of losses", "several losses added up with weights"),
     "necd": Plain("bias", "bias: how unevenly rows are protected"),
     "bias": Plain("difference between groups", "how unevenly the groups of a column are treated"),

@@ -46,6 +46,10 @@ class Statistics(Protocol):
     def reals(self) -> np.ndarray:
         """Numbers of histograms: (n, numbers) float64."""
 
+    @property
+    def levels(self) -> np.ndarray:
+        """Levels of each column, where they are nodes of the lattice: (n, columns) int64."""
+
 
 Column = Callable[[Statistics], np.ndarray]  # statistics -> (n,)
 
@@ -69,6 +73,7 @@ class Reading:
     value: Column  # (n,) float64, the measure's own unit
     key: Column  # (n,) int64, lower is better
     bounds: tuple[BoundTerm, ...] = ()  # none: nothing is known of refinements
+    by_levels: bool = False  # it looks at levels, which only nodes of the lattice have
 
 
 class CellTable(Protocol):

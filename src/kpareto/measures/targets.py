@@ -1,4 +1,4 @@
-"""Loss by use: how well the classes still predict a target column (CM, cost-weighted CM, regression losses).
+"""Loss by use: how well classes still predict a target column (CM, costs, regression), and how columns are related.
 
 Suppressed rows predict nothing: CM counts each of them, the others put them into one group of their own (Iyengar 2002).
 Rows are counted, also where persons are told apart.
@@ -6,14 +6,19 @@ Rows are counted, also where persons are told apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from kpareto.errors import BadJob, BadTable
-from kpareto.kernels.words import BY_MINORITY, MINORITY, SUPPRESSED
+from kpareto.kernels.words import BY_LOSS, BY_MINORITY, MINORITY, SUPPRESSED
 from kpareto.measures.measure import (
     Aspect,
     Measure,
@@ -26,13 +31,19 @@ from kpareto.measures.measure import (
     spell_sum,
     trends,
 )
-from kpareto.measures.reading import BoundTerm, Questions, Reader, Reading, TargetTerm
+from kpareto.measures.reading import BoundTerm, Questions, Reader, Reading, Statistics, TargetTerm
+from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.partition import Partition
-from kpareto.tables.table import Counts, merge_counts
+from kpareto.tables.table import Counts, Table, merge_counts
 
 Costs = Mapping[str, Mapping[str, float]]  # true value -> predicted value -> cost
 Centre = Literal["group", "global"]
 TARGET = Aspect(column="target")
+SMALLEST = 0.02  # of the rows: what a group of values has at least, where relations are looked at
+BY_CHANCE = 3.0  # standard deviations of chance that a relation exceeds to be one
+FINE, COARSE = 50, 10  # bits of a share of all relations as it is added up, and those that are not compared
+ROUNDING = 1e-12  # nats that are none
+SURE = 1e-9  # by which a bound is lowered, for rounding
 
 
 @named("cm")
@@ -290,3 +301,208 @@ def multi_target(of: str | Mapping[str, float]) -> Number:
         aspect=TARGET,
         parameters={"of": text},
     )
+
+
+# -- relations ---------------------------------------------------------------------------------------------------------
+
+
+@named("relations")
+def relations() -> Number:
+    """The share of the mutual information between columns that is lost; a suppressed row loses all of its share.
+
+    Of every two columns that are related by more than chance, one a quasi-identifier at least: values are first put
+    together, along their hierarchy, until groups have 2 % of the rows, so that no table of two columns is sparse.
+    """
+
+    def share(partition: Partition) -> float:
+        recoding, table = partition.recoding, partition.table
+        if recoding.boxes is not None:
+            raise BadJob("relations looks at whole columns, and labels differ by class here. Take count-error instead.")
+        lost = relations_of(table).lost(recoding.cuts)
+        return lost + (1 - lost) * partition.suppressed_rows / table.rows
+
+    def read(ask: Questions) -> Reading:
+        related, away = relations_of(ask.table), ask.ints(SUPPRESSED)
+
+        def value(counted: Statistics) -> np.ndarray:
+            lost = related.look_up(counted.levels)
+            return np.asarray(lost + (1 - lost) * away(counted) / ask.table.rows)
+
+        def key(counted: Statistics) -> np.ndarray:
+            return np.rint(value(counted) * 2.0 ** (FINE - COARSE)).astype(np.int64)
+
+        return Reading(value, key, (BoundTerm(BY_LOSS, ask.loss_place(related), COARSE),), by_levels=True)
+
+    # What is known of one variable through another never grows when either is put in coarser groups. O16: a
+    # suppressed row that returns brings its share back.
+    return Number("relations", "lower", "share of relations", trends("rises"), share, parameters={}, reading=read)
+
+
+@dataclass(frozen=True, eq=False)
+class RelatedColumns:
+    """The relations of a table: for every two columns the rows of each pair of groups.
+
+    It is a loss of cells too, for bounds: of a pair at least what either column loses with the other as it is, so half
+    of both; a level of a column has a share of its own, and the shares of all columns are never above the loss.
+    """
+
+    table: Table
+    firsts: tuple[np.ndarray, ...]  # per column, further ones last, (groups,) the first value of each group
+    pairs: Mapping[tuple[int, int], np.ndarray]  # (groups, groups) rows; the second may be a further column
+
+    @cached_property
+    def whole(self) -> dict[tuple[int, int], float]:
+        """The mutual information of every two columns."""
+        return {pair: mutual_information(rows) for pair, rows in self.pairs.items()}
+
+    def _steps(self, column: int, cut: np.ndarray | None) -> np.ndarray:
+        """The groups of a column with which those begin that a cut leaves apart; without a cut all of them."""
+        firsts = self.firsts[column]
+        if cut is None:
+            return np.arange(len(firsts))
+        return np.concatenate(([0], 1 + np.flatnonzero(cut[firsts[1:]] != cut[firsts[1:] - 1])))
+
+    def _lost(self, pair: tuple[int, int], one: np.ndarray, two: np.ndarray) -> float:
+        """The share of all relations that a pair loses where its groups begin anew at these alone."""
+        rows = np.add.reduceat(np.add.reduceat(self.pairs[pair], one, axis=0), two, axis=1)
+        lost = self.whole[pair] - mutual_information(rows)
+        return lost / sum(self.whole.values()) if lost > ROUNDING else 0.0
+
+    def lost(self, cuts: Sequence[np.ndarray]) -> float:
+        """The share that a recoding loses."""
+        steps = [self._steps(c, cuts[c] if c < len(cuts) else None) for c in range(len(self.firsts))]
+        return min(sum((self._lost((one, two), steps[one], steps[two]) for one, two in self.pairs), 0.0), 1.0)
+
+    @cached_property
+    def _by_levels(self) -> dict[tuple[int, int], np.ndarray]:
+        """What every two columns lose by their levels: (levels, levels) float64; a further column has one."""
+        steps = [[self._steps(c, cut) for cut in h.groups] for c, h in enumerate(self.table.hierarchies)]
+        steps += [[self._steps(c, None)] for c in range(len(steps), len(self.firsts))]
+        return {
+            pair: np.array([[self._lost(pair, one, two) for two in steps[pair[1]]] for one in steps[pair[0]]])
+            for pair in self.pairs
+        }
+
+    def look_up(self, levels: np.ndarray) -> np.ndarray:
+        """The share that each node of the lattice loses; levels: (n, columns) int64."""
+        lost = np.zeros(len(levels))
+        for (one, two), known in self._by_levels.items():
+            lost += known[levels[:, one], levels[:, two] if two < levels.shape[1] else 0]
+        return np.minimum(lost, 1.0)
+
+    def _own_share(self, column: int, cut: np.ndarray) -> int:
+        """What a cell of a column loses at the least under a cut."""
+        own, lost = self._steps(column, cut), 0.0
+        for one, two in self.pairs:
+            if column in (one, two):
+                steps = [own if c == column else self._steps(c, None) for c in (one, two)]
+                lost += self._lost((one, two), *steps) / (2 if two < len(self.table.hierarchies) else 1)
+        return math.floor(lost * (1 - SURE) * 2.0**FINE / self.table.rows)
+
+    def table_of(self, _: Table, column: int, cut: np.ndarray) -> np.ndarray:
+        """The same for each group of the cut: (groups,) int64."""
+        return np.full(int(cut[-1]) + 1, self._own_share(column, cut), dtype=np.int64)
+
+    def suppressed(self, _: Table, column: int) -> int:
+        """What a suppressed cell loses at the least."""
+        return self._own_share(column, np.zeros(len(self.table.hierarchies[column].leaves), dtype=np.int32))
+
+    def run_table(self, _: Table, column: int) -> np.ndarray:
+        """Nothing is known of single runs: (first leaf, last leaf) int64."""
+        return np.zeros((len(self.table.hierarchies[column].leaves),) * 2, dtype=np.int64)
+
+
+_RELATED: WeakKeyDictionary[Table, RelatedColumns] = WeakKeyDictionary()
+
+
+def relations_of(table: Table) -> RelatedColumns:
+    """The relations of a table, counted once."""
+    if table not in _RELATED:
+        _RELATED[table] = _relate(table)
+    return _RELATED[table]
+
+
+def _relate(table: Table) -> RelatedColumns:
+    floor, columns = least_group(table.rows), range(len(table.hierarchies))
+    firsts = [_group_leaves(table.hierarchies[c], table.leaf_rows[c], floor) for c in columns]
+    groups = [np.searchsorted(firsts[c], table.codes[:, c], side="right") - 1 for c in columns]
+    pairs = {}
+    for one, two in itertools.combinations(columns, 2):
+        pairs[one, two] = _cross(groups[one], groups[two], table.weights, (len(firsts[one]), len(firsts[two])))
+    further = {counts.name: counts for counts in (*table.sensitive, *table.targets)}
+    for at, counts in enumerate(further.values(), len(columns)):
+        firsts.append(join_values(counts.totals, floor))
+        group = np.searchsorted(firsts[at], counts.code, side="right") - 1
+        for one in columns:
+            pairs[one, at] = _cross(groups[one][counts.row], group, counts.count, (len(firsts[one]), len(firsts[at])))
+    related = {
+        pair: rows
+        for pair, rows in pairs.items()
+        if exceeds_chance(mutual_information(rows) - _freedom(rows.shape) / 2 / rows.sum(), rows.shape, rows.sum())
+    }
+    return RelatedColumns(table, tuple(firsts), related)
+
+
+def _cross(one: np.ndarray, two: np.ndarray, rows: np.ndarray, sizes: tuple[int, int]) -> np.ndarray:
+    """The rows with each pair of groups: (groups, groups) float64."""
+    return np.bincount(one.astype(np.int64) * sizes[1] + two, rows, sizes[0] * sizes[1]).reshape(sizes)
+
+
+def mutual_information(rows: np.ndarray) -> float:
+    """The mutual information of a table of two columns, in nats."""
+    table = rows / rows.sum()
+    filled = table > 0
+    chance = np.outer(table.sum(axis=1), table.sum(axis=0))[filled]
+    return float((table[filled] * np.log(table[filled] / chance)).sum())
+
+
+def exceeds_chance(corrected: float, sizes: Sequence[int], rows: float) -> bool:
+    """Whether the mutual information of a table with so many groups, its bias taken off, is more than chance."""
+    # 2 n I is chi-squared by chance, with that mean and twice that variance; the mean is taken off already.
+    return 2 * rows * corrected > BY_CHANCE * math.sqrt(2 * _freedom(sizes))
+
+
+def _freedom(sizes: Sequence[int]) -> int:
+    return math.prod(size - 1 for size in sizes)
+
+
+def least_group(rows: float) -> float:
+    """The rows that a group of values has at least, so that tables of two columns are well filled."""
+    return max(SMALLEST * rows, math.sqrt(rows))
+
+
+def join_values(rows: np.ndarray, floor: float) -> np.ndarray:
+    """The first value of each group of neighbours with so many rows: (groups,); what is left over joins the last."""
+    begins, here = [0], 0.0
+    for value, amount in enumerate(rows.tolist()):
+        if here >= floor:
+            begins.append(value)
+            here = 0.0
+        here += amount
+    if here < floor and len(begins) > 1:
+        begins.pop()
+    return np.array(begins, dtype=np.int64)
+
+
+def _group_leaves(hierarchy: Hierarchy, rows: np.ndarray, floor: float) -> np.ndarray:
+    """The first leaf of each group: children of a node with enough rows, its rare ones joined with each other.
+
+    A group is a part of every node above it, so levels and tree cuts never go through one.
+    """
+    tree, leaves = hierarchy.tree, len(rows)
+    before = np.concatenate(([0], np.cumsum(rows)))
+    of_node = before[tree.last + 1] - before[tree.first]
+    inside = tree.parent >= 0
+    begins = inside & (tree.first > tree.first[tree.parent])
+    ends = inside & (tree.last < tree.last[tree.parent])
+    left, right, around = (np.zeros(leaves + 1, dtype=np.int64) for _ in range(3))  # of the two nodes that part there
+    left[tree.last[ends] + 1] = of_node[ends]
+    right[tree.first[begins]] = of_node[begins]
+    around[tree.first[begins]] = of_node[tree.parent[begins]]
+    firsts, rare = [0], 0
+    for leaf in np.flatnonzero(around[:leaves] >= floor).tolist():
+        rare += int(left[leaf])
+        if rare >= floor or right[leaf] >= floor:
+            firsts.append(leaf)
+            rare = 0
+    return np.array(firsts, dtype=np.int64)

@@ -57,7 +57,7 @@ class Applied:
 
     @property
     def warnings(self) -> tuple[Remark, ...]:
-        """What must be known of the release: W1 to W19, as for every other."""
+        """What must be known of the release: W1 to W20, as for every other."""
         return self.release.warnings
 
     def __repr__(self) -> str:

@@ -21,6 +21,7 @@ from kpareto._version import __version__
 from kpareto.atomic import check_target, whole, write_whole
 from kpareto.engines import file_of
 from kpareto.errors import BadInput, BadJob, Unsafe
+from kpareto.measures.use import Spread, fit
 from kpareto.releases.choice import legible
 from kpareto.releases.documents import document_files
 from kpareto.releases.recoded_rows import QUASI
@@ -33,30 +34,12 @@ from kpareto.verifier.counting import file_digest
 if TYPE_CHECKING:
     import pyarrow as pa
 
-TURNS = 1_000  # of fitting, at the most; a few dozen do where labels are single levels
-NEAR = 1e-9  # of all rows: fitted counts are this near to those that are wanted
 WIDEST = 1_000_000  # values of one label that are listed with their shares
 NOTE = (
     "The values of these columns were drawn at random from what the labels of a release may stand for. They are "
     "nobody's values, no certificate speaks for them, and results must be pooled over the copies."
 )
 Shares = dict[str, dict[str, float]]  # label -> value -> share
-
-
-def fit(matrix: np.ndarray, rows: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Rows by label and value whose sums are the rows of each label, and as nearly as can be the wanted ones.
-
-    ``matrix`` (labels, values) is what a label stands for, 0 where it does not; ``rows`` (labels,), ``wanted``
-    (values,). Iterative proportional fitting: values first, labels last.
-    """
-    least = np.finfo(np.float64).tiny
-    fitted = matrix * (rows / np.maximum(matrix.sum(axis=1), least))[:, None]
-    for _ in range(TURNS):
-        fitted *= wanted / np.maximum(fitted.sum(axis=0), least)
-        fitted *= (rows / np.maximum(fitted.sum(axis=1), least))[:, None]
-        if np.abs(fitted.sum(axis=0) - wanted).max(initial=0) <= NEAR * rows.sum():
-            break
-    return fitted
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,14 +92,13 @@ class BookColumn:
         matrix = np.zeros((len(labels), len(self.wanted)))
         for line, (first, last, owner, _) in enumerate(cuts):
             np.add.at(matrix[line], owner, (last - first + 1).astype(np.float64))
-        shares = matrix / np.maximum(matrix.sum(axis=1), 1)[:, None]
-        if self.counted:
-            have = np.array([rows.get(label, 0) for label in labels], dtype=np.float64)
-            fitted = fit(matrix, have, self.wanted * have.sum() / max(self.wanted.sum(), 1))
-            # A label of masked rows alone, which no count is of, is like all rows together.
-            fitted = np.where((have > 0)[:, None], fitted, self.wanted * (matrix > 0))
-            total = fitted.sum(axis=1, keepdims=True)
-            shares = np.where(total > 0, fitted / np.maximum(total, np.finfo(np.float64).tiny), shares)
+        label, value = np.nonzero(matrix)
+        even = Spread(label, value, (matrix / matrix.sum(axis=1)[:, None])[label, value], *matrix.shape)
+        have = np.array([rows.get(label, 0) for label in labels], dtype=np.float64)
+        shares = (fit(even, have, self.wanted) if self.counted else even).shares(np.arange(even.values), even.values)
+        if self.counted:  # a label of masked rows alone, which no count is of, is like all rows together
+            alone = self.wanted * (matrix > 0) * (have == 0)[:, None]
+            shares = np.where(alone.any(axis=1)[:, None], alone, shares)
         answer = {}
         for line, (first, last, owner, texts) in enumerate(cuts):
             share = shares[line, owner] * (last - first + 1) / matrix[line, owner]

@@ -23,6 +23,7 @@ from kpareto.fronts.problem import stricter
 from kpareto.fronts.safer import SaferPoint, find_safer
 from kpareto.measures import make
 from kpareto.measures.measure import Model
+from kpareto.measures.use import is_judged, yardstick
 from kpareto.releases.certificate import Warned
 from kpareto.releases.choice import Choice
 from kpareto.releases.labels import compose, has_row_borders
@@ -44,6 +45,8 @@ Number = int | float | str | None
 DANGERS = ("W1", "W2", "W5", "W8", "W11", "W12", "W17")  # those that can be dangers, and so stop a release
 MOST_LEFT_OUT = 0.2  # share of the rows that may be left out for missing values before it is a danger
 GRAVE = 0.05  # share of the rows concerned from which a warning is a danger
+LITTLE = 0.8  # of the error that the column totals alone have: from here on a release adds little to them
+GOOD = 0.05  # error of counts below which nobody needs more
 PROFILE = 3  # groups named among the suppressed
 
 
@@ -596,9 +599,27 @@ def _w19(context: Context) -> Remark | None:
     return _advise("W19", "caution", text, {}, remedy)
 
 
+def _w20(context: Context) -> Remark | None:
+    partition = context.partition
+    if partition.empty or context.differentially_private or not is_judged(partition.table):
+        return None
+    stick = yardstick(partition.table)
+    error, control = float(stick.errors(partition).mean()), float(stick.control.mean())
+    if error < LITTLE * control or error < GOOD:
+        return None
+    text = (
+        "The release tells an analyst little more than the totals of its columns: counts over two and three columns "
+        f"are off by {error:.0%} on average with labels fitted to these totals, and by {control:.0%} with the totals "
+        "alone."
+    )
+    finer = "Recode class by class (--model local)" if partition.recoding.boxes is None else "Choose a smaller k"
+    remedy = Remedy("recode-by-class", f"{finer}, or publish the totals of the columns (one-way counts) alone.")
+    return _advise("W20", "caution", text, {"error": error, "control": control, "counts": len(stick.queries)}, remedy)
+
+
 _WARNINGS: tuple[Callable[[Context], Remark | None], ...] = (
     *(_w1, _w2, _w3, _w4, _w5, _w6, _w7, _w8),
-    *(_w9, _w10, _w11, _w12, _w13, _w14, _w15, _w16, _w18, _w19),
+    *(_w9, _w10, _w11, _w12, _w13, _w14, _w15, _w16, _w18, _w19, _w20),
 )
 
 

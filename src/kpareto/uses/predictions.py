@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kpareto.measures.use import LabelView, numbers_of
 from kpareto.tables.hierarchy import MISSING
 from kpareto.tables.table import Counts
-from kpareto.uses.counts import numbers_of
 from kpareto.uses.relations import Grouped
-from kpareto.uses.views import LabelView
 
 FOLDS = 3
 PENALTY = 1.0  # in rows: what a coefficient must explain

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from kpareto.errors import BadJob, did_you_mean, shorten
+from kpareto.measures.use import LabelView, further_counts, numbers_of
 from kpareto.tables.hierarchy import MISSING
 from kpareto.tables.table import Table
-from kpareto.uses.counts import numbers_of
-from kpareto.uses.views import LabelView, further_counts
 
 MOST_CELLS = 1_000_000  # of a table that is asked for
 MOST_VALUES = 2_000  # of a column in it

@@ -9,18 +9,16 @@ the groups themselves where every value is shown (Miller 1955), 1 where all are 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from kpareto.uses.views import LabelView
+from kpareto.measures.targets import exceeds_chance, join_values, least_group, mutual_information
+from kpareto.measures.use import LabelView
 
-SMALLEST = 0.02  # of the rows: what a group of values has at least
 DENSE = 4_000_000  # pairs of labels that are counted in one table
 ROUNDING = 1e-12  # nats that are none
-BY_CHANCE = 3.0  # standard deviations of chance that a relation exceeds to be one
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,17 +86,13 @@ class Grouped:
 
     def information(self, one: str, two: str) -> float:
         """The mutual information of two columns in nats, less what chance gives it."""
-        table = self.table(one, two)
-        table /= table.sum()
-        filled = table > 0
-        chance = np.outer(table.sum(axis=1), table.sum(axis=0))[filled]
-        whole = float((table[filled] * np.log(table[filled] / chance)).sum())
+        whole = mutual_information(self.table(one, two))
         return whole - (self.told_apart(one) - 1) * (self.told_apart(two) - 1) / (2 * self.view.rows)
 
 
 def group_columns(original: LabelView) -> dict[str, Groups]:
     """The groups of every column, quasi-identifiers first; a group has a share of the rows, and fills its table."""
-    floor = max(SMALLEST * original.rows, math.sqrt(original.rows))
+    floor = least_group(original.rows)
     columns = {}
     for name, codes, spread in zip(original.names, original.codes, original.spreads, strict=True):
         columns[name] = _join(np.bincount(codes, original.weights, spread.values), floor)
@@ -108,18 +102,10 @@ def group_columns(original: LabelView) -> dict[str, Groups]:
 
 
 def _join(rows: np.ndarray, floor: float) -> Groups:
-    """Neighbours joined until each group has so many rows; what is left over goes to the last one."""
-    begins, here = [0], 0.0
-    for value, amount in enumerate(rows.tolist()):
-        if here >= floor:
-            begins.append(value)
-            here = 0.0
-        here += amount
-    if here < floor and len(begins) > 1:
-        begins.pop()
     group = np.zeros(len(rows), dtype=np.int64)
-    group[begins[1:]] = 1
-    return Groups(np.cumsum(group), len(begins))
+    firsts = join_values(rows, floor)
+    group[firsts[1:]] = 1
+    return Groups(np.cumsum(group), len(firsts))
 
 
 def group_view(view: LabelView, columns: Mapping[str, Groups]) -> Grouped:
@@ -141,10 +127,9 @@ def relate(original: Grouped, release: Grouped, columns: Mapping[str, Groups]) -
     for one, two in itertools.combinations(columns, 2):
         if one not in original.view.names:
             continue  # neither of them is recoded
-        freedom = (columns[one].groups - 1) * (columns[two].groups - 1)
-        true = original.information(one, two) if freedom else 0.0
-        # 2 n I is chi-squared by chance, with that mean and twice that variance; the mean is taken off already.
-        if 2 * original.view.rows * true <= BY_CHANCE * math.sqrt(2 * freedom):
+        sizes = (columns[one].groups, columns[two].groups)
+        true = original.information(one, two)
+        if not exceeds_chance(true, sizes, original.view.rows):
             unrelated += 1
         else:
             left = release.information(one, two)

@@ -15,6 +15,7 @@ from kpareto.engines.form import form_from
 from kpareto.engines.read import read
 from kpareto.engines.wishes import Missing
 from kpareto.errors import BadInput, BadTable, shorten
+from kpareto.measures.use import LabelView, further_counts, occurring_values, spread_evenly
 from kpareto.releases.choice import Stored, read_stored
 from kpareto.releases.documents import document_files
 from kpareto.strict import FileKind, anything, map_of, read_json
@@ -22,7 +23,6 @@ from kpareto.tables.hierarchy import MISSING, STAR, Hierarchy
 from kpareto.tables.schema import Schema
 from kpareto.tables.spelling import fold_spelling, several
 from kpareto.tables.table import Counts, Table, merge_counts
-from kpareto.uses.views import LabelView, further_counts, occurring_values, spread_evenly
 from kpareto.verifier.counting import file_digest
 
 CERTIFICATE = FileKind("The certificate", "Take the whole one, as it was written with the release.")

@@ -10,21 +10,31 @@ from typing import Any
 import numpy as np
 
 from kpareto.errors import BadJob, BadTable, Unsafe
+from kpareto.measures.use import (
+    LEAST_ROWS,
+    SEED,
+    Errors,
+    LabelView,
+    count_errors,
+    draw_queries,
+    fit_view,
+    further_counts,
+    summarize,
+    view_control,
+    view_original,
+    view_release,
+)
 from kpareto.tables.hierarchy import MISSING
 from kpareto.tables.partition import Partition
 from kpareto.tables.spelling import percent
 from kpareto.tables.table import Table
-from kpareto.uses.counts import Errors, count_errors, draw_queries, summarize
 from kpareto.uses.predictions import Prediction, predict
 from kpareto.uses.questions import Answered, UseQuestion, answer, check_question, read_questions
 from kpareto.uses.relations import Relations, group_columns, group_view, relate
 from kpareto.uses.released import is_release, read_released
-from kpareto.uses.views import LabelView, fit_view, further_counts, view_control, view_original, view_release
 
 SCHEMA = "kpareto-utility-1"
-LEAST_ROWS = 30  # below which an error of counts says nothing
 WORST = 3  # pairs of columns that are named
-SEED = 1
 
 
 @dataclass(frozen=True)

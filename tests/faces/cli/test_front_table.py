@@ -57,7 +57,7 @@ def test_a_front_fits_80_columns(job: Path, capsys: pytest.CaptureFixture[str]) 
     tables = out[: out.index(" points")].splitlines()[:-1]
     assert max(map(len, tables)) <= 80
     assert "…" not in out
-    assert tables[0].split() == ["id", "k", "glm", "kept", "suppressed", "classes"]
+    assert tables[0].split() == ["id", "k", "glm", "kept", "suppressed", "classes", "off"]
     assert "How each column is shown (7 quasi-identifiers)" in out
     assert all(f"\n{name} " in out for name in NAMES)
 

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from kpareto.faces.console import fits_width, show_table
 from kpareto.fronts.front import Front, Point, kept_percent, marks_of
 from kpareto.fronts.picture import RECOMMENDED
+from kpareto.fronts.use import PointUse
 from kpareto.tables.recoding import AS_IT_IS, column_words
-from kpareto.tables.spelling import EXACT, without_point
+from kpareto.tables.spelling import EXACT, percent, without_point
 
 MOST_LINES = 48  # points printed; the JSON has them all
 FIRST = (RECOMMENDED, "k ≥ 5", "k ≥ 11", "k ≥ 3", "k ≥ 20")  # whose columns are shown first where there is little room
 
 
-def show_points(front: Front) -> int:
+def show_points(front: Front, uses: Mapping[int, PointUse]) -> int:
     """Print the points, and how columns are shown; the number of different points that found no place."""
     places, hidden = pick_shown(front)
     marks = marks_of(front)
     names = [hierarchy.name for hierarchy in front.problem.table.hierarchies]
     points = [front[place] for place in places]
     numbers = [_point_cells(point) for point in points]
+    if uses:
+        numbers = [[*n, percent(uses[at].error) if at in uses else ""] for n, at in zip(numbers, places, strict=True)]
     levels = [[_brief(point, column) for column in range(len(names))] for point in points]
     differing = [c for c in range(len(names)) if len({row[c] for row in levels}) > 1]
     ends = [", ".join(marks.get(place, ())) for place in places]
     floors = [f"least {front.names[column]}" for column in _floor_columns(front)]
-    heads = ["id", *front.names, *floors, "kept", "suppressed", "classes"]
+    heads = ["id", *front.names, *floors, "kept", "suppressed", "classes", *(["off"] if uses else [])]
     wide = [[*n, *(row[c] for c in differing), end] for n, row, end in zip(numbers, levels, ends, strict=True)]
     wide_heads = [*heads, *(names[c] for c in differing), ""]
     if fits_width(wide_heads, wide, screen_width()):

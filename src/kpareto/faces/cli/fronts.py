@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -23,6 +24,7 @@ from kpareto.fronts.front import Front, front_sentence, mark_points
 from kpareto.fronts.models import ModelCurves, read_models
 from kpareto.fronts.picture import Curve, check_picture
 from kpareto.fronts.problem import Problem
+from kpareto.fronts.use import PointUse, use_of_marks, use_sentence
 from kpareto.jobs.front import checkpoint_of, plan_of, read_in_time, search_job
 from kpareto.jobs.job import Job
 from kpareto.jobs.kept import keep_front
@@ -144,8 +146,9 @@ def show_front(
         details = {**front.provenance.details, "preference": answer_wishes(front, wished).as_data()}
         front = replace(front, provenance=replace(front.provenance, details=details))
     numbers = [{m.name: float(m(point.partition)) for m in measures} for point in front] if measures else []
+    uses = use_of_marks(front) if stopped is None else {}
     if json_file != "-":
-        print_front(front)
+        print_front(front, uses)
         if stopped is None and problem.table.persons is None:
             remark(f"Other models may keep more. Compare them with: {models_command(path, changes)}", quiet)
         if measures:
@@ -154,6 +157,8 @@ def show_front(
     data = front.to_dict() if json_file else None
     for point, by in zip(data["points"] if data else (), numbers, strict=False):
         point["measured"] = spell_infinite(by)
+    for mark in data["marks"] if data else ():
+        mark |= {"use": uses[mark["id"]].to_dict()} if mark["id"] in uses else {}
     write_json(data, json_file)
     if more.tree:
         show_trees(front, json_file != "-")
@@ -161,7 +166,8 @@ def show_front(
     if picture is not None:
         from kpareto.fronts.front import save_picture
 
-        remark(f"Picture: {save_picture(front, picture, curves=curves)}", quiet)
+        upright = next((m.name for m in measures if m.name in ("count-error", "relations")), None)
+        remark(f"Picture: {save_picture(front, picture, y=upright, curves=() if upright else curves)}", quiet)
     if stopped is not None:
         raise stopped
     return front
@@ -196,14 +202,16 @@ def local_curve(front: Front, shown: bool) -> tuple[Curve, ...]:
     return (Curve("Mondrian (local recoding)", np.array([float(each.k) for each in points]), np.array(height)),)
 
 
-def print_front(front: Front) -> None:
+def print_front(front: Front, uses: Mapping[int, PointUse] = MappingProxyType({})) -> None:
     """The points as a table, and in words which is recommended, what the next ones cost and what the front proves."""
-    hidden = show_points(front)
+    hidden = show_points(front, uses)
     if hidden:
         click.echo(f"… {hidden} more points; --json FILE has all {len(front)}.")
     for mark in mark_points(front):
         if mark.words:
             click.echo(mark.words)
+    for words in filter(None, [use_sentence(uses), *(use.words() for use in uses.values())]):
+        click.echo(words)
     click.echo(front_sentence(front))
     if wished := front.provenance.details.get("preference"):
         click.echo(answer_wishes(front, wished["wished"]).words())

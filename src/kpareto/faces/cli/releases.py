@@ -25,7 +25,7 @@ from kpareto.fronts.front import Front
 from kpareto.jobs.arx.export import PROGRAM, export_arx
 from kpareto.jobs.arx.project import look_at, read_arx
 from kpareto.jobs.front import check_choice, is_searched_for, search_for_choice
-from kpareto.jobs.inspect import PROPOSED, Profile, inspect, job_text
+from kpareto.jobs.inspect import PROPOSED, SAME_WAY, Profile, inspect, job_text, may_ask_model
 from kpareto.jobs.job import Job
 from kpareto.jobs.kept import keep_front, kept_columns, recall_front, refuse_new_columns
 from kpareto.jobs.parse import load_job, read_form_words
@@ -80,6 +80,11 @@ def inspect_data(
         print_profile(profile)
         for sentence in profile.sentences():
             click.echo(sentence)
+        if may_ask_model(profile):
+            click.echo(
+                f"{SAME_WAY} If so, stay with whole columns; if not, class by class is recommended (--model local). "
+                "How far off counts are from either, kpareto utility tells."
+            )
     write_json(profile.to_dict() if json_file else None, json_file)
     if target is None:
         remark("Write a job from this with: -o job.toml", quiet)

@@ -293,7 +293,11 @@ def _warning(remark: Remark, context: Context, ids: Sequence[int], discretion: D
     people = {name: value for name, value in numbers.items() if name in PEOPLE and isinstance(value, int)}
     # Both tell how many rows were read, the third only where it counts the persons among them.
     veiled = discretion.veils(context.partition) and (remark.id == "W11" or "k_persons" in numbers)
-    if veiled or remark.id in ("W5", "W9", "W17") or any(discretion.hides(int(value)) for value in people.values()):
+    if (
+        veiled
+        or remark.id in ("W5", "W9", "W17", "W20")
+        or any(discretion.hides(int(value)) for value in people.values())
+    ):
         first = remark.text.partition(". ")[0] if remark.id == "W5" else _SUBJECTS.get(remark.id, "A warning applies")
         return Remark(remark.id, remark.severity, f"{first.rstrip('.')}. {SEE_OTHER}", {})
     return Remark(remark.id, remark.severity, remark.text, numbers, remark.remedy)
@@ -308,6 +312,7 @@ _SUBJECTS: Mapping[str, str] = {
     "W13": "Publish the public part of the certificate only",
     "W17": "Columns that leave as they are tell what generalized ones hide, so that classes are smaller for whoever "
     "knows them",
+    "W20": "The release tells an analyst little more than the totals of its columns",
     "W18": "Local recoding: what a value became differs from class to class, and the labels of classes overlap",
 }
 

@@ -45,6 +45,7 @@ ADVICE = {
     "observe-values": "write domain = 'observed' in the job file, unless you replicate a paper.",
     "recode-beforehand": "against it helps a recoding that was fixed before anybody looked at these rows: kpareto "
     "apply in the terminal.",
+    "recode-by-class": "take labels class by class on the Search step, or publish the totals of the columns alone.",
     "search-longer": "on the Search step, give it more time, or take whole columns, which are searched completely.",
     "set-limit": "fill in a limit on the Search step, such as k at least 5 or l at least 2.",
     "set-time": "fill in a time on the Search step, such as 60 seconds, or take fewer columns or levels.",
