@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kpareto.errors import BadJob, did_you_mean, shorten
+from kpareto.interrupts import pause
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.table import Counts, Table
 from kpareto.uses.views import LabelView, further_counts, occurring_values
@@ -46,6 +47,7 @@ def summarize(errors: np.ndarray) -> Errors | None:
 
 def take_count(view: LabelView, query: Query) -> float:
     """The rows that an analyst counts; at most one column of the query is no quasi-identifier."""
+    pause()
     weights = view.weights
     for name in query:
         if name not in view.names:

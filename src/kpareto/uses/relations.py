@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kpareto.interrupts import pause
 from kpareto.uses.views import LabelView
 
 SMALLEST = 0.02  # of the rows: what a group of values has at least
@@ -64,6 +65,7 @@ class Grouped:
 
     def table(self, one: str, two: str, weights: np.ndarray | None = None) -> np.ndarray:
         """The rows with each pair of groups: (groups, groups) float64; the first is a quasi-identifier."""
+        pause()
         first, second = self.codes[one], self.codes[two]
         rows = self.view.weights if weights is None else weights
         if two not in self.view.names:
