@@ -28,6 +28,7 @@ SUPPRESSED = 0.02  # of the rows, at the most
 SECONDS = 10.0  # for the cuts of each k
 MODELS = {"lattice": "whole columns", "cuts": "cuts", "local": "class by class", "Mondrian": "Mondrian, relaxed"}
 VICTIMS = 1000
+TICKS = (1, 2, 5, 10, 20, 50, 100, 200)  # percent
 
 
 def adult(quick: bool) -> list[Line]:
@@ -163,7 +164,7 @@ def draw_use(lines: Sequence[Line]) -> bytes:
         name, k = head.split(", k = ")
         panels.setdefault(name, {}).setdefault(model, []).append((int(k), line))
     with rc_context({"svg.hashsalt": "kpareto", "svg.fonttype": "path", "font.size": 9}):
-        figure = Figure(figsize=(4.6 * len(panels), 3.8), layout="constrained")
+        figure = Figure(figsize=(4.6 * len(panels), 4.4), layout="constrained")
         for axes, (name, models) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
             for place, (model, points) in enumerate(models.items()):
                 ks = [k for k, _ in points]
@@ -174,8 +175,9 @@ def draw_use(lines: Sequence[Line]) -> bytes:
             axes.axhline(control, color="0.4", linewidth=1, label="column totals alone")
             axes.set(xscale="log", yscale="log", xlabel="k", ylabel="counts are off by, percent", title=name)
             axes.set_xticks(ks, [str(k) for k in ks])
+            axes.set_yticks(TICKS, [str(tick) for tick in TICKS])
             axes.minorticks_off()
-        axes.legend(frameon=False, fontsize=7)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=8)
         stream = BytesIO()
         figure.savefig(stream, format="svg", metadata={"Date": None})
     return stream.getvalue()
