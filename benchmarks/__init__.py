@@ -75,6 +75,16 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         always=False,
     ),
     "local-arx": Benchmark("the same of Adult with ARX's hierarchies", ("local.arx_curve",), always=False),
+    "local-large": Benchmark(
+        "the verified release of local recoding, 10^4 to 10^6 distinct rows",
+        ("local.release_10_000", "local.release_100_000", "local.release_1_000_000"),
+        always=False,
+    ),
+    "use": Benchmark(
+        "how far off counts are, by three models and by Mondrian, and what one-way counts tell an attacker",
+        ("use.adult", "use.diabetes", "use.attacker"),
+        always=False,
+    ),
     "private": Benchmark(
         "what differential privacy costs on Adult, the whole lattice against a walk",
         ("private.adult", "private.million"),
@@ -152,7 +162,7 @@ def run(
 ) -> None:
     """Run the benchmarks and print a table, or JSON where asked; ``quick`` takes tiny sizes and proves nothing.
 
-    ``plots`` is a folder that gets the curves of growth as ``growth.svg``.
+    ``plots`` is a folder that gets the curves of growth as ``growth.svg``, and those of use as ``use.svg``.
     """
     chosen = choose(names)
     if json_file not in (None, "-") and not Path(str(json_file)).absolute().parent.is_dir():
@@ -162,8 +172,9 @@ def run(
     before = machine()
     lines_of = measure(chosen, quiet, quick)
     grown = [line for name in ("growth", "growth-large") for line in lines_of.get(name, [])]
-    if plots is not None and grown:
-        remark(f"Plots: {_draw(grown, plots)}", quiet)
+    used = [line for line in lines_of.get("use", []) if "control" in line.numbers]
+    for place in [] if plots is None else _draw(grown, used, Path(plots)):
+        remark(f"Plots: {place}", quiet)
     answer = json.dumps(as_json(lines_of, before, quick), indent=1)
     if json_file == "-":
         click.echo(answer)
@@ -179,13 +190,16 @@ def run(
                 remark(f"{name}, {line.work}, {line.threads} thread{'s' * (line.threads > 1)}: {line.note}.", quiet)
 
 
-def _draw(lines: Sequence[Line], folder: str) -> Path:
-    """The curves of growth, in a folder that is there."""
+def _draw(grown: Sequence[Line], used: Sequence[Line], folder: Path) -> list[Path]:
+    """The curves of growth and of use, in a folder that is there."""
     from benchmarks.growth import draw_growth
+    from benchmarks.use import draw_use
 
-    path = Path(folder) / "growth.svg"
-    write_whole(path, draw_growth(lines).decode("utf-8"))
-    return path
+    drawn = {"growth.svg": (draw_growth, grown), "use.svg": (draw_use, used)}
+    for name, (draw, lines) in drawn.items():
+        if lines:
+            write_whole(folder / name, draw(lines).decode("utf-8"))
+    return [folder / name for name, (_, lines) in drawn.items() if lines]
 
 
 def choose(names: Sequence[str]) -> list[str]:

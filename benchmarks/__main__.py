@@ -17,7 +17,9 @@ from kpareto.faces.cli.options import json_option, quiet_option
 )
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--quick", is_flag=True, help="Tiny sizes: shows that everything runs, and proves nothing.")
-@click.option("--plots", metavar="FOLDER", help="Draw the curves of growth into FOLDER, as growth.svg.")
+@click.option(
+    "--plots", metavar="FOLDER", help="Draw the curves of growth and of use into FOLDER (growth.svg, use.svg)."
+)
 @json_option
 @quiet_option
 def bench(names: tuple[str, ...], quick: bool, plots: str | None, json_file: str | None, quiet: bool) -> None:

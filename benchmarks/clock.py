@@ -7,9 +7,9 @@ import platform
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import get_context
 from pathlib import Path
@@ -45,6 +45,7 @@ class Line:
     bar: str = ""  # a row of BARS
     note: str = ""  # what else was seen, such as a ratio
     peak: int = 0  # bytes of memory held at once at most, so far in this process
+    numbers: Mapping[str, float] = field(default_factory=dict)  # what else was measured, for a picture
 
     @property
     def seconds(self) -> float:

@@ -66,6 +66,8 @@ LONG_NAMES = (
     "private",
     "local",
     "local-arx",
+    "local-large",
+    "use",
     "front-needed",
     "front-large",
     "front-large-values",

@@ -110,7 +110,7 @@ def test_another_model_keeps_the_settings_meant_for_it(job_file: Path) -> None:
     job_file.write_text(JOB.replace('method = "local"\n', 'ties = "one"\nseconds = 60\n'))
     job = load_job(job_file, model="local")
     assert (job.method, job.options["ks"], job.options["turns"]) == ("local", [3, 20], 2)
-    assert job.options["seconds"] is None
+    assert job.options["seconds"] == 60
     assert load_job(job_file, ["search.ks=[7]"], "local").options["ks"] == [7]
     with pytest.raises(BadJob, match="ks is not used by the search 'exact'"):
         load_job(job_file)

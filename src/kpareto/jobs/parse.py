@@ -79,7 +79,7 @@ def load_job(path: Path | str, changes: Sequence[str] = (), model: str | None = 
     changes : sequence of str, optional
         What overrides the file, such as ``search.seed=3``.
     model : {'lattice', 'cuts', 'local'}, optional
-        Takes another search than the job has, for the same objectives and seed.
+        Takes another search than the job has, for the same objectives, seed and seconds.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def _take_model(raw: dict[str, Any], model: str) -> None:
     search = raw.get("search", {})
     if not isinstance(search, dict) or METHODS.get(str(search.get("method", "exact")), ("",))[0] == model:
         return  # the check of the part has the sentence, or its own search is of that model already
-    kept = ("objectives", "seed", *own_settings(MODELS[model], search.get("method", "exact")))
+    kept = ("objectives", "seed", "seconds", *own_settings(MODELS[model], search.get("method", "exact")))
     raw["search"] = {key: search[key] for key in kept if key in search} | {"method": MODELS[model]}
 
 

@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from kpareto.errors import BadJob, did_you_mean, shorten
+from kpareto.interrupts import pause
 from kpareto.measures.measure import Number, named, trends
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.partition import Partition
@@ -227,6 +228,7 @@ def summarize(errors: np.ndarray) -> Errors | None:
 
 def take_count(view: LabelView, query: Query) -> float:
     """The rows that an analyst counts; at most one column of the query is no quasi-identifier."""
+    pause()
     weights = view.weights
     for name in sorted(query, key=view.names.__contains__):  # the further column first: it says which rows count
         if name in view.names:

@@ -171,7 +171,7 @@ class LabelBoxes:
             raise BadInput(f"{UNFIT}: it has other columns or rows.")
         kept = self.members >= 0
         owner, codes = self.members[kept], self.items.codes[kept]
-        if (self.members < -1).any() or not np.array_equal(np.unique(owner), np.arange(count)):
+        if (self.members < -1).any() or owner.max(initial=-1) >= count or not np.bincount(owner, minlength=count).all():
             raise BadInput(f"{UNFIT}: a class has no rows.")
         if (self.first[owner] > codes).any() or (self.last[owner] < codes).any():
             raise BadInput(f"{UNFIT}: a row lies outside the labels of its class.")

@@ -22,6 +22,8 @@ from kpareto.tables.lattice import Kind
 from kpareto.tables.recoding import Recoding, local
 from kpareto.tables.table import Table
 
+EFFORT = 3  # of squeezing: beyond, a tenth is saved at most, for thirty times as long
+
 
 @dataclass(frozen=True, eq=False)
 class LocalSpace:
@@ -117,7 +119,7 @@ def _boxes_from(data: Mapping[str, Any], items: Table) -> LabelBoxes:
 
 def _pack(array: np.ndarray) -> str:
     """Whole numbers as text: eight bytes each, squeezed."""
-    return base64.b64encode(zlib.compress(array.astype("<i8").tobytes(), 9)).decode()
+    return base64.b64encode(zlib.compress(array.astype("<i8").tobytes(), EFFORT)).decode()
 
 
 def _unpack(text: str, most: int) -> np.ndarray:

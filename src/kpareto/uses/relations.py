@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kpareto.interrupts import pause
 from kpareto.measures.targets import exceeds_chance, join_values, least_group, mutual_information
 from kpareto.measures.use import LabelView
 
@@ -62,6 +63,7 @@ class Grouped:
 
     def table(self, one: str, two: str, weights: np.ndarray | None = None) -> np.ndarray:
         """The rows with each pair of groups: (groups, groups) float64; the first is a quasi-identifier."""
+        pause()
         first, second = self.codes[one], self.codes[two]
         rows = self.view.weights if weights is None else weights
         if two not in self.view.names:

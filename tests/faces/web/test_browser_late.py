@@ -314,6 +314,7 @@ def test_an_older_detail_is_not_drawn_over_a_newer_one(visit: Visit) -> None:
     late.wait()
     with tab.expect_event("requestfinished", lambda asked: asked.url.endswith("/points/0")):
         tab.keyboard.press("Home")
+    expect(tab.locator("#use li").first).to_be_visible()
     settle(tab)
     shown = tab.locator("#detail").inner_html()
     late.let_go()

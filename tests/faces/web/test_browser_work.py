@@ -15,6 +15,8 @@ from playwright.sync_api import expect
 from kpareto.errors import Stopped
 from kpareto.faces.web import explore, release, search, session
 from kpareto.faces.web.search import Searching
+from kpareto.faces.web.turns import Work
+from kpareto.fronts.front import Point
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem
 from tests.twins.page import Page
@@ -185,6 +187,35 @@ def test_measuring_is_seen_and_stopped(visit: Visit, monkeypatch: pytest.MonkeyP
     expect(tab.locator("#work")).to_be_empty()
     expect(tab.locator("#measure-now")).to_be_enabled()
     expect(tab.locator("#measured")).to_be_empty()
+
+
+def test_what_an_analyst_gets_is_measured_behind_the_view(
+    visit: Visit, page: Page, monkeypatch: pytest.MonkeyPatch, axe: str
+) -> None:
+    """While it is measured the page goes on; another point stops it and has its own answer, with a table of pairs."""
+    tab, begun, quick = visit.tab, list[int](), explore.use_view
+
+    def hang(point: Point, use: Any, piece: Work) -> dict[str, Any]:
+        begun.append(point.id)
+        if len(begun) == 1:
+            piece.stopped.wait(WHILE)
+        return quick(point, use, piece)
+
+    monkeypatch.setattr(explore, "use_view", hang)
+    rows = [f"{20 + row % 60},{'Ulm' if row % 60 < 30 else 'Bonn'},{'FM'[row % 2]},flu" for row in range(600)]
+    (page.folder / "related.csv").write_text("\n".join(["age,town,sex,illness", *rows]) + "\n")
+    tab.reload()
+    visit.open("related.csv")
+    visit.search()
+    expect(tab.locator("#use")).to_contain_text("Measuring")
+    assert tab.locator("#work").inner_text() == ""
+    tab.locator(".plot").first.focus()
+    tab.keyboard.press("End")
+    expect(tab.locator("#use li").first).to_contain_text("Counts over two and three columns are off by")
+    assert len(begun) == 2
+    assert begun[1] == tab.evaluate("async () => (await (await import('/static/api.js')).get('')).view.chosen")
+    expect(tab.locator("#relations caption")).to_contain_text("relation between two columns")
+    assert all_findings(tab, axe) == []
 
 
 def test_other_models_say_that_they_compile(

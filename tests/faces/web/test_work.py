@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,11 @@ from numba import njit
 from kpareto.errors import Interrupted, Stopped
 from kpareto.faces.web import release
 from kpareto.faces.web import search as searches
+from kpareto.faces.web.explore import use_view
 from kpareto.faces.web.runs import KeptRuns, RunRecord
 from kpareto.faces.web.search import Searching
 from kpareto.faces.web.turns import Work
-from kpareto.fronts.front import Front
+from kpareto.fronts.front import Front, Point
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem, problem
 from kpareto.interrupts import Hearing, halted_too, hearing, pause
@@ -33,6 +35,7 @@ from kpareto.searches.lattice.climbing import reach_good_nodes
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.adult import adult_table
 from kpareto.tables.lattice import Kind, Lattice
+from kpareto.uses.utility import utility
 from tests.twins.page import Page, until
 
 WHILE = 240  # seconds after which a test gives up, and a step that hangs goes on
@@ -55,6 +58,7 @@ def session(page: Page) -> str:
 LONG = [
     ("kpareto.faces.web.session.inspect", "POST", "/open", {"name": "people.csv"}),
     ("kpareto.faces.web.explore.tree_view", "POST", "/points/0/tree", {}),
+    ("kpareto.faces.web.explore.use_view", "POST", "/points/0/use", {}),
     ("kpareto.faces.web.release.check", "POST", "/points/0/check", {}),
     ("kpareto.faces.web.release.report_page", "POST", "/points/0/report", {}),
     ("kpareto.faces.web.release.release_point", "POST", "/release", {"point": 0}),
@@ -123,6 +127,29 @@ def test_the_trees_tell_how_far_they_are(page: Page, session: str, monkeypatch: 
         assert asked.result(WHILE).status_code == 499
     until(lambda: page.client.get(f"{session}/pulse").json()["works"] == {})
     assert len(grown) <= 6  # one more of the rows as they were, at the most
+
+
+def test_use_is_told_once_per_point_and_stopped_between_two_counts(
+    page: Page, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sentences are those of utility, a second question measures nothing, and a stopped one ends."""
+    asked: list[Point] = []
+
+    def note(point: Point, use: Mapping[str, Any], piece: Work) -> dict[str, Any]:
+        asked.append(point)
+        return use_view(point, use, piece)
+
+    monkeypatch.setattr("kpareto.faces.web.explore.use_view", note)
+    answer = page.client.post(f"{session}/points/0/use", json={}).json()
+    assert page.client.post(f"{session}/points/0/use", json={}).json() == answer
+    (point,) = asked
+    assert answer["sentences"] == utility(point).sentences()
+    assert [table["head"][-1] for table in answer["tables"]] == ["90th percentile", "column totals alone"]
+    assert len(answer["relations"]["names"]) == len(answer["relations"]["shares"])
+    piece = Work()
+    piece.stop()
+    with pytest.raises(Stopped):
+        use_view(point, {}, piece)
 
 
 STEPS = [

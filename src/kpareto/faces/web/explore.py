@@ -13,11 +13,14 @@ from kpareto.engines.unique_rows import KeptRows, open_view
 from kpareto.engines.wishes import MOST_DROPPED
 from kpareto.errors import BadInput, BadJob, Progress, did_you_mean, shorten
 from kpareto.faces.report import make_report
+from kpareto.faces.report.use import METHOD, RELATED, use_tables
+from kpareto.faces.web.turns import Work
 from kpareto.fronts.choose import answer_wishes
 from kpareto.fronts.dominance import non_dominated
 from kpareto.fronts.front import Front, Point, mark_points, marks_of
 from kpareto.fronts.numbers import spell_count
 from kpareto.fronts.picture import is_drawn_by_factors
+from kpareto.interrupts import Hearing, hearing
 from kpareto.jobs.job import Job
 from kpareto.measures.measure import Measure, aspect_of, is_privacy, make, parameters_of
 from kpareto.measures.plain import PLAIN, USUAL, USUAL_OF_POPULATION, most_lost, plain_of
@@ -31,6 +34,8 @@ from kpareto.tables.proposals import round_width
 from kpareto.tables.schema import Schema
 from kpareto.tables.spelling import EXACT, without_point
 from kpareto.tables.table import Table, UniqueRows, distinct_rows
+from kpareto.uses.relations import Relations
+from kpareto.uses.utility import utility
 
 CLOUD = 20_000  # points
 GROUPS = 40  # groups of a column that are compared one by one
@@ -302,6 +307,33 @@ def tree_view(front: Front, place: int, report: Progress | None = None) -> dict[
         raise BadJob("A decision tree needs a target column. Give a column the role target and search again.")
     tree_errors = tree_error(front[place].partition, folds=5, report=report)
     return {**asdict(tree_errors), "sentence": tree_errors.sentence()}
+
+
+def use_view(point: Point, use: Mapping[str, Any], piece: Work) -> dict[str, Any]:
+    """What an analyst would still get from a point, in the sentences and tables of ``kpareto utility``."""
+    with hearing(Hearing(stopped=piece.stopped)):
+        answer = utility(point, **use)
+    return {
+        "sentences": [*answer.sentences(), *answer.remarks],
+        "tables": [
+            {"caption": table.caption, "head": table.head, "rows": table.rows, "right": list(table.right)}
+            for table in use_tables(answer)
+            if table.head != RELATED
+        ],
+        "relations": _square_up(point.table, answer.relations),
+        "method": METHOD,
+    }
+
+
+def _square_up(table: Table, relations: Relations) -> dict[str, Any]:
+    """What is left of every relation as the lower half of a square; None where two columns were not related."""
+    left = {frozenset(pair.columns): pair.share for pair in relations.pairs}
+    own = dict.fromkeys((*table.schema.quasi, *table.schema.sensitive, *table.schema.target))
+    names = [name for name in own if any(name in pair for pair in left)]
+    return {
+        "names": names,
+        "shares": [[left.get(frozenset((name, other))) for other in names[:place]] for place, name in enumerate(names)],
+    }
 
 
 # -- what a recoding does to the table -----------------------------------------------------------------------------

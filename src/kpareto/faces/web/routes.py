@@ -521,6 +521,15 @@ def tree(session: Session, question: Question, report: Work) -> Answer:
     return explore.tree_view(session.front(), _place(question["point"]), report)
 
 
+def use(session: Session, question: Question, piece: Work) -> Answer:
+    """What an analyst would still get from one point; worked out once for each."""
+    front, place = session.front(), _place(question["point"])
+    known = session.uses.setdefault(front, {})
+    if place not in known:
+        known[place] = explore.use_view(front[place], session.searched().job.use, piece)
+    return known[place]
+
+
 def compare_points(session: Session, question: Question) -> Answer:
     """Two points side by side."""
     one, two = _place(question.get("a")), _place(question.get("b"))
@@ -733,6 +742,7 @@ _OF_SESSION: tuple[tuple[str, str, Endpoint], ...] = (
     ("POST", "/prefer/search", long(search_wish)),
     ("GET", "/points/{point}", at_once(point)),
     ("POST", "/points/{point}/tree", long(tree)),
+    ("POST", "/points/{point}/use", long(use)),
     ("GET", "/compare", at_once(compare_points)),
     ("GET", "/distribution", at_once(distribution)),
     ("GET", "/contingency", at_once(contingency)),

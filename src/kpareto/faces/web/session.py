@@ -13,6 +13,7 @@ from functools import partial
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from kpareto.engines import file_of, is_address
 from kpareto.engines.admission import Admission, allowed_bytes
@@ -94,6 +95,7 @@ class Session:
     kept: KeptRuns
     lock: threading.RLock = field(default_factory=threading.RLock)
     turns: Turns = field(default_factory=Turns)
+    uses: WeakKeyDictionary[Front, dict[int, Any]] = field(default_factory=WeakKeyDictionary)  # point -> its use
     reports: dict[tuple[int, int, bool], str] = field(default_factory=dict)  # front, point, confidential -> page
     used: float = field(default_factory=time.monotonic)
     data_folder: Path = field(default_factory=Path)  # where the data lies: the working folder, or the uploads

@@ -9,6 +9,8 @@ their labels allow, and for how many of these it is right.
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,7 +101,7 @@ def count_overlapping(
     low, high = np.ascontiguousarray(first, dtype=np.int32), np.ascontiguousarray(last, dtype=np.int32)
     order = np.lexsort((low + high).T[::-1])
     overlapping, holding = count_overlaps(low, high, order)
-    fits, finer = count_fits(np.ascontiguousarray(codes[shown], dtype=np.int32), owner, low, high, order)
+    fits, finer = _fit_everywhere(np.ascontiguousarray(codes[shown], dtype=np.int32), owner, low, high, order)
     inside = holding[owner]
     return Overlaps(
         len(low),
@@ -109,3 +111,12 @@ def count_overlapping(
         int(rows[inside].sum()),
         int(rows[inside & ~finer].sum()),
     )
+
+
+def _fit_everywhere(codes: np.ndarray, owner: np.ndarray, *classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What ``count_fits`` counts, the rows divided over all cores."""
+    threads = os.cpu_count() or 1
+    parts = zip(np.array_split(codes, threads), np.array_split(owner, threads), strict=True)
+    with ThreadPoolExecutor(threads) as pool:
+        fits, finer = zip(*pool.map(lambda part: count_fits(*part, *classes), parts), strict=True)
+    return np.concatenate(fits), np.concatenate(finer)

@@ -21,6 +21,7 @@ const LONG = [
   [/\/points\/\d+$/, "Counting the point"],
   [/\/table\/measure$/, "Measuring how anonymous the table is"],
   [/\/points\/\d+\/tree$/, "Growing decision trees"],
+  [/\/points\/\d+\/use$/, "Measuring what an analyst gets", "behind"], // its own place says so
   [/\/points\/\d+\/check$/, "Recoding the rows for a trial"],
   [/\/points\/\d+\/report$/, "Writing the report"],
   [/\/compare\?/, "Comparing two points"],
@@ -44,6 +45,7 @@ export const onWork = (work) => {
   heard.work = work;
 };
 export const underWay = () => [...works.values()];
+export const stopWork = (pattern) => underWay().forEach((work) => pattern.test(work.path) && work.stop());
 export const idle = () => waiting === 0;
 
 // Whether a view asked something in vain, and whether a change of the job did not arrive, since this was last asked.
@@ -94,6 +96,8 @@ function begin(path) {
   const work = {
     id: crypto.getRandomValues(new Uint32Array(2)).join("-"),
     words: line[1],
+    behind: line[2] === "behind",
+    path,
     began: performance.now(),
     done: 0,
     total: 0,

@@ -3,8 +3,9 @@
 import * as api from "/static/api.js";
 import { warningItem } from "/static/plain.js";
 import { add, h, meter, number, percent, replace, s } from "/static/dom.js";
-import { contingencyPart, distributionPart, riskPart } from "/static/spread.js";
+import { contingencyPart, cut, distributionPart, riskPart } from "/static/spread.js";
 
+export const USE = /\/points\/\d+\/use$/; // what is stopped when another point is chosen
 const opened = new Map(); // which parts are open; they stay so when another point is chosen
 
 export function detail(page, front, about) {
@@ -33,6 +34,7 @@ export function detail(page, front, about) {
           true,
         )
       : null,
+    part("What an analyst still gets", "Measured for this point, before anything is released.", () => use(about.id)),
     part("Rows before and after", about.sample.note, () => sample(about.sample)),
     about.tree ? part("Decision tree", "How well the target can still be learned.", () => tree(about)) : null,
     part("Warnings", "Those of its release: the rows are recoded for a trial.", () => warnings(about.id), true),
@@ -55,6 +57,114 @@ function warnings(id) {
     (error) => replace(place, h("p", { class: "bad" }, error.message)),
   );
   return place;
+}
+
+// Measured behind the view, for the chosen point alone.
+function use(id) {
+  const place = h("div", { role: "status", id: "use" }, h("p", { class: "quiet" }, "Measuring; you can go on …"));
+  api.post(`/points/${id}/use`).then(
+    (answer) => {
+      replace(
+        place,
+        h(
+          "ul",
+          {},
+          answer.sentences.map((each) => h("li", {}, each)),
+        ),
+      );
+      place.after(
+        ...answer.tables.map(plainTable),
+        relations(answer.relations),
+        h("p", { class: "quiet" }, answer.method),
+      );
+    },
+    (error) => replace(place, h("p", { class: "quiet" }, error.message)),
+  );
+  return place;
+}
+
+function plainTable({ caption, head, rows, right }) {
+  const kind = (column) => (right.includes(column) ? "num" : "");
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    h(
+      "table",
+      {},
+      h("caption", {}, caption),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          head.map((word, column) => h(word ? "th" : "td", { scope: word ? "col" : null, class: kind(column) }, word)),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        rows.map((row) =>
+          h(
+            "tr",
+            {},
+            row.map((cell, column) =>
+              h(column ? "td" : "th", { scope: column ? null : "row", class: kind(column) }, String(cell)),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+// A square for each two columns, the darker the more of their relation is left.
+function relations({ names, shares }) {
+  if (names.length < 2) return "";
+  const cell = (share, pair) => {
+    const whole = share === null ? "" : Math.round(100 * Math.min(share, 1));
+    const square = h(
+      "td",
+      { class: "num heat", title: `${pair}: ${share === null ? "related by no more than chance" : percent(share)}` },
+      whole,
+    );
+    square.style.setProperty("--share", String(whole * 0.32));
+    return square;
+  };
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": "Relations between columns that are left" },
+    h(
+      "table",
+      { class: "heat-table", id: "relations" },
+      h("caption", {}, "How much of the relation between two columns is left, in percent"),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          h("td", {}),
+          names
+            .slice(0, -1)
+            .map((name, at) => h("th", { scope: "col", class: "num", title: name, "aria-label": name }, at + 1)),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        names.map((name, at) =>
+          h(
+            "tr",
+            {},
+            h("th", { scope: "row", title: name }, `${at + 1} ${cut(name, 22)}`),
+            shares[at].map((share, other) => cell(share, `${names[other]} and ${name}`)),
+          ),
+        ),
+      ),
+    ),
+    h("p", { class: "quiet" }, "A square without a number: no relation beyond chance, or neither column is recoded."),
+  );
 }
 
 // What is closed is not worked out before somebody opens it.

@@ -4,7 +4,7 @@ import * as api from "/static/api.js";
 import { afterHands, h, handsOff, number, percent, replace, say, select } from "/static/dom.js";
 import { savePicture, Scatter } from "/static/chart.js";
 import { parallel } from "/static/parallel.js";
-import { detail } from "/static/detail.js";
+import { detail, USE } from "/static/detail.js";
 import { compare } from "/static/compare.js";
 import { curvesFor, modelsCard } from "/static/models.js";
 import { axisName, better, drawn, isKept, mayLog, sentence, spell, undrawn, unit } from "/static/plain.js";
@@ -325,6 +325,7 @@ export async function exploreView(page) {
       view.wishes = {};
     }
     page.remember({ chosen: id });
+    api.stopWork(USE);
     markPicture();
     if (!wished) drawSliders();
     headline();
@@ -481,6 +482,7 @@ export async function exploreView(page) {
   window.addEventListener("resize", again);
   page.leave = () => {
     asked += 1;
+    api.stopWork(USE);
     window.removeEventListener("resize", again);
     models.close();
     if (scatter) scatter.close();

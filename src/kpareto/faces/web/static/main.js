@@ -439,7 +439,7 @@ async function keepBeating() {
 
 function drawWork() {
   const place = document.getElementById("work");
-  const shown = api.underWay().filter((work) => performance.now() - work.began > SOON);
+  const shown = api.underWay().filter((work) => !work.behind && performance.now() - work.began > SOON);
   if (!shown.length) {
     if (place.children.length) place.replaceChildren();
     return;

@@ -99,7 +99,7 @@ function histogram(spread) {
   ];
 }
 
-const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+export const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 export function contingencyPart(page, front, about) {
   const names = front.groups;

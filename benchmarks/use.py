@@ -1,0 +1,183 @@
+"""What an analyst still gets from three models of recoding and from Mondrian; what one-way counts tell an attacker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from io import BytesIO
+
+import numpy as np
+
+from benchmarks.clock import Line, Time, peak_bytes
+from kpareto.engines.read import read
+from kpareto.fronts.front import Point
+from kpareto.fronts.problem import problem
+from kpareto.jobs.proposals import complete_hierarchies
+from kpareto.searches.lattice.mondrian import relaxed
+from kpareto.searches.run import Plan, run_plan
+from kpareto.searches.sampling import sample_rows
+from kpareto.tables.adult import adult_table
+from kpareto.tables.schema import Schema
+from kpareto.tables.table import Table
+from kpareto.uses.utility import CountErrors, measure_use, utility
+from kpareto.measures.use import LabelView, fit_view, occurring_values, spread_evenly, view_original, view_release
+
+KS = (5, 11, 20)
+SUPPRESSED = 0.02  # of the rows, at the most
+SECONDS = 10.0  # for the cuts of each k
+MODELS = {"lattice": "whole columns", "cuts": "cuts", "local": "class by class", "Mondrian": "Mondrian, relaxed"}
+VICTIMS = 1000
+TICKS = (1, 2, 5, 10, 20, 50, 100, 200)  # percent
+
+
+def adult(quick: bool) -> list[Line]:
+    """Adult with our hierarchies."""
+    table = adult_table()
+    return _measure("Adult", sample_rows(table, 2_000, 1) if quick else table, (5,) if quick else KS)
+
+
+def diabetes(quick: bool) -> list[Line]:
+    """The 442 patients of the table diabetes of scikit-learn, with hierarchies as they are proposed."""
+    from sklearn.datasets import load_diabetes
+
+    rows = load_diabetes(as_frame=True, scaled=False).data[["age", "sex", "bmi", "bp"]]
+    table = complete_hierarchies(read(rows, Schema(tuple(rows.columns))))
+    return _measure("diabetes", table, (5,) if quick else KS)
+
+
+def _bare(table: Table) -> Table:
+    """The quasi-identifiers alone: counts are taken over recoded columns."""
+    schema = replace(table.schema, sensitive=(), target=())
+    return replace(table, schema=schema, sensitive=(), targets=())
+
+
+def _measure(name: str, table: Table, ks: Sequence[int]) -> list[Line]:
+    """A line per model and k: what it took to search and to measure, and how far off counts are."""
+    lines, began = [], _now()
+    for model, k, counts in _errors(_bare(table), ks):
+        took, began = _since(began), _now()
+        if counts.error is None or counts.evenly is None or counts.control is None:
+            continue
+        numbers = {"fitted": counts.error.mean, "evenly": counts.evenly.mean, "control": counts.control.mean}
+        note = "counts are off by " + ", ".join(f"{value:.1%} {word}" for word, value in numbers.items())
+        lines.append(Line(f"{name}, k = {k}: {MODELS[model]}", took, note=note, peak=peak_bytes(), numbers=numbers))
+    return lines
+
+
+def _now() -> Time:
+    return Time(time.perf_counter(), time.process_time(), 1)
+
+
+def _since(began: Time) -> Time:
+    return Time(time.perf_counter() - began.wall, time.process_time() - began.cpu, 1)
+
+
+def _errors(table: Table, ks: Sequence[int]) -> Iterator[tuple[str, int, CountErrors]]:
+    """How far off counts are, model by model and k by k."""
+    asked = problem(table, ["k", "lm"], SUPPRESSED)
+    whole = run_plan(asked, Plan("exact", "lattice"))
+    free = run_plan(asked, Plan("local", "local", options={"ks": list(ks), "walks": 0}))
+    for k in ks:
+        limited = problem(table, ["lm"], SUPPRESSED, {"k": float(k)})
+        cuts = run_plan(limited, Plan("improve", "cuts", options={"seconds": SECONDS}))
+        points: dict[str, Point] = {"lattice": whole.choose(k=k), "cuts": cuts[0], "local": free.choose(k=k)}
+        for model, point in points.items():
+            yield model, k, utility(point).counts
+        yield "Mondrian", k, measure_use(table, _view_mondrian(table, k), (), 1).counts
+
+
+def _view_mondrian(table: Table, k: int) -> LabelView:
+    """What a release of Mondrian's classes shows, labels spread evenly."""
+    recoding = relaxed(table, k)
+    codes, spreads = [], []
+    for column, hierarchy in enumerate(table.hierarchies):
+        nodes, place = np.unique(recoding.nodes[:, column], return_inverse=True)
+        first, last = hierarchy.tree.first[nodes], hierarchy.tree.last[nodes]
+        codes.append(place.reshape(-1))
+        spreads.append(spread_evenly(first, last, occurring_values(table, column), len(hierarchy.leaves)))
+    return LabelView(table.schema.quasi, recoding.sizes.astype(float), tuple(codes), tuple(spreads), ())
+
+
+# -- what one-way counts tell an attacker ------------------------------------------------------------------------------
+
+
+def attacker(quick: bool) -> list[Line]:
+    """One half of Adult is released; an attacker who knows all but one column of a victim guesses that column."""
+    table = _bare(sample_rows(adult_table(), 2_000, 1) if quick else adult_table())
+    lines = []
+    plans = {"lattice": Plan("exact", "lattice"), "local": Plan("local", "local", options={"ks": [5], "walks": 0})}
+    inside, outside = _halve(table)
+    for model, plan in plans.items():
+        began = _now()
+        point = run_plan(problem(inside, ["k", "lm"], SUPPRESSED), plan).choose(k=5)
+        evenly = view_release(point.partition)
+        fitted = fit_view(evenly, view_original(inside))
+        numbers = {
+            f"{who}, {word}": _guess(view, victims)
+            for who, victims in (("in it", inside), ("not in it", outside))
+            for word, view in (("without counts", evenly), ("with counts", fitted))
+        }
+        note = "guessed right: " + "; ".join(f"{word} {value:.1%}" for word, value in numbers.items())
+        work = f"attacker of one, k = 5: {MODELS[model]}"
+        lines.append(Line(work, _since(began), note=note, peak=peak_bytes(), numbers=numbers))
+    return lines
+
+
+def _halve(table: Table) -> tuple[Table, Table]:
+    """Every row falls to one half or the other; in each the distinct rows that it has."""
+    one = np.random.default_rng(1).binomial(table.weights, 0.5)
+    halves = []
+    for weights in (one, table.weights - one):
+        there = weights > 0
+        halves.append(replace(table, codes=table.codes[there], weights=weights[there]))
+    return halves[0], halves[1]
+
+
+def _guess(view: LabelView, victims: Table) -> float:
+    """The share of a column's values that are guessed right, over all columns, each guessed from all others."""
+    chosen = np.random.default_rng(2).choice(victims.distinct, VICTIMS, p=victims.weights / victims.rows)
+    values = victims.codes[chosen]  # (victims, columns)
+    columns = zip(view.codes, view.spreads, strict=True)
+    shares = [spread.shares(np.arange(spread.values), spread.values)[codes] for codes, spread in columns]
+    fits = [share[:, values[:, column]].T for column, share in enumerate(shares)]  # (victims, classes) each
+    right = []
+    for column, share in enumerate(shares):
+        others = np.prod([fit for place, fit in enumerate(fits) if place != column], axis=0) * view.weights
+        told = others @ share
+        known = told.sum(axis=1) > 0
+        right.append(np.where(known, told.argmax(axis=1) == values[:, column], False).mean())
+    return float(np.mean(right))
+
+
+# -- drawing -----------------------------------------------------------------------------------------------------------
+
+
+def draw_use(lines: Sequence[Line]) -> bytes:
+    """Error of counts against k as an SVG: a panel for each table, a colour for each model, the control as a line."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    panels: dict[str, dict[str, list[tuple[int, Line]]]] = {}
+    for line in lines:
+        head, model = line.work.split(": ")
+        name, k = head.split(", k = ")
+        panels.setdefault(name, {}).setdefault(model, []).append((int(k), line))
+    with rc_context({"svg.hashsalt": "kpareto", "svg.fonttype": "path", "font.size": 9}):
+        figure = Figure(figsize=(4.6 * len(panels), 4.4), layout="constrained")
+        for axes, (name, models) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
+            for place, (model, points) in enumerate(models.items()):
+                ks = [k for k, _ in points]
+                for word, style, ends in (("fitted", "-", ", with counts"), ("evenly", ":", "")):
+                    up = [100 * line.numbers[word] for _, line in points]
+                    axes.plot(ks, up, style, color=f"C{place}", marker="o", markersize=3, label=f"{model}{ends}")
+            control = 100 * next(iter(models.values()))[0][1].numbers["control"]
+            axes.axhline(control, color="0.4", linewidth=1, label="column totals alone")
+            axes.set(xscale="log", yscale="log", xlabel="k", ylabel="counts are off by, percent", title=name)
+            axes.set_xticks(ks, [str(k) for k in ks])
+            axes.set_yticks(TICKS, [str(tick) for tick in TICKS])
+            axes.minorticks_off()
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+        stream = BytesIO()
+        figure.savefig(stream, format="svg", metadata={"Date": None})
+    return stream.getvalue()
