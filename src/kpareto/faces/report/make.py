@@ -10,11 +10,13 @@ import numpy as np
 
 from kpareto.errors import BadJob, Unsafe
 from kpareto.faces.report import words
+from kpareto.faces.report.board import make_board
 from kpareto.faces.report.columns import column_parts
 from kpareto.faces.report.discretion import Discretion, round_number
 from kpareto.faces.report.front import front_part, seen_ids
 from kpareto.faces.report.regulator_form import fill
 from kpareto.faces.report.report import (
+    Board,
     ColumnPart,
     ProfileRow,
     ProfileView,
@@ -91,12 +93,13 @@ def make_report(
     front = front_part(point, ids, partition, discretion, choice, named)
     title = f"{'Release' if claims else 'Candidate'} with k = {k:,}"
     template = fill(point, summary, columns, risks, method, discretion)
-    return Report(
+    report = Report(
         title,
         confidential,
         k,
         date,
         summary,
+        Board((), (), (), (), (), (), ()),
         front,
         _sample(partition, discretion, written or {}),
         columns,
@@ -109,6 +112,7 @@ def make_report(
         method,
         template,
     )
+    return replace(report, board=make_board(report, point, about, claims))
 
 
 def context_of(point: Point, handling: Handling | None = None) -> Context:
@@ -162,8 +166,11 @@ def _summary(
         # Over all rows it would tell how many were lost whole; the mean of the columns over the released rows does not.
         round_number(float(np.mean([column.kept_loss for column in columns]))) if veiled else lm()(partition),
         (),
+        discretion.count(table.dropped),
     )
-    return replace(summary, sentences=words.verdict(summary, discretion.least, highest))
+    gone = words.say_suppressed(summary, discretion.least)
+    told = (words.say_k(summary), gone, words.say_risk(highest), words.say_loss(summary, columns))
+    return replace(summary, sentences=tuple(filter(None, told)))
 
 
 def _three(risks: Risks) -> tuple[Risk, Risk, Risk]:

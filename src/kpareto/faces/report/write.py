@@ -17,6 +17,7 @@ from kpareto.engines import in_form, open_source
 from kpareto.engines.form import form_from
 from kpareto.engines.unique_rows import unique_rows
 from kpareto.errors import BadInput, BadJob, BadTable, KparetoError, Progress, Unsafe
+from kpareto.faces.report.board import TOO_FEW, VEILED, complete_board
 from kpareto.faces.report.discretion import Discretion
 from kpareto.faces.report.html import html
 from kpareto.faces.report.make import context_of, make_report
@@ -39,12 +40,13 @@ from kpareto.releases.release import Release
 from kpareto.releases.risk.attacks import AttackReport, attack
 from kpareto.releases.risk.tree_error import FOLDS, tree_error
 from kpareto.releases.warnings import Context, Remark
-from kpareto.strict import FileKind, anything, map_of, read_json
+from kpareto.strict import FileKind, anything, is_missing, map_of, read_json
 from kpareto.tables.partition import Partition
 from kpareto.tables.spelling import spell_infinite
 from kpareto.tables.table import UniqueRows
 from kpareto.uses.utility import Utility, utility
 from kpareto.verifier.counting import file_digest
+from kpareto.verifier.signatures import signature_of
 
 Language = Literal["html", "markdown", "json"]
 LANGUAGES: Mapping[str, Language] = {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json"}
@@ -239,11 +241,25 @@ def report_from(evidence: Evidence, *, confidential: bool = False, date: str | N
     )
     form = with_rows(report.template, point, report.columns, handling_of(job), plain_columns(job, point))
     report = replace(report, template=form)
+    *checked, by_hand = report.board.checked
+    board = replace(report.board, checked=(*checked, *_say_signed(evidence), by_hand))
     if Discretion(report.least, confidential).veils(context.partition):
-        return report  # trees and counts are about the suppressed rows too, which are too few to be told
+        # Trees and counts are about the suppressed rows too, which are too few to be told.
+        return replace(report, board=complete_board(report, board, unmeasured=VEILED))
     report = replace(report, use=evidence.use if confidential else round_use(evidence.use))
+    board = complete_board(report, board, evidence.compared, TOO_FEW)
     sentences = (*report.summary.sentences, *evidence.compared)
-    return replace(report, summary=replace(report.summary, sentences=sentences))
+    return replace(report, board=board, summary=replace(report.summary, sentences=sentences))
+
+
+def _say_signed(evidence: Evidence) -> tuple[str, ...]:
+    """Whether a signature lies beside the certificate of a release; whose it is needs a file of trusted keys."""
+    job = evidence.finding.job
+    if evidence.certificate is None or job.target is None:
+        return ()
+    if is_missing(signature_of(document_files(job.path(job.target))["public"])):
+        return ("Its certificate is not signed.",)
+    return ("A signature lies beside its certificate; kpareto verify --trust KEYS says whose it is.",)
 
 
 def _released_context(job: Job, point: Point, release: Release | None = None) -> Context:
