@@ -328,11 +328,11 @@ def _find_release(job: Job, point: Point) -> tuple[Path, Mapping[str, Any]] | No
     if job.target is None:
         return None
     file = job.path(job.target)
-    paper = document_files(file)["certificate"]
-    if not file.is_file() or not paper.is_file():
+    document = document_files(file)["certificate"]
+    if not file.is_file() or not document.is_file():
         return None
     try:
-        certificate = read_json(paper, FileKind("The certificate", "Release again."), map_of(anything))
+        certificate = read_json(document, FileKind("The certificate", "Release again."), map_of(anything))
         released, columns = certificate["public"]["release"], certificate["confidential"]["recoding"]["columns"]
         same = released["sha256"] == file_digest(file) and columns == point.recoding.describe()
         return (
