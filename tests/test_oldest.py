@@ -20,7 +20,9 @@ LEFT_OUT = {"spark", "docs", "all", "dev"}  # a cluster, the site, and what is m
 def oldest() -> list[str]:
     """Every lower bound of the package and its extras as the very version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = [each for name, needs in project["optional-dependencies"].items() if name not in LEFT_OUT for each in needs]
+    extras = [
+        each for name, needs in project["optional-dependencies"].items() if name not in LEFT_OUT for each in needs
+    ]
     bounds = [BOUND.fullmatch(each) for each in (*project["dependencies"], *extras) if not OURS.match(each)]
     return [f"{bound[1]}=={bound[2]}" for bound in bounds if bound is not None]
 

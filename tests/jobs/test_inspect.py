@@ -110,6 +110,9 @@ def test_rows_for_a_terminal(adult_profile: tuple[Path, Profile]) -> None:
         ("PLZ", "zip"),
         ("code_postal", "zip"),
         ("Geschlecht", "sex"),
+        ("Geschl.", "sex"),
+        ("birthyr", "birth"),
+        ("canton", "place"),
         ("Tätigkeit", "occupation"),
         ("estado civil", "marital"),
         ("Staatsangehörigkeit", "country"),
@@ -647,3 +650,15 @@ def test_hierarchies_that_suit_the_values(tmp_path: Path) -> None:
     assert column(profile, "state")["hierarchy"] == {"flat": True}
     assert "4 of 5 values have a place in the built-in hierarchy us-states" in str(column(profile, "state")["note"])
     assert release_job(parse_job(job_text(profile, "x.csv"), tmp_path)).rows > 0
+
+
+@pytest.mark.parametrize("grades", [3, 5])
+def test_many_quasi_identifiers_are_said_to_be_many(grades: int) -> None:
+    """A study with the same columns for every grade: what to do about that many is said, and not of a dozen."""
+    cells = {
+        f"{name}{grade}": ["a", "b", "c", "c"] * 10
+        for name in ("school", "degree", "ethnicity")
+        for grade in range(grades)
+    }
+    told = [each for each in inspect(pa.table(cells)).sentences() if "coarser each of them becomes" in each]
+    assert [each.startswith("15 quasi-identifiers are proposed.") for each in told] == [True] * (grades == 5)

@@ -76,7 +76,7 @@ def refuse_seed(seed: object) -> None:
     """Raise where somebody asks for a differentially private run that can be repeated."""
     if seed is not None:
         raise BadInput(
-            f"A seed is given ({seed!r}), and a differentially private run must not be repeatable: whoever knows the seed "
+            f"A seed is given ({seed!r}), and a differentially private run must not be repeatable: whoever knows it "
             "knows which rows were drawn. Leave the seed out."
         )
 
