@@ -87,8 +87,9 @@ _WORDS: Mapping[Topic, str] = {
     "free text": """note notes comment comments remark remarks description text freetext memo narrative bemerkung
         bemerkungen kommentar beschreibung commentaire remarque comentario observaciones nota commento opmerking""",
     "age": "age ages alter eta edad idade leeftijd ageyears ageinyears lebensalter",
-    "birth": """birth birthdate birthday birthyear birthyr dob yob dateofbirth yearofbirth geburt geburtsdatum geburtstag
-        geburtsjahr gebjahr gebdat naissance datenaissance nacimiento fechanacimiento nascita nascimento geboorte geboortedatum""",
+    "birth": """birth birthdate birthday birthyear birthyr dob yob dateofbirth yearofbirth geburt geburtsdatum
+        geburtstag geburtsjahr gebjahr gebdat naissance datenaissance nacimiento fechanacimiento nascita nascimento
+        geboorte geboortedatum""",
     "date": """date datum fecha timestamp time day month admission discharge visit admitted discharged death died
         deathdate visitdate admissiondate dischargedate aufnahme entlassung aufnahmedatum todesdatum sterbedatum deces
         visite ingreso alta fallecimiento decesso obito overlijden hired hiredate started enddate startdate""",
