@@ -94,9 +94,11 @@ def _board(report: Report) -> list[Block]:
             (3,),
         ),
         *map(Sentence, board.lost),
-        *(Heading("Who disappears"), *map(Sentence, board.gone)),
+        Heading("Who disappears"),
+        *map(Sentence, board.gone),
         *(Heading("What remains possible"), ItemList(board.possible)),
-        *(Heading("Who checked it"), *map(Sentence, board.checked)),
+        Heading("Who checked it"),
+        *map(Sentence, board.checked),
     ]
 
 
