@@ -14,6 +14,7 @@ from kpareto.engines.read import read
 from kpareto.fronts.front import Point
 from kpareto.fronts.problem import problem
 from kpareto.jobs.proposals import complete_hierarchies
+from kpareto.measures.use import LabelView, fit_view, occurring_values, spread_evenly, view_original, view_release
 from kpareto.searches.lattice.mondrian import relaxed
 from kpareto.searches.run import Plan, run_plan
 from kpareto.searches.sampling import sample_rows
@@ -21,7 +22,6 @@ from kpareto.tables.adult import adult_table
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table
 from kpareto.uses.utility import CountErrors, measure_use, utility
-from kpareto.measures.use import LabelView, fit_view, occurring_values, spread_evenly, view_original, view_release
 
 KS = (5, 11, 20)
 SUPPRESSED = 0.02  # of the rows, at the most

@@ -44,6 +44,7 @@ PLACES = {
     "tests/test_sklearn.py": TEST,
     "tests/test_testing.py": TEST,
     "tests/test_notebooks.py": REST,
+    "tests/test_oldest.py": REST,
     "tests/test_site.py": REST,
     # More than 7 s of processor time each, and of a kind that lighter tests of the same room look at too.
     "tests/engines/test_read.py::test_a_million_distinct_values": REST,

@@ -111,6 +111,9 @@ def test_rows_for_a_terminal(adult_profile: tuple[Path, Profile]) -> None:
         ("PLZ", "zip"),
         ("code_postal", "zip"),
         ("Geschlecht", "sex"),
+        ("Geschl.", "sex"),
+        ("birthyr", "birth"),
+        ("canton", "place"),
         ("Tätigkeit", "occupation"),
         ("estado civil", "marital"),
         ("Staatsangehörigkeit", "country"),
@@ -657,3 +660,15 @@ def test_the_job_asks_the_one_question_that_chooses_a_model() -> None:
     assert may_ask_model(profile)
     assert lines == [f"# {SAME_WAY} If not, try: kpareto front JOB --model local"]
     assert profile.job.space == "lattice"
+
+
+@pytest.mark.parametrize("grades", [3, 5])
+def test_many_quasi_identifiers_are_said_to_be_many(grades: int) -> None:
+    """A study with the same columns for every grade: what to do about that many is said, and not of a dozen."""
+    cells = {
+        f"{name}{grade}": ["a", "b", "c", "c"] * 10
+        for name in ("school", "degree", "ethnicity")
+        for grade in range(grades)
+    }
+    told = [each for each in inspect(pa.table(cells)).sentences() if "coarser each of them becomes" in each]
+    assert [each.startswith("15 quasi-identifiers are proposed.") for each in told] == [True] * (grades == 5)

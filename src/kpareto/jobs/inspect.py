@@ -35,6 +35,7 @@ from kpareto.tables.vocabulary import topic_of
 LEAST = 2  # rows that a class needs to hide anybody
 WHY_RULE = "at every k just the rows that it needs: classes that are smaller, or that miss another limit"
 LIKELY = 0.8  # a sensitive value with a larger share makes a limit on it dear
+MANY = 12  # quasi-identifiers, above which little is left of each
 
 PROPOSED = "# A proposal, made by looking at names and counts. Read it before you run it: only you know what others"
 
@@ -201,7 +202,8 @@ class Profile:
 
     def sentences(self) -> list[str]:
         """What a person must hear of the table as a whole, beside the rows about its columns."""
-        return [*self.form.sentences(), *self.remarks, *say_undecided(self.names("decide")), *_say_unlimited(self)]
+        told = [*self.form.sentences(), *self.remarks, *say_undecided(self.names("decide")), *_say_unlimited(self)]
+        return [*told, *_say_many(self)]
 
     def to_dict(self) -> dict[str, object]:
         """The profile of the table and of its columns as plain data."""
@@ -381,6 +383,18 @@ def _say_unlimited(profile: Profile) -> list[str]:
         return []
     why = f"one value has more than {LIKELY:.0%} of its rows, so that a limit would cost much"
     return [f"No limit is proposed on {shorten(names)}: {why}; whoever finds the class is likely to know the value."]
+
+
+def _say_many(profile: Profile) -> list[str]:
+    """That many quasi-identifiers leave little of each, and what to do about it."""
+    many = len(profile.names("quasi-identifier"))
+    if many <= MANY:
+        return []
+    told = (
+        f"{many} quasi-identifiers are proposed. The more there are, the coarser each of them becomes: give those that "
+        "nobody outside can know the role plain; those that nobody needs are left out by the role identifier."
+    )
+    return [told]
 
 
 def _sensitive_facts(profile: Profile) -> list[ColumnFacts]:

@@ -5,11 +5,13 @@ A loss of cells is told as the share of detail that is kept, as reports and pict
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from kpareto.measures.cells import CellLoss
-from kpareto.measures.measure import Measure, short_name
+from kpareto.measures.measure import Measure, parameters_of, short_name
 from kpareto.tables.table import Table
 
 # count: whole numbers; share: from 0 to 1, read in percent; kept: one minus its share of the most that can be lost
@@ -79,6 +81,47 @@ USUAL_OF_POPULATION = (
     "marketer-risk",
     "population-uniques",
 )
+
+
+# What a limit promises to people; groups are the rows that look alike.
+PROMISES: dict[str, str] = {
+    "k": "By the quasi-identifiers alone nobody in the release can be narrowed down to fewer than {number} {units}.",
+    "risk-max": "By the quasi-identifiers alone nobody is recognised with a chance above {percent}.",
+    "l": "Every group of rows that look alike has at least {number} different {values} of {column}.",
+    "entropy-l": "The values of {column} are mixed in every group at least as well as {number} equally frequent ones.",
+    "recursive-l": "The commonest value of {column} in a group has at most {number} times the rows of its rarer ones.",
+    "alpha": "In no group do more than {percent} of the {units} share {value} of {column}.",
+    "t": "No group differs from the whole in {column} by more than {number} (0: the same mix, 1: nothing in common).",
+    "beta": "No group makes a value of {column} likelier by more than {percent} of its share in the whole.",
+    "enhanced-beta": "No group makes a value of {column} likelier by more than {percent} of its share in the whole, "
+    "and frequent values by less.",
+    "delta": "No group changes the share of a value of {column} that it has by more than a factor of {factor}.",
+    "k-map": "At least {number} people of the population fit every released row.",
+    "journalist-risk": "Who does not know who is in the table recognises nobody with a chance above {percent}.",
+    "marketer-risk": "A match with the whole population recognises at most {percent} of the released rows.",
+    "presence-max": "Nobody can be surer than {percent} that a certain person is in the table.",
+    "presence-min": "Nobody can be surer than {other} that a certain person is not in the table.",
+}
+
+
+def promise_of(measure: Measure, limit: float, units: str, sensitive: Sequence[str]) -> str:
+    """What a limit on a measure promises, in a sentence; of a measure without one its plain words."""
+    about = parameters_of(measure) or {}
+    column = str(about.get("column") or (sensitive[0] if len(sensitive) == 1 else "each sensitive column"))
+    value = f"the value {about['value']!r}" if "value" in about else "one value"
+    plain, promise = plain_of(measure), PROMISES.get(short_name(measure.name))
+    if promise is None:
+        return f"{plain.label}: {plain.words}."
+    return promise.format(
+        number=f"{limit:,g}",
+        percent=f"{limit * 100:g}%",
+        other=f"{(1 - limit) * 100:g}%",
+        factor=f"{math.exp(min(limit, 700)):.3g}",
+        units=units.removesuffix("s") if limit == 1 else units,
+        values="value" if limit == 1 else "values",
+        column=column,
+        value=value,
+    )
 
 
 def plain_of(measure: Measure) -> Plain:

@@ -221,7 +221,8 @@ class Recoded:
             if out.role == "identifier":
                 value = sql.token(f"{secret} {place} ")
             shown.append(f"{value} AS {sql.quote(out.name)}")
-        positions = [f"rid - 1 AS {sql.quote(chr(0) + 'rid')}"] if with_positions else []
+        free = "rid".join(out.name for out in self.outs) + "rid"  # longer than every name, so none of them
+        positions = [f"rid - 1 AS {sql.quote(free)}"] if with_positions else []
         return f"SELECT {', '.join([*shown, *positions])} FROM ({ordered}) AS i"
 
     def persons(self) -> Iterator[tuple[list[Any], list[Any], list[Any], int]] | None:

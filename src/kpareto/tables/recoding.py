@@ -141,10 +141,10 @@ def level_words(hierarchy: Hierarchy, level: int) -> str:
         return AS_IT_IS
     if groups == 1:
         return HIDDEN
-    return _rule_words(hierarchy, hierarchy.first + level) or f"in {groups:,} groups"
+    return rule_words(hierarchy, hierarchy.first + level) or f"in {groups:,} groups"
 
 
-def _rule_words(hierarchy: Hierarchy, level: int) -> str:
+def rule_words(hierarchy: Hierarchy, level: int) -> str:
     """What the rule of a hierarchy says of a declared level; nothing where it was made otherwise."""
     declared = hierarchy if hierarchy.coarse is None else hierarchy.coarse.declared
     rule: Mapping[str, object] = declared.rule or {}
@@ -156,7 +156,7 @@ def _rule_words(hierarchy: Hierarchy, level: int) -> str:
                 return f"in steps of {number_text(float(step))}"
             if word == "prefix":
                 end = "last" if rule.get("stars") == "left" else "first"
-                return f"{end} {step} character{'s' * (step != 1)}"
+                return f"{end} {step} characters" if step != 1 else f"{end} character"
             return f"by {step}"
     return ""
 

@@ -87,18 +87,19 @@ _WORDS: Mapping[Topic, str] = {
     "free text": """note notes comment comments remark remarks description text freetext memo narrative bemerkung
         bemerkungen kommentar beschreibung commentaire remarque comentario observaciones nota commento opmerking""",
     "age": "age ages alter eta edad idade leeftijd ageyears ageinyears lebensalter",
-    "birth": """birth birthdate birthday birthyear dob yob dateofbirth yearofbirth geburt geburtsdatum geburtstag
-        geburtsjahr naissance datenaissance nacimiento fechanacimiento nascita nascimento geboorte geboortedatum""",
+    "birth": """birth birthdate birthday birthyear birthyr dob yob dateofbirth yearofbirth geburt geburtsdatum
+        geburtstag geburtsjahr gebjahr gebdat naissance datenaissance nacimiento fechanacimiento nascita nascimento
+        geboorte geboortedatum""",
     "date": """date datum fecha timestamp time day month admission discharge visit admitted discharged death died
         deathdate visitdate admissiondate dischargedate aufnahme entlassung aufnahmedatum todesdatum sterbedatum deces
         visite ingreso alta fallecimiento decesso obito overlijden hired hiredate started enddate startdate""",
-    "sex": "sex gender geschlecht sexe genre sexo genero sesso genere geslacht male female",
+    "sex": "sex gender geschlecht geschl sexe genre sexo genero sesso genere geslacht male female",
     "zip": """zip zipcode postcode postalcode postal zip3 zip5 plz postleitzahl codepostal cp codigopostal cap cep
         codicepostale postnummer""",
     "place": """city town county region state province district municipality neighbourhood neighborhood village
         location area stadt ort gemeinde kreis bundesland wohnort bezirk ville commune departement ciudad municipio
         provincia comunidad citta comune regione cidade estado bairro stad gemeente provincie latitude longitude lat
-        lon lng long ward parish borough hospital clinic school""",
+        lon lng long ward parish borough hospital clinic school canton kanton cantone""",
     "race": """race racef hispanic hisp afam ethrace
         ethnicity ethnic ethnie ethnizitaet raza etnia raca etniciteit hautfarbe caste tribe""",
     "marital": """marital maritalstatus married spouse familienstand zivilstand etatcivil situationfamiliale

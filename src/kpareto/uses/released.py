@@ -41,23 +41,23 @@ def read_released(
     place = Path(cast(str, release))
     files = document_files(place)
     stored = read_stored(_there(files["recoding"] if recoding is None else Path(recoding)))
-    papers = _read_certificate(_there(files["certificate"]), place)
+    documents = _read_certificate(_there(files["certificate"]), place)
     roles = stored.schema
     schema = Schema(roles.quasi, roles.sensitive, roles.target, spellings=roles.spellings)
-    marks = papers["confidential"]["input"]["missing_values"]
+    marks = documents["confidential"]["input"]["missing_values"]
     origin = {} if stored.origin is None else {"encoding": stored.origin.encoding, **stored.origin.form}
     source = in_form(original, form_from(origin))
     _check_columns(source, schema, "original")
     table = read(source, schema, cast(Missing, stored.missing), marks, stored.recoding.hierarchies)
-    rows = papers["confidential"]["input"]["rows"] - papers["confidential"]["input"]["missing_rows"]
+    rows = documents["confidential"]["input"]["rows"] - documents["confidential"]["input"]["missing_rows"]
     if table.rows != rows:
         raise BadTable(
             f"The release was made from {several(rows, 'row')}, and the original has {table.rows:,}. {OTHER}"
         )
-    written = in_form(place, form_from(papers["public"]["release"].get("form", {})))
+    written = in_form(place, form_from(documents["public"]["release"].get("form", {})))
     _check_columns(written, schema, "release")
     shown = read(written, schema, "category", marks)
-    return table, _view(table, shown, stored, papers["confidential"]["recoding"])
+    return table, _view(table, shown, stored, documents["confidential"]["recoding"])
 
 
 def _there(file: Path) -> Path:
@@ -71,10 +71,10 @@ def _there(file: Path) -> Path:
 
 def _read_certificate(file: Path, release: Path) -> Mapping[str, Any]:
     """Both parts of the certificate; one of another file is a sentence."""
-    papers = read_json(file, CERTIFICATE, map_of(anything))
+    documents = read_json(file, CERTIFICATE, map_of(anything))
     try:
-        digest = papers["public"]["release"]["sha256"]
-        own = papers["confidential"]
+        digest = documents["public"]["release"]["sha256"]
+        own = documents["confidential"]
         complete = {"columns", "labels"} <= set(own["recoding"]) and {"rows", "missing_rows"} <= set(own["input"])
     except (KeyError, TypeError):
         complete = False
@@ -85,7 +85,7 @@ def _read_certificate(file: Path, release: Path) -> Mapping[str, Any]:
             f"The certificate {file.name!r} is of another file than {release.name!r}: its SHA-256 does not fit. "
             "Take both as they were written together."
         )
-    return cast(Mapping[str, Any], papers)
+    return cast(Mapping[str, Any], documents)
 
 
 def _check_columns(source: object, schema: Schema, which: str) -> None:

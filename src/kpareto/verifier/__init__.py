@@ -39,7 +39,7 @@ SLACK = 1e-9
 FORMAT = "kpareto certificate"
 UNSIGNED = (
     "No signature was checked: the certificate proves that these rows hold what it claims, and neither who wrote it "
-    "nor which table the rows come from; with --trust KEY.pub somebody you trust must have signed it."
+    "nor which table the rows come from. To have that checked, give the key of somebody you trust: --trust KEY.pub."
 )
 SIGNED = "The certificate was signed by {signer}: it proves that these rows hold what that signer claims of them."
 

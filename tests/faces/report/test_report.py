@@ -285,6 +285,90 @@ def test_what_is_no_certificate_is_refused() -> None:
         make_report(chosen(town()), certificate={"k": 5})
 
 
+# -- the first page ----------------------------------------------------------------------------------------------------
+
+QUESTIONS = (
+    "What is protected, and how far",
+    "What was lost, column by column",
+    "Who disappears",
+    "What remains possible",
+    "Who checked it",
+)
+
+
+@pytest.mark.parametrize("confidential", [False, True])
+def test_the_first_page_answers_a_board_in_its_order(adult: Point, confidential: bool) -> None:
+    """Five questions before any warning or picture, and no percentage that hides a hidden column."""
+    report = make_report(adult, confidential=confidential)
+    page = html(report).partition('id="warnings"')[0].partition('id="summary"')[2]
+    for text in (page, markdown(report).partition("## Warnings")[0]):
+        places = [text.index(question) for question in QUESTIONS]
+        assert places == sorted(places)
+        assert "keep their cells" not in text
+        assert "hidden: marital-status" in text
+        assert "No question about marital-status" in text
+    fates = {fate.name: fate.words for fate in report.board.columns}
+    assert fates["sex"] == "as it is"
+    assert fates["marital-status"] == "hidden"
+    assert fates["occupation"] == "released as it is"
+    assert "Nobody yet: nothing is released." in report.board.checked[0]
+    assert json.loads(json.dumps(report.to_dict()))["board"]["promises"][0]["name"] == "k"
+
+
+def test_limits_are_told_with_their_meaning() -> None:
+    """What was asked for and reached; a distance from the whole table is counted by nobody outside, so only met."""
+    asked = {"k": 5, "l": 1, "t": 0.9}
+    point = run_plan(problem(town(), ("k", "glm"), 0.05, asked)).choose(k=5)
+    for confidential in (False, True):
+        told = {each.name: each for each in make_report(point, confidential=confidential).board.promises}
+        assert list(told) == ["k", "l", "t"]
+        assert told["k"].meaning.endswith("can be narrowed down to fewer than 5 rows.")
+        assert "different value of ill" in told["l"].meaning
+        assert [told[name].asked for name in told] == [5, 1, 0.9]
+        assert all(each.met for each in told.values())
+        assert (told["t"].reached is None) == (not confidential)
+    assert "| t ≤ 0.9 | No group differs from the whole in ill by more than 0.9" in markdown(make_report(point))
+    assert any("No limit protects what ill tells" in each for each in make_report(chosen(town())).board.protected)
+
+
+def test_columns_are_told_in_words_by_every_model() -> None:
+    """Whole levels by their rule, cuts by their groups, labels by class as shares of the released rows."""
+    ages = [str(age) for age in range(20, 50) for _ in range(4)]
+    rows = pa.table({"age": ages, "sex": ["f", "m"] * 60})
+    plain = read(rows, Schema(("age", "sex")))
+    table = plain.bind({"age": load("age", {"intervals": [5, 10], "from": 0}, plain.hierarchies[0].leaves)}, "observed")
+    question = problem(table, ("k", "glm"), 0.0)
+    levels = make_report(run_plan(question).choose(k=10))
+    assert {column.name: column.words for column in levels.columns} == {"age": "in steps of 5", "sex": "as it is"}
+    space = make_cuts(table.hierarchies)
+    joined = np.array([[0] * len(space.genes)], dtype=np.int64)
+    cuts = make_front(question, space, joined, question.evaluate(space, joined), Provenance("nsga2", 1, False, 1))
+    assert make_report(cuts[0]).columns[0].words == "hidden"
+    local = run_plan(problem(table, ("k", "lm"), Suppression("as-needed", 0.0)), Plan("local", "local", None, 1, {}))
+    words = make_report(local.choose(k=10)).columns[0].words
+    assert words.endswith(" of the rows")
+    assert sum(map(float, re.findall(r"([\d.]+)%", words))) == pytest.approx(100, abs=0.2)
+
+
+def test_who_disappears_is_told_of_persons(folder: Path) -> None:
+    """In confidence how many are gone altogether, in public none of their counts."""
+    cells = {"who": [f"p{i // 2}" for i in range(40)] + ["z"], "place": ["n", "n", "s", "s"] * 10 + ["w"]}
+    point = run_plan(problem(read(pa.table(cells), Schema(("place",), person="who")), ("k", "glm"), 0.1)).choose(k=5)
+    assert "With them 1 person is gone altogether." in make_report(point, confidential=True).board.gone
+    assert not any("gone altogether" in each for each in make_report(point).board.gone)
+
+
+def test_a_signature_is_told_of(folder: Path) -> None:
+    """A release names its checker, and whether its certificate is signed."""
+    finding = find(folder / "people.toml")
+    done = release_job(finding.job, finding.point.front)
+    checked = report_of(finding, done).board.checked
+    assert "shares no code with the search" in checked[0]
+    assert "Its certificate is not signed." in checked
+    (folder / "out.certificate.public.json.sig").write_text("signed")
+    assert any(each.startswith("A signature lies beside") for each in report_of(finding, done).board.checked)
+
+
 # -- the page ----------------------------------------------------------------------------------------------------------
 
 

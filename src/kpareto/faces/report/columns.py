@@ -14,6 +14,8 @@ from kpareto.measures.cells import cell_loss
 from kpareto.releases.choice import hierarchy_digest
 from kpareto.tables.hierarchy import STAR, Hierarchy, runs_of
 from kpareto.tables.partition import Partition
+from kpareto.tables.recoding import AS_IT_IS, HIDDEN, Recoding, rule_words
+from kpareto.tables.spelling import percent
 
 LISTED = 48  # values of a label that are named one by one
 WORDS = tuple(map(re.compile, (r"[\w.:]+", r"[\w.:-]+", r"[^,;]*[^,;\s]")))  # what may be a value inside a label
@@ -47,6 +49,8 @@ def _column(partition: Partition, column: int, discretion: Discretion, labels: t
     rows_left = table.rows - lost
     names = _Names(hierarchy, _count_released(partition, column), table.persons is None, discretion)
     level = None if recoding.levels is None else recoding.levels[column]
+    kept_whole = bool((first == last).all()) and hierarchy.coarse is None  # coarser ones were groups when they came in
+    codes = _codes(partition, column, kept_rows.astype(np.int64), names, labels)
     used, by_class = np.flatnonzero(kept_rows), recoding.boxes is not None
     if by_class:
         bands = _label_bands(first[used], last[used], names, [labels[group] for group in used])
@@ -59,17 +63,37 @@ def _column(partition: Partition, column: int, discretion: Discretion, labels: t
         hierarchy.height + hierarchy.first,
         len(hierarchy.leaves) if discretion.confidential else None,
         len(used),
-        bool((first == last).all()),
+        kept_whole,
         {labels[group] for group in used} == {STAR},
         None if discretion.hides(lost) else (total + lost) / table.rows,
         total / rows_left if rows_left else 1.0,
         bands,
-        _codes(partition, column, kept_rows.astype(np.int64), names, labels),
+        codes,
         names.withheld or len([band for band in bands if band.name != LABELS]) <= hierarchy.height,
         hierarchy.data_dependent,
         hierarchy_digest(hierarchy),
         by_class,
+        _say_shown(recoding, column, kept_whole, codes),
     )
+
+
+def _say_shown(recoding: Recoding, column: int, kept: bool, codes: Sequence[Code]) -> str:
+    """What the released rows show of a column, in words; how many labels others would have shown is not told."""
+    hierarchy, seen = recoding.hierarchies[column], [code for code in codes if code.rows]
+    if kept:
+        return AS_IT_IS
+    if len(seen) <= 1:
+        return HIDDEN if {code.label for code in seen} <= {STAR} else f"the same for every row: {seen[0].label!r}"
+    if recoding.levels is not None:
+        level = recoding.levels[column]
+        return rule_words(hierarchy, hierarchy.first + level) or f"in {len(seen):,} groups"
+    rows = sum(code.rows for code in seen)
+    exact = sum(code.rows for code in seen if code.leaves == 1 and code.first in (None, code.label))
+    hidden = sum(code.rows for code in seen if code.label == STAR)
+    if recoding.boxes is None and not exact + hidden:
+        return f"in {len(seen):,} groups"
+    shares = ((AS_IT_IS, exact), ("coarser", rows - exact - hidden), (HIDDEN, hidden))
+    return ", ".join(f"{words} in {percent(count / rows)}" for words, count in shares if count) + " of the rows"
 
 
 def _count_released(partition: Partition, column: int) -> np.ndarray:

@@ -14,6 +14,7 @@ from math import floor, log10
 from kpareto.faces.report.report import Count, ProfileRow
 from kpareto.tables.partition import Partition
 
+OTHERS = "other groups together"
 DIGITS = 2  # of a loss that would tell a small number of rows
 
 
@@ -73,7 +74,7 @@ def _together(rows: Sequence[ProfileRow]) -> ProfileRow:
     count = sum(row.rows for row in rows)
     lost = sum(row.suppressed for row in rows)
     loss = sum(row.loss * row.rows for row in rows) / count
-    return ProfileRow("other groups together", count, lost, lost / count, loss)
+    return ProfileRow(OTHERS, count, lost, lost / count, loss)
 
 
 def round_number(value: float) -> float:

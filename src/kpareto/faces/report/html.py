@@ -28,7 +28,7 @@ from kpareto.faces.report.report import FormField, Report
 from kpareto.fronts.markup import Markup, safe, table, tag
 
 STYLE = Path(__file__).with_name("report.css")
-NEW_PAGE = ("front", "hierarchies", "codebook", "method", "form")  # parts that begin a page when printed
+NEW_PAGE = ("warnings", "front", "hierarchies", "codebook", "method", "form")  # parts that begin a page when printed
 # Nothing may be loaded or run, whatever a cell contains; the style is in the page.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 

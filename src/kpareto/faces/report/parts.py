@@ -27,17 +27,19 @@ from kpareto.faces.report.use import use_blocks
 from kpareto.fronts.markup import SHORT, number
 from kpareto.fronts.picture import sketch
 from kpareto.releases.warnings import rank_remarks
+from kpareto.tables.recoding import HIDDEN
 from kpareto.tables.spelling import several
 
 CODES = 60  # lines of a code book on the page; the JSON has all
 GROUPS = 6  # groups of a profile on the page
+SIGNS = {"higher": "≥", "lower": "≤"}
 FORM = "Anonymisation report (draft)"
 
 
 def report_parts(report: Report) -> list[PagePart]:
     """The whole report."""
     return [
-        PagePart("summary", "Summary", _summary(report)),
+        PagePart("summary", "On one page", _board(report)),
         PagePart("warnings", "Warnings", _warnings(report)),
         PagePart("front", "The trade-offs", _front(report.front, report.least, report.released)),
         PagePart("sample", words.sample_title(report.confidential), [_sample(report)]),
@@ -53,22 +55,51 @@ def report_parts(report: Report) -> list[PagePart]:
     ]
 
 
-def _summary(report: Report) -> list[Block]:
-    summary, prosecutor = report.summary, report.risks[0]
+def _board(report: Report) -> list[Block]:
+    """The first page, in the order in which people who decide ask."""
+    board, summary, prosecutor = report.board, report.summary, report.risks[0]
+    first, second, *others = board.protected
+    asked = [
+        [
+            "–" if promise.asked is None else f"{promise.name} {SIGNS[promise.better]} {number(promise.asked)}",
+            promise.meaning,
+            ("met" if promise.met else "not met") if promise.reached is None else number(promise.reached),
+        ]
+        for promise in board.promises
+    ]
+    fates = [
+        [fate.name, fate.kind, fate.words, "" if fate.loss is None else words.percent(fate.loss)]
+        for fate in board.columns
+    ]
     before, after = (words.percent(side.highest).replace(".0%", "%") for side in (prosecutor.before, prosecutor.after))
-    share = None if summary.rows_in is None or summary.suppressed is None else 1 - summary.suppressed / summary.rows_in
+    hidden = sum(column.words == HIDDEN for column in report.columns)
     unit = summary.unit.removesuffix("s") if summary.k == 1 else summary.unit
-    kept = "–" if summary.loss is None else words.percent(1 - summary.loss)
+    rows = "row" if summary.suppressed == 1 else "rows"
     tiles = (
-        (f"{summary.k:,}", f"{unit} in the smallest class (k)"),
+        (f"{summary.k:,}", f"{unit} at the least look alike (k)"),
         (f"{before} → {after}" if prosecutor.before.shown else after, "highest risk of being recognised"),
-        (f"{summary.rows_out:,}", "rows released")
-        if share is None
-        else (words.percent(share), "of the rows keep their cells"),
-        (kept, f"of the detail kept (1 − LM{' of the released rows' if summary.rows_in is None else ''})"),
+        (f"{hidden} of {len(report.columns)}", "quasi-identifiers are hidden"),
+        (words.count(summary.suppressed, report.least), f"{rows} {'masked' if summary.masked else 'left out'}"),
     )
-    first, *others = summary.sentences
-    return [Sentence(first, "lead"), Tiles(tiles), *map(Sentence, others)]
+    return [
+        Heading("What is protected, and how far"),
+        *(Sentence(first, "lead"), Sentence(second, "soft"), Tiles(tiles)),
+        TableBlock("Limits, what they mean, and what is reached", ["asked for", "meaning", "reached"], asked, (2,)),
+        *map(Sentence, others),
+        Heading("What was lost, column by column"),
+        TableBlock(
+            "What the released rows show of each column",
+            ["column", "kind", "released", "detail lost"],
+            fates,
+            (3,),
+        ),
+        *map(Sentence, board.lost),
+        Heading("Who disappears"),
+        *map(Sentence, board.gone),
+        *(Heading("What remains possible"), ItemList(board.possible)),
+        Heading("Who checked it"),
+        *map(Sentence, board.checked),
+    ]
 
 
 def _warnings(report: Report) -> list[Block]:

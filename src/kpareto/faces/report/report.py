@@ -32,6 +32,42 @@ class Summary:
     largest_class: int
     loss: float | None  # LM: mean share of a cell that is lost
     sentences: tuple[str, ...]
+    dropped: Count = 0  # rows that were left out before the search, as a value is missing
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A limit that was asked for, what it means, and what the release reaches."""
+
+    name: str
+    better: str
+    asked: float | None  # None: nobody asked, and it is told all the same
+    reached: float | None  # None: not for the public
+    met: bool
+    meaning: str
+
+
+@dataclass(frozen=True)
+class ColumnFate:
+    """What became of a column, in words."""
+
+    name: str
+    kind: str
+    words: str
+    loss: float | None  # mean share of a released cell's detail that is lost; None where that was not measured
+
+
+@dataclass(frozen=True)
+class Board:
+    """The first page, for people who decide: what is protected, lost, gone, still possible, and who checked it."""
+
+    promises: tuple[Promise, ...]
+    protected: tuple[str, ...]
+    columns: tuple[ColumnFate, ...]
+    lost: tuple[str, ...]
+    gone: tuple[str, ...]
+    possible: tuple[str, ...]
+    checked: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -135,6 +171,7 @@ class ColumnPart:
     data_dependent: bool
     digest: str
     by_class: bool = False  # labels differ from class to class, and some may lie within others
+    words: str = ""  # what the release shows of it
 
 
 @dataclass(frozen=True)
@@ -250,6 +287,7 @@ class Report:
     least: int  # counts of rows from 1 to below this are not shown in public
     date: str | None
     summary: Summary
+    board: Board
     front: FrontPart
     sample: SampleView
     columns: tuple[ColumnPart, ...]

@@ -15,6 +15,7 @@ from kpareto.faces.report.report import RELEASED, ColumnPart, Method, RiskSide, 
 from kpareto.fronts.front import Front, Point
 from kpareto.measures.measure import MAKERS, Measure, parameters_of, short_name
 from kpareto.tables import spelling
+from kpareto.tables.recoding import HIDDEN
 from kpareto.tables.spelling import are, several
 
 PAPERS = (
@@ -93,41 +94,49 @@ def meaning(measure: Measure) -> str:
     return bare[:1].lower() + bare[1:] or measure.unit
 
 
-def verdict(summary: Summary, least: int, risks: tuple[float | None, float | None]) -> tuple[str, ...]:
-    """The release in a few sentences."""
+def say_k(summary: Summary) -> str:
+    """How many look alike."""
     columns = several(len(summary.quasi), "declared quasi-identifier")
     others = several(summary.k - 1, "other " + ("person" if summary.unit == "persons" else "row"))
-    sentences = [
+    if summary.k == 1:
+        return f"Some rows of this release are alone in the {columns}: k = 1, which protects nobody from being found."
+    return (
         f"Every {'person' if summary.unit == 'persons' else 'row'} in this release looks like at least {others} in the "
         f"{columns} ({shorten(summary.quasi, 12)}): k = {summary.k:,}."
-        if summary.k > 1
-        else f"Some rows of this release are alone in the {columns}: k = 1, which protects nobody from being found."
-    ]
+    )
+
+
+def say_risk(highest: tuple[float | None, float | None]) -> str:
+    """The highest risk before and after, as far as it is known."""
+    before, after = highest
+    if after is None:
+        return ""
+    falls = "is" if before is None else f"falls from {percent(before)} to"
+    return f"The highest chance to recognise a person by the quasi-identifiers {falls} {percent(after)}."
+
+
+def say_suppressed(summary: Summary, least: int) -> str:
+    """How many rows are gone."""
     done = "masked" if summary.masked else "suppressed"
     if summary.rows_in is None:
-        sentences.append(f"{summary.rows_out:,} rows are released; fewer than {least} rows are {done}.")
-    elif not summary.suppressed:
-        sentences.append(f"All {summary.rows_in:,} rows are released; none is suppressed.")
-    else:
-        share = percent(summary.suppressed / summary.rows_in)
-        kept = summary.rows_in - summary.suppressed
-        sentences.append(
-            f"{kept:,} of {several(summary.rows_in, 'row')} keep their cells; {summary.suppressed:,} ({share}) "
-            f"{are(summary.suppressed)} {done}."
+        return (
+            f"{several(summary.rows_out, 'row')} {are(summary.rows_out)} released; fewer than {least} rows are {done}."
         )
-    before, after = risks
-    if before is not None and after is not None:
-        sentences.append(
-            f"The highest chance to recognise a person by them falls from {percent(before)} to {percent(after)}."
-        )
-    elif after is not None:
-        sentences.append(f"The highest chance to recognise a person by them is {percent(after)}.")
-    if summary.loss is not None:
-        of = " of the released rows" if summary.rows_in is None else ""
-        sentences.append(
-            f"The quasi-identifiers keep {percent(1 - summary.loss)} of their detail (one minus the mean loss LM{of})."
-        )
-    return tuple(sentences)
+    if not summary.suppressed:
+        return f"All {summary.rows_in:,} rows are released; none is suppressed."
+    share = percent(summary.suppressed / summary.rows_in)
+    return f"{summary.suppressed:,} of {summary.rows_in:,} rows ({share}) {are(summary.suppressed)} {done}."
+
+
+def say_loss(summary: Summary, columns: Sequence[ColumnPart]) -> str:
+    """What is left of the detail on average, never without the columns that are hidden."""
+    if summary.loss is None:
+        return ""
+    of = " of the released rows" if summary.rows_in is None else ""
+    hidden = [column.name for column in columns if column.words == HIDDEN]
+    told = f"; hidden: {shorten(hidden, 12)}" if hidden else "; no column is hidden"
+    kept = percent(1 - summary.loss)
+    return f"On average the quasi-identifiers keep {kept} of their detail (one minus the mean loss LM{of}){told}."
 
 
 def proof(front: Front) -> str:

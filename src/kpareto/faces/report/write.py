@@ -19,7 +19,7 @@ from kpareto.engines.unique_rows import unique_rows
 from kpareto.errors import BadInput, BadJob, BadTable, KparetoError, Progress, Unsafe
 from kpareto.faces.report.discretion import Discretion
 from kpareto.faces.report.html import html
-from kpareto.faces.report.make import context_of, make_report
+from kpareto.faces.report.make import TOO_FEW, VEILED, complete_board, context_of, make_report
 from kpareto.faces.report.markdown import markdown
 from kpareto.faces.report.regulator_form import with_rows
 from kpareto.faces.report.report import Report
@@ -39,12 +39,13 @@ from kpareto.releases.release import Release
 from kpareto.releases.risk.attacks import AttackReport, attack
 from kpareto.releases.risk.tree_error import FOLDS, tree_error
 from kpareto.releases.warnings import Context, Remark
-from kpareto.strict import FileKind, anything, map_of, read_json
+from kpareto.strict import FileKind, anything, is_missing, map_of, read_json
 from kpareto.tables.partition import Partition
 from kpareto.tables.spelling import spell_infinite
 from kpareto.tables.table import UniqueRows
 from kpareto.uses.utility import Utility, utility
 from kpareto.verifier.counting import file_digest
+from kpareto.verifier.signatures import signature_of
 
 Language = Literal["html", "markdown", "json"]
 LANGUAGES: Mapping[str, Language] = {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json"}
@@ -239,11 +240,25 @@ def report_from(evidence: Evidence, *, confidential: bool = False, date: str | N
     )
     form = with_rows(report.template, point, report.columns, handling_of(job), plain_columns(job, point))
     report = replace(report, template=form)
+    *checked, by_hand = report.board.checked
+    board = replace(report.board, checked=(*checked, *_say_signed(evidence), by_hand))
     if Discretion(report.least, confidential).veils(context.partition):
-        return report  # trees and counts are about the suppressed rows too, which are too few to be told
+        # Trees and counts are about the suppressed rows too, which are too few to be told.
+        return replace(report, board=complete_board(report, board, unmeasured=VEILED))
     report = replace(report, use=evidence.use if confidential else round_use(evidence.use))
+    board = complete_board(report, board, evidence.compared, TOO_FEW)
     sentences = (*report.summary.sentences, *evidence.compared)
-    return replace(report, summary=replace(report.summary, sentences=sentences))
+    return replace(report, board=board, summary=replace(report.summary, sentences=sentences))
+
+
+def _say_signed(evidence: Evidence) -> tuple[str, ...]:
+    """Whether a signature lies beside the certificate of a release; whose it is needs a file of trusted keys."""
+    job = evidence.finding.job
+    if evidence.certificate is None or job.target is None:
+        return ()
+    if is_missing(signature_of(document_files(job.path(job.target))["public"])):
+        return ("Its certificate is not signed.",)
+    return ("A signature lies beside its certificate; kpareto verify --trust KEYS says whose it is.",)
 
 
 def _released_context(job: Job, point: Point, release: Release | None = None) -> Context:
@@ -312,11 +327,11 @@ def _find_release(job: Job, point: Point) -> tuple[Path, Mapping[str, Any]] | No
     if job.target is None:
         return None
     file = job.path(job.target)
-    paper = document_files(file)["certificate"]
-    if not file.is_file() or not paper.is_file():
+    document = document_files(file)["certificate"]
+    if not file.is_file() or not document.is_file():
         return None
     try:
-        certificate = read_json(paper, FileKind("The certificate", "Release again."), map_of(anything))
+        certificate = read_json(document, FileKind("The certificate", "Release again."), map_of(anything))
         released, columns = certificate["public"]["release"], certificate["confidential"]["recoding"]["columns"]
         same = released["sha256"] == file_digest(file) and columns == point.recoding.describe()
         return (

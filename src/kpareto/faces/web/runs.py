@@ -149,7 +149,7 @@ class KeptRuns:
             cloud = np.zeros((0, len(front.names))) if front.cloud is None else front.cloud
             floors = np.zeros((0, len(front.names))) if front.floors is None else front.floors
             with whole(folder / CLOUD, private=True) as part, part.open("wb") as file:
-                np.savez(file, allow_pickle=False, cloud=cloud, floors=floors)
+                np.savez(file, cloud=cloud, floors=floors)
         keep_job(folder, run.draft, edits, RECORD, vars(run))
 
     def get(self, run: str) -> RunRecord:

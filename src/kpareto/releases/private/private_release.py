@@ -58,7 +58,7 @@ ASSUMED = (
     "Other releases of the same rows are in the ledger: their epsilons and deltas add up with these.",
 )
 LEFT_OUT = "were left out before anything was counted or drawn; how many is not told."
-TESTED = "Made with a seed, for tests: who knows it knows which rows were drawn. This is NOT private."
+TESTED = "Made with a seed, for tests: whoever knows it knows which rows were drawn. This is NOT private."
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def refuse_seed(seed: object) -> None:
     """Raise where somebody asks for a differentially private run that can be repeated."""
     if seed is not None:
         raise BadInput(
-            f"A seed is given ({seed!r}), and a differentially private run must not be repeatable: who knows the seed "
+            f"A seed is given ({seed!r}), and a differentially private run must not be repeatable: whoever knows it "
             "knows which rows were drawn. Leave the seed out."
         )
 

@@ -53,9 +53,9 @@ class Overlaps:
         if not self.found:
             return f"{text} No class lies within another, so nothing can be ruled out by it."
         return (
-            f"{text} {self.holding_rows:,} rows are in classes whose labels hold those of a finer class: who assumes "
-            "that every row is shown as finely as it could be rules the values of the finer class out, and is right "
-            f"for {self.narrowed_rows:,} of them (combinatorial refinement)."
+            f"{text} {self.holding_rows:,} rows are in classes whose labels hold those of a finer class: whoever "
+            "assumes that every row is shown as finely as it could be rules the values of the finer class out, and is "
+            f"right for {self.narrowed_rows:,} of them (combinatorial refinement)."
         )
 
     @property
