@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kpareto.atomic import check_target, write_whole
+from kpareto.attacks.evidence import AttackEvidence, attack_people
 from kpareto.engines import in_form, open_source
 from kpareto.engines.form import form_from
 from kpareto.engines.unique_rows import unique_rows
@@ -43,7 +44,7 @@ from kpareto.strict import FileKind, anything, map_of, read_json
 from kpareto.tables.partition import Partition
 from kpareto.tables.spelling import spell_infinite
 from kpareto.tables.table import UniqueRows
-from kpareto.uses.utility import Utility, utility
+from kpareto.uses.utility import Utility, open_release, utility
 from kpareto.verifier.counting import file_digest
 
 Language = Literal["html", "markdown", "json"]
@@ -186,6 +187,13 @@ class Evidence:
         return None
 
     @cached_property
+    def attacks(self) -> AttackEvidence | None:
+        """What attacks on people reach; None where the table is too small to say."""
+        with suppress(BadTable), self.phase("Attacking"):
+            return attack_people(*open_release(self.context.partition, None, None))
+        return None
+
+    @cached_property
     def compared(self) -> tuple[str, ...]:
         """What the recoding costs a decision tree; only what can be said."""
         if not self.trees:
@@ -241,7 +249,8 @@ def report_from(evidence: Evidence, *, confidential: bool = False, date: str | N
     report = replace(report, template=form)
     if Discretion(report.least, confidential).veils(context.partition):
         return report  # trees and counts are about the suppressed rows too, which are too few to be told
-    report = replace(report, use=evidence.use if confidential else round_use(evidence.use))
+    use = evidence.use if confidential else round_use(evidence.use)
+    report = replace(report, use=use, attacks=evidence.attacks if confidential else None)
     sentences = (*report.summary.sentences, *evidence.compared)
     return replace(report, summary=replace(report.summary, sentences=sentences))
 
