@@ -14,8 +14,7 @@ from kpareto.faces.cli.fronts import check_files
 from kpareto.faces.cli.releases import where
 from kpareto.faces.console import remark, reporting, show_table, visible, write_json
 from kpareto.faces.report.anonymity import anonymity_page, answer_tables
-from kpareto.faces.report.evidence import attack_tables
-from kpareto.faces.report.use import use_tables
+from kpareto.faces.report.use import attack_tables, use_tables
 from kpareto.jobs.parse import load_job, read_form_words
 from kpareto.releases.documents import refuse_overwriting
 from kpareto.releases.risk.anonymity import Anonymity, measure

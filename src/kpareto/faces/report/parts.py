@@ -20,11 +20,10 @@ from kpareto.faces.report.blocks import (
     Together,
 )
 from kpareto.faces.report.columns import LABELS
-from kpareto.faces.report.evidence import attack_blocks
 from kpareto.faces.report.regulator_form import technique
 from kpareto.faces.report.report import Code, ColumnPart, FrontPart, Report, RiskPart, Template
 from kpareto.faces.report.svg import hierarchy_picture, loss_picture, size_picture
-from kpareto.faces.report.use import use_blocks
+from kpareto.faces.report.use import attack_blocks, use_blocks
 from kpareto.fronts.markup import SHORT, number
 from kpareto.fronts.picture import sketch
 from kpareto.releases.warnings import rank_remarks
