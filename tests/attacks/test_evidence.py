@@ -69,7 +69,7 @@ def test_a_row_that_tells_is_found_by_inference() -> None:
     """The secret of every person is drawn by itself: shown as it is, only the own row tells it; hidden, nothing does."""
     random = np.random.default_rng(5)
     people = {name: random.integers(0, 12, 900).astype(str).tolist() for name in ("a", "b", "c", "ill")}
-    schema = kp.Schema(["a", "b", "c"], sensitive=["ill"])
+    schema = kp.Schema(("a", "b", "c"), sensitive=("ill",))
     table = kp.read(pa.table(people), schema)
     shown = one(attack(classes(table, bottom(table.hierarchies))), "inference", "a", "b", "c").release
     hidden = one(attack(classes(table, top(table.hierarchies))), "inference", "a", "b", "c").release
@@ -84,7 +84,7 @@ def test_linking_is_found() -> None:
     """Two columns without two alike lead to the same row where they are shown, and to none where they are not."""
     random = np.random.default_rng(6)
     people = {name: [f"{number:03d}" for number in random.permutation(300)] for name in ("a", "b")}
-    table = kp.read(pa.table(people), kp.Schema(["a", "b"]))
+    table = kp.read(pa.table(people), kp.Schema(("a", "b")))
     shown = one(attack(classes(table, bottom(table.hierarchies))), "linkability", "a", "b").release
     hidden = one(attack(classes(table, top(table.hierarchies))), "linkability", "a", "b")
     assert shown.attack.value == 1
@@ -179,7 +179,7 @@ def test_answers_are_by_seed_and_plain_data() -> None:
 def test_without_further_columns_each_quasi_identifier_is_inferred() -> None:
     """Every one is guessed from the others."""
     rows = related_rows().select(["age", "town", "sex"])
-    table = related_table(rows, kp.Schema(["age", "town", "sex"]))
+    table = related_table(rows, kp.Schema(("age", "town", "sex")))
     answer = attack(levels_choice(table, (1, 1, 0)))
     assert [a.secret for a in answer.attacks if a.risk == "inference"] == ["age", "town", "sex"]
 

@@ -238,10 +238,11 @@ def test_a_measure_that_no_name_can_hold_is_a_limit() -> None:
     closeness = t(distance="hierarchical", hierarchy=tree)
     with pytest.raises(BadJob, match="which no name can hold"):
         make(closeness.name)
-    front = kp.front(table, objectives=["k", "lm"], suppression=0.1, limits={closeness: 0.3})
+    limits: dict[str | kp.Measure, float] = {closeness: 0.3}
+    front = kp.front(table, objectives=["k", "lm"], suppression=0.1, limits=limits)
     best = math.inf
     for levels in itertools.product(*(range(h.height + 1) for h in table.hierarchies)):
-        rule = kp.constrained({closeness: 0.3}, 0.1)
+        rule = kp.constrained(limits, 0.1)
         candidate = partition(table, node(table.hierarchies, levels), rule)
         if candidate.feasible and not candidate.empty and closeness(candidate) <= 0.3:
             best = min(best, make("lm")(candidate))

@@ -326,7 +326,8 @@ def _attack_lines(
             plan.risk,
             tuple(names[column] for column in plan.known),
             None if plan.secret is None else names[plan.secret],
-            *(outcome[plan] for outcome in outcomes),
+            outcomes[0][plan],
+            outcomes[1][plan],
         )
         for plan in plans
     ]

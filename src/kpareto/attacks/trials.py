@@ -32,15 +32,16 @@ class AttackLines:
         """Rows of the table."""
         return int(self.weights.sum())
 
-    def take(self, lines: np.ndarray) -> AttackLines:
-        """Some lines, one row each."""
-        parts = (tuple(column[lines] for column in columns) for columns in (self.first, self.last, self.codes))
-        return AttackLines(self.names, *parts, self.spreads, np.ones(len(lines), dtype=np.int64))
+    def take(self, lines: np.ndarray, weights: np.ndarray) -> AttackLines:
+        """Some lines, with so many rows each."""
+        first, last, codes = (tuple(part[lines] for part in parts) for parts in (self.first, self.last, self.codes))
+        return AttackLines(self.names, first, last, codes, self.spreads, weights)
 
     def draw(self, attempts: int, random: np.random.Generator) -> AttackLines:
         """So many rows without replacement, all where there are fewer."""
         times = random.multivariate_hypergeometric(self.weights, min(attempts, self.rows), method="marginals")
-        return self.take(random.permutation(np.repeat(np.arange(len(times)), times)))
+        drawn = random.permutation(np.repeat(np.arange(len(times)), times))
+        return self.take(drawn, np.ones(len(drawn), dtype=np.int64))
 
     def shuffle(self, random: np.random.Generator) -> AttackLines:
         """Every column in an order of its own: what somebody makes up who has seen the columns one by one."""
@@ -79,12 +80,7 @@ def lines_of(view: LabelView, further: str | None) -> AttackLines:
     if masked.all() or not masked.any():
         return lines
     kept = np.flatnonzero(~masked)  # whoever masks a row gives nothing to go by
-    return AttackLines(
-        names,
-        *(tuple(column[kept] for column in part) for part in (first, last, codes)),
-        lines.spreads,
-        lines.weights[kept],
-    )
+    return lines.take(kept, lines.weights[kept])
 
 
 def _narrow(values: int) -> type[np.signedinteger[Any]]:
