@@ -300,7 +300,7 @@ def utility(  # noqa: PLR0913 (the options of the command)
 
 
 @commands.command(
-    epilog="Example: kpareto attack people-anon.csv --original people.csv --control others.csv",
+    epilog="Example: kpareto attack people-anon.csv --original people.csv",
     short_help="Try to single out, link and infer people.",
 )
 @click.argument("release_file", metavar="RELEASE")
