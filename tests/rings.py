@@ -78,6 +78,7 @@ PLACES = {
     "tests/test_docs.py::test_the_code_on_the_page_runs[searches-cuts.md]": REST,
     "tests/test_sklearn.py::test_the_checks_of_scikit_learn": REST,
     "tests/searches/test_resume.py": REST,
+    "tests/attacks/test_evidence.py::test_intervals_of_attacks_cover_the_truth": REST,
     "tests/uses/test_counts.py::test_adult_is_counted_as_the_twin_counts_it": REST,
     "tests/uses/test_utility.py::test_a_file_has_the_numbers_of_its_choice": REST,
     "tests/uses/test_utility.py::test_a_file_has_the_numbers_of_its_choice[local-csv]": TEST,

@@ -30,6 +30,7 @@ ROOMS = [
     "verifier",
     "releases",
     "uses",
+    "attacks",
     "jobs",
     "sklearn",
     "testing",

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from kpareto._version import __version__
 
 if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compares it with the table below
+    from kpareto.attacks.evidence import AttackEvidence as AttackEvidence
+    from kpareto.attacks.evidence import attack as attack
     from kpareto.engines.form import Csv as Csv
     from kpareto.engines.form import DataFile as DataFile
     from kpareto.engines.form import Form as Form
@@ -51,7 +53,6 @@ if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compare
     from kpareto.releases.release import release as release
     from kpareto.releases.risk.anonymity import Anonymity as Anonymity
     from kpareto.releases.risk.anonymity import measure as measure
-    from kpareto.releases.risk.attacks import attack as attack
     from kpareto.releases.risk.risk import risks as risks
     from kpareto.releases.spread import impute as impute
     from kpareto.releases.spread import spread as spread
@@ -104,7 +105,6 @@ _NAMES = {
     "searches.local.further": "search_further",
     "releases.risk.risk": "risks",
     "releases.risk.anonymity": "measure Anonymity",
-    "releases.risk.attacks": "attack",
     "releases.warnings": "remarks",
     "verifier": "verify",
     "releases.release": "release Release",
@@ -114,6 +114,7 @@ _NAMES = {
     "releases.apply": "apply",
     "uses.utility": "utility Utility",
     "uses.changes": "compare_releases ReleaseChanges",
+    "attacks.evidence": "attack AttackEvidence",
     "jobs.anonymize": "anonymize Anonymized",
     "releases.mixed_levels": "align_levels",
     "jobs.job": "Job",

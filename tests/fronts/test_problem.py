@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -9,17 +11,22 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import kpareto as kp
 from kpareto.errors import BadJob
 from kpareto.fronts.count_lattice import fits
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem, constrained, problem
 from kpareto.measures.cells import CellLoss
-from kpareto.measures.measure import Number, aspect_of, trends
+from kpareto.measures.measure import Number, aspect_of, make, trends
 from kpareto.measures.reading import real_keys
+from kpareto.measures.sensitive import t
+from kpareto.tables.hierarchy import from_levels
 from kpareto.tables.lattice import Lattice
-from kpareto.tables.partition import Partition, Rule, Suppression, partitions
+from kpareto.tables.partition import Partition, Rule, Suppression, partition, partitions
+from kpareto.tables.recoding import node
 from kpareto.tables.table import Table
 from tests.twins.strategies import Case, cases
+from tests.twins.use import related_rows, related_table
 
 COMPILED = (
     "k", "l", "entropy-l", "recursive-l", "recursive-l(l=3)", "alpha", "t", "t(distance=ordered)", "beta", "enhanced-beta",
@@ -222,3 +229,22 @@ def test_bad_problems_are_sentences(tiny: Table) -> None:
     nothing = Number("nothing", "lower", "rows", trends("either"), lambda partition: float("nan"))
     with pytest.raises(BadJob, match="gave no number"):
         list(problem(tiny, [nothing]).whole_lattice())
+
+
+def test_a_measure_that_no_name_can_hold_is_a_limit() -> None:
+    """T by a hierarchy of the sensitive column: every point keeps it, and none with less loss does, node by node."""
+    table = related_table(related_rows(120))
+    tree = from_levels("ill", [("gout", "joints", "*"), ("flu", "airways", "*"), ("cold", "airways", "*")])
+    closeness = t(distance="hierarchical", hierarchy=tree)
+    with pytest.raises(BadJob, match="which no name can hold"):
+        make(closeness.name)
+    limits: dict[str | kp.Measure, float] = {closeness: 0.3}
+    front = kp.front(table, objectives=["k", "lm"], suppression=0.1, limits=limits)
+    best = math.inf
+    for levels in itertools.product(*(range(h.height + 1) for h in table.hierarchies)):
+        rule = kp.constrained(limits, 0.1)
+        candidate = partition(table, node(table.hierarchies, levels), rule)
+        if candidate.feasible and not candidate.empty and closeness(candidate) <= 0.3:
+            best = min(best, make("lm")(candidate))
+    assert min(point.values["lm"] for point in front) == pytest.approx(best)
+    assert all(closeness(point.partition) <= 0.3 for point in front)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -385,7 +385,8 @@ class Problem:
         sizes = {"k": float(threshold)} if rule.by_size and threshold > least else {}
         thresholds = stricter({**graded, **sizes}, limits)
         others = rule.fails if len(rule.fails) != len(self.class_limits) else ()  # a user's own class-wise rules
-        settled = settled_rule(thresholds, rule.limit, rule.rows)
+        known = (*self.objectives, *(measure for measure, _ in self.class_limits))
+        settled = settled_rule(thresholds, rule.limit, rule.rows, known)
         return replace(settled, fails=(*settled.fails, *others))
 
     def on_grid(self, column: int, values: np.ndarray) -> np.ndarray:
@@ -418,7 +419,7 @@ def problem(
     table: Table,
     objectives: Sequence[str | Measure] | str | Measure = ("k", "glm"),
     suppression: Suppression | float = 0.0,
-    limits: Mapping[str, float] | None = None,
+    limits: Mapping[str, float] | Mapping[str | Measure, float] | None = None,
 ) -> Problem:
     """A Problem from words.
 
@@ -430,8 +431,8 @@ def problem(
         What is to be as good as possible; measures by name, as ``make`` takes them.
     suppression : Suppression or float, optional
         A rule, or a bare number, which means as-needed with that limit.
-    limits : mapping of str to float, optional
-        Thresholds on measures by name, such as ``{"k": 5}``.
+    limits : mapping of str or Measure to float, optional
+        Thresholds on measures, such as ``{"k": 5}``.
 
     Returns
     -------
@@ -454,7 +455,7 @@ def problem(
     if not isinstance(limits, Mapping | None):
         raise BadJob(f'limits is {limits!r:.60}. Give a dict such as {{"k": 5}}.')
     rule = suppression if isinstance(suppression, Suppression) else Suppression(limit=suppression)
-    pairs = tuple((make(name), _finite(name, threshold)) for name, threshold in (limits or {}).items())
+    pairs = tuple((_measure_of(named), _finite(named, threshold)) for named, threshold in (limits or {}).items())
     return Problem(table, chosen, rule, pairs)
 
 
@@ -468,13 +469,15 @@ def _list_objectives(objectives: object) -> Sequence[str | Measure]:
     return objectives
 
 
-def constrained(limits: Mapping[str, float], limit: float = 0.0, rows: str = "drop") -> Suppression:
+def constrained(
+    limits: Mapping[str, float] | Mapping[str | Measure, float], limit: float = 0.0, rows: str = "drop"
+) -> Suppression:
     """The rule as-needed made of limits on privacy models: classes that miss one go, under every threshold.
 
     Parameters
     ----------
-    limits : mapping of str to float
-        Privacy models by name, such as ``{"k": 5, "l": 2}``.
+    limits : mapping of str or Measure to float
+        Privacy models, such as ``{"k": 5, "l": 2}``.
     limit : float or int, optional
         The most rows that may be suppressed: a share of them, or a number.
     rows : {'drop', 'mask'}, optional
@@ -499,17 +502,32 @@ def constrained(limits: Mapping[str, float], limit: float = 0.0, rows: str = "dr
     return replace(settled_rule(limits, limit, rows), by_size=None, thresholds=())
 
 
-def settled_rule(thresholds: Mapping[str, float], limit: float = 0.0, rows: str = "drop") -> Suppression:
-    """The rule as-needed with its thresholds: classes that miss one of them are suppressed, and no others."""
-    fails = []
-    for name, threshold in thresholds.items():
-        model = make(name)
+def settled_rule(
+    thresholds: Mapping[str, float] | Mapping[str | Measure, float],
+    limit: float = 0.0,
+    rows: str = "drop",
+    known: Iterable[Measure] = (),
+) -> Suppression:
+    """The rule as-needed with its thresholds: classes that miss one of them are suppressed, and no others.
+
+    ``known`` are measures that are meant by their names, such as one with a hierarchy, which no name can hold.
+    """
+    fails, by_name = [], {measure.name: measure for measure in known}
+    for named, threshold in thresholds.items():
+        model = by_name.get(named) if isinstance(named, str) else named
+        model = model or _measure_of(named)
         if not isinstance(model, Model):
-            raise BadJob(f"{name!r} is not a number about a class, so it cannot decide which classes are suppressed.")
-        fails.append(model.fails(_finite(name, threshold)))
+            raise BadJob(
+                f"{model.name!r} is not a number about a class, so it cannot decide which classes are suppressed."
+            )
+        fails.append(model.fails(_finite(named, threshold)))
     shown: Literal["drop", "mask"] = "mask" if rows == "mask" else "drop"
-    used = tuple(thresholds.items())
+    used = tuple((named if isinstance(named, str) else named.name, number) for named, number in thresholds.items())
     return Suppression(limit=limit, rows=shown, fails=tuple(fails), by_size=False, thresholds=used)
+
+
+def _measure_of(named: str | Measure) -> Measure:
+    return make(named) if isinstance(named, str) else named
 
 
 def stricter(limits: Mapping[str, float], others: Mapping[str, float]) -> dict[str, float]:
@@ -521,7 +539,8 @@ def stricter(limits: Mapping[str, float], others: Mapping[str, float]) -> dict[s
     return both
 
 
-def _finite(name: str, threshold: float) -> float:
+def _finite(named: str | Measure, threshold: float) -> float:
     if isinstance(threshold, bool) or not math.isfinite(threshold):
+        name = named if isinstance(named, str) else named.name
         raise BadJob(f"The limit on {name!r} is {threshold!r}. Give a finite number.")
     return float(threshold)

@@ -43,7 +43,7 @@ def front(  # noqa: PLR0913 (what a job says, as keywords)
     hierarchies: Mapping[str, Hierarchy] | Sequence[Hierarchy] | None = None,
     objectives: Sequence[str | Measure] | str | Measure = ("k", "glm"),
     suppression: Suppression | float = 0.0,
-    limits: Mapping[str, float] | None = None,
+    limits: Mapping[str, float] | Mapping[str | Measure, float] | None = None,
     method: str = "exact",
     seed: int = 1,
     options: Mapping[str, Any] | None = None,
@@ -62,7 +62,7 @@ def front(  # noqa: PLR0913 (what a job says, as keywords)
     suppression : Suppression or float, optional
         A rule, or a bare number: the share (below 1) or number of rows that may be suppressed, at every threshold just
         those that it needs (the rule as-needed).
-    limits : mapping of str to float, optional
+    limits : mapping of str or Measure to float, optional
         Thresholds on measures by name that every point meets.
     method : str, optional
         Other methods than exact walk larger spaces without a proof; ``run`` lets them have a budget, progress and a

@@ -102,11 +102,12 @@ class Number:
     name: str
     better: Better
     unit: str
-    trend: Mapping[Rule, Trend]
+    trend: Mapping[Rule, Trend] = field(hash=False)
     function: Callable[[Partition], float]
     exact: Callable[[Partition], Fraction | None] = no_exact_value
     aspect: Aspect = INFORMATION
-    parameters: Mapping[str, object] | None = None  # what its maker was given beside defaults; None: not in the table
+    # What its maker was given beside defaults; None: not in the table.
+    parameters: Mapping[str, object] | None = field(default=None, hash=False)
     reading: Reader | None = None  # how the kernels count it; None: it needs a Partition
     term: TargetTerm | None = None  # how the compiled searches for one number minimize it
 
@@ -125,11 +126,12 @@ class Model:
     name: str
     better: Better
     unit: str
-    trend: Mapping[Rule, Trend]
+    trend: Mapping[Rule, Trend] = field(hash=False)
     by_class: Callable[[Partition], np.ndarray]  # partition -> (classes,) float64
     exact: Callable[[Partition], Fraction | None] = no_exact_value
     aspect: Aspect = PRIVACY
-    parameters: Mapping[str, object] | None = None  # what its maker was given beside defaults; None: not in the table
+    # What its maker was given beside defaults; None: not in the table.
+    parameters: Mapping[str, object] | None = field(default=None, hash=False)
     reading: Reader | None = None  # how the kernels count it; None: it needs a Partition
     judged: ClassNumber | None = None  # how the kernels judge a single class by it
     reach: Reacher | None = field(default=None, compare=False)  # the best that a table allows; None: nobody knows

@@ -322,7 +322,10 @@ def t(
     if distance not in ("equal", "ordered", "hierarchical"):
         raise BadJob(f"The distance {distance!r} of t is not known. Write equal, ordered or hierarchical.")
     if not isinstance(hierarchy, Hierarchy | None) or (distance == "hierarchical" and hierarchy is None):
-        raise BadJob("The distance hierarchical of t needs the Hierarchy of the sensitive column. Give hierarchy=.")
+        raise BadJob(
+            "The distance hierarchical of t needs the Hierarchy of the sensitive column, which no name can hold. In "
+            "Python make the measure, sensitive.t(distance='hierarchical', hierarchy=…), and give it instead of a name."
+        )
 
     def ratios(units: Units) -> Ratios:
         placed = units if hierarchy is None or distance == "equal" else _place(units, hierarchy)

@@ -51,6 +51,7 @@ class Spread:
     share: np.ndarray  # (entries,) float64
     labels: int
     values: int
+    ends: tuple[np.ndarray, np.ndarray] | None = None  # (labels,) first and last value; None: a label is its value
 
     def shares(self, group: np.ndarray, groups: int) -> np.ndarray:
         """The share of each label that falls into each group of values: (labels, groups) float64."""
@@ -108,7 +109,7 @@ def spread_evenly(first: np.ndarray, last: np.ndarray, occurring: np.ndarray, va
     many = end - begin
     label = np.repeat(np.arange(len(first)), many)
     place = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
-    return Spread(label, occurring[begin[label] + place], 1 / many[label], len(first), values)
+    return Spread(label, occurring[begin[label] + place], 1 / many[label], len(first), values, (first, last))
 
 
 def fit(spread: Spread, shown: np.ndarray, wanted: np.ndarray) -> Spread:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -35,9 +36,12 @@ def is_release(release: object) -> bool:
 
 
 def read_released(
-    release: object, original: object, recoding: str | PathLike[str] | None = None
+    release: object, original: object, recoding: str | PathLike[str] | None = None, plain: int = 0
 ) -> tuple[Table, LabelView]:
-    """The original through the hierarchies of the release, and the release as it shows its rows, spread evenly."""
+    """The original through the hierarchies of the release, and the release as it shows its rows, spread evenly.
+
+    So many plain columns that both have are read as further ones, unless rows would have to be left out for them.
+    """
     place = Path(cast(str, release))
     files = document_files(place)
     stored = read_stored(_there(files["recoding"] if recoding is None else Path(recoding)))
@@ -47,17 +51,22 @@ def read_released(
     marks = documents["confidential"]["input"]["missing_values"]
     origin = {} if stored.origin is None else {"encoding": stored.origin.encoding, **stored.origin.form}
     source = in_form(original, form_from(origin))
-    _check_columns(source, schema, "original")
-    table = read(source, schema, cast(Missing, stored.missing), marks, stored.recoding.hierarchies)
+    have = _check_columns(source, schema, "original")
+    written = in_form(place, form_from(documents["public"]["release"].get("form", {})))
+    left = [name for name in _check_columns(written, schema, "release") if name in have]
+    left = [name for name in left if name not in roles.named][:plain]
     rows = documents["confidential"]["input"]["rows"] - documents["confidential"]["input"]["missing_rows"]
-    if table.rows != rows:
+    for more in dict.fromkeys((tuple(left), ())):
+        wished = replace(schema, target=(*schema.target, *more))
+        table = read(source, wished, cast(Missing, stored.missing), marks, stored.recoding.hierarchies)
+        if table.rows == rows:
+            break
+    else:
         raise BadTable(
             f"The release was made from {several(rows, 'row')}, and the original has {table.rows:,}. {OTHER}"
         )
-    written = in_form(place, form_from(documents["public"]["release"].get("form", {})))
-    _check_columns(written, schema, "release")
-    shown = read(written, schema, "category", marks)
-    return table, _view(table, shown, stored, documents["confidential"]["recoding"])
+    shown = read(written, wished, "category", marks)
+    return table, _view(table, shown, stored, documents["confidential"]["recoding"], more)
 
 
 def _there(file: Path) -> Path:
@@ -88,16 +97,20 @@ def _read_certificate(file: Path, release: Path) -> Mapping[str, Any]:
     return cast(Mapping[str, Any], documents)
 
 
-def _check_columns(source: object, schema: Schema, which: str) -> None:
+def _check_columns(source: object, schema: Schema, which: str) -> list[str]:
+    """The columns of a table, which has all that the schema names."""
     with open_source(source) as rows:
         columns = list(rows.columns)
     lacking = [name for name in schema.named if name not in columns]
     if lacking:
         raise BadTable(f"The {which} has no column {lacking[0]!r}. It has: {shorten(columns)}. {OTHER}")
+    return columns
 
 
-def _view(table: Table, shown: Table, stored: Stored, recoding: Mapping[str, Any]) -> LabelView:
-    """The released rows as a view, every label checked to be possible."""
+def _view(
+    table: Table, shown: Table, stored: Stored, recoding: Mapping[str, Any], plain: Sequence[str] = ()
+) -> LabelView:
+    """The released rows as a view, every label checked to be possible; plain columns that were changed are left out."""
     codes, spreads = [], []
     for column, hierarchy in enumerate(table.hierarchies):
         labels = shown.hierarchies[column].leaves
@@ -115,8 +128,11 @@ def _view(table: Table, shown: Table, stored: Stored, recoding: Mapping[str, Any
         codes.append(np.ascontiguousarray(shown.codes[:, column]))
         spreads.append(spread)
     pairs = zip(further_counts(table), further_counts(shown), strict=True)
-    further = tuple(_in_values(own, written) for own, written in pairs)
-    return LabelView(table.schema.quasi, shown.weights.astype(float), tuple(codes), tuple(spreads), further)
+    further = []
+    for own, written in pairs:
+        with suppress(BadTable) if own.name in plain else nullcontext():
+            further.append(_in_values(own, written))
+    return LabelView(table.schema.quasi, shown.weights.astype(float), tuple(codes), tuple(spreads), tuple(further))
 
 
 def _label_runs(stored: Stored, column: int, recoding: Mapping[str, Any]) -> dict[str, tuple[int, int]]:

@@ -212,16 +212,22 @@ def utility(
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise BadJob(f"seed is {seed!r}. Give a whole number of at least 0.")
     asked = read_questions(tables, means)
+    table, view = open_release(release, original, recoding)
+    return measure_use(table, view, asked, int(seed))
+
+
+def open_release(
+    release: object, original: object, recoding: str | PathLike[str] | None, plain: int = 0
+) -> tuple[Table, LabelView]:
+    """The table behind a point, a choice or a released file, and what that shows; so many plain columns of a file."""
     if is_release(release):
         if original is None:
             raise BadJob("A released file is compared with its original. Give it: original= (--original TABLE).")
-        table, view = read_released(release, original, recoding)
-    else:
-        if original is not None or recoding is not None:
-            raise BadJob("A point or a choice knows its table. Leave original and recoding out.")
-        partition = _partition_of(release)
-        table, view = partition.table, view_release(partition)
-    return measure_use(table, view, asked, int(seed))
+        return read_released(release, original, recoding, plain)
+    if original is not None or recoding is not None:
+        raise BadJob("A point or a choice knows its table. Leave original and recoding out.")
+    partition = _partition_of(release)
+    return partition.table, view_release(partition)
 
 
 def _partition_of(chosen: object) -> Partition:

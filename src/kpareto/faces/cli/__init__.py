@@ -361,6 +361,38 @@ def utility(  # noqa: PLR0913 (the options of the command)
 
 
 @commands.command(
+    epilog="Example: kpareto attack people-anon.csv --original people.csv",
+    short_help="Try to single out, link and infer people.",
+)
+@click.argument("release_file", metavar="RELEASE")
+@click.option("--original", required=True, metavar="TABLE", help="What it was released from: a file, or adult.")
+@click.option("--control", metavar="TABLE", help="People who are not in it; without it own rows are left out instead.")
+@click.option("--known", multiple=True, metavar="A,B,…", help="Columns that an attacker knows; again for another set.")
+@click.option("--recoding", metavar="FILE", help="The recoding file, where it does not lie beside the release.")
+@click.option("--attempts", type=click.IntRange(1), default=1000, show_default=True, help="For each attack.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of what is drawn.")
+@table_option
+@json_option
+@quiet_option
+def attack(  # noqa: PLR0913 (the options of the command)
+    release_file: str,
+    original: str,
+    control: str | None,
+    known: tuple[str, ...],
+    recoding: str | None,
+    attempts: int,
+    seed: int,
+    table: str | None,
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Attack RELEASE: single people out, link them, infer about them; beside a control and the raw table."""
+    from kpareto.faces.cli.measuring import show_attack
+
+    show_attack(release_file, original, control, known, recoding, attempts, seed, table, json_file, quiet)
+
+
+@commands.command(
     epilog="Example: kpareto impute people-anon.csv -o people-drawn.csv --copies 5",
     short_help="Draw values in place of a release's labels.",
 )

@@ -1,18 +1,20 @@
-"""What the commands measure and utility print and write; the counting is in releases/risk/anonymity.py and uses."""
+"""What the commands measure, utility and attack print and write; other rooms count."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
 
 from kpareto.atomic import write_whole
+from kpareto.attacks.evidence import AttackEvidence, attack
 from kpareto.errors import BadJob
 from kpareto.faces.cli.fronts import check_files
 from kpareto.faces.cli.releases import where
 from kpareto.faces.console import remark, reporting, show_table, visible, write_json
 from kpareto.faces.report.anonymity import anonymity_page, answer_tables
-from kpareto.faces.report.use import use_tables
+from kpareto.faces.report.use import attack_tables, use_tables
 from kpareto.jobs.parse import load_job, read_form_words
 from kpareto.releases.documents import refuse_overwriting
 from kpareto.releases.risk.anonymity import Anonymity, measure
@@ -105,21 +107,60 @@ def show_utility(  # noqa: PLR0913 (the options of the command)
     quiet: bool = False,
 ) -> Utility:
     """``kpareto utility RELEASE --original TABLE``: measure, print, write JSON."""
-    data: object = where(original, table)
-    if original == "adult":
-        from kpareto.tables.adult import adult
-
-        data = adult("train")
-    inputs = [release, *([] if original == "adult" or table else [original]), *filter(None, (job, recoding))]
-    refuse_overwriting([Path(each) for each in inputs], json_file)
-    check_files(json_file)
+    data = _original_of(release, original, table, (job, recoding), json_file)
     asked = {} if job is None else load_job(job).use
-    if not Path(release).exists():
-        raise BadJob(f"There is no release {release!r}. Give the file that kpareto release wrote.")
     with reporting("Measuring", quiet):
         answer = utility(release, data, recoding=recoding, seed=seed, **asked)
     if json_file != "-":
         print_utility(answer)
+    write_json(answer.to_dict() if json_file else None, json_file)
+    return answer
+
+
+def _original_of(
+    release: str, original: str, table: str | None, further: Iterable[str | None], json_file: str | None
+) -> object:
+    """The original that a command names, once its files are there to be read and written."""
+    inputs = [release, *([] if original == "adult" or table else [original]), *filter(None, further)]
+    refuse_overwriting([Path(each) for each in inputs], json_file)
+    check_files(json_file)
+    if not Path(release).exists():
+        raise BadJob(f"There is no release {release!r}. Give the file that kpareto release wrote.")
+    if original == "adult":
+        from kpareto.tables.adult import adult
+
+        return adult("train")
+    return where(original, table)
+
+
+def show_attack(  # noqa: PLR0913 (the options of the command)
+    release: str,
+    original: str,
+    control: str | None,
+    known: Sequence[str],
+    recoding: str | None,
+    attempts: int,
+    seed: int,
+    table: str | None,
+    json_file: str | None,
+    quiet: bool = False,
+) -> AttackEvidence:
+    """``kpareto attack RELEASE --original TABLE``: try, print, write JSON."""
+    data = _original_of(release, original, table, (control, recoding), json_file)
+    sets = [_split(names) for names in known]
+    with reporting("Attacking", quiet):
+        answer = attack(
+            release, original=data, control=control, known=sets, attempts=attempts, seed=seed, recoding=recoding
+        )
+    if json_file != "-":
+        for sentence in answer.sentences():
+            click.echo(visible(sentence))
+        for each in attack_tables(answer):
+            click.echo()
+            show_table(each.head, each.rows, each.caption)
+        click.echo()
+        for aside in answer.remarks:
+            click.echo(visible(aside))
     write_json(answer.to_dict() if json_file else None, json_file)
     return answer
 

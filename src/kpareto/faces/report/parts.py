@@ -23,7 +23,7 @@ from kpareto.faces.report.columns import LABELS
 from kpareto.faces.report.regulator_form import technique
 from kpareto.faces.report.report import Code, ColumnPart, FrontPart, Report, RiskPart, Template
 from kpareto.faces.report.svg import hierarchy_picture, loss_picture, size_picture
-from kpareto.faces.report.use import use_blocks
+from kpareto.faces.report.use import attack_blocks, use_blocks
 from kpareto.fronts.markup import SHORT, number
 from kpareto.fronts.picture import sketch
 from kpareto.releases.warnings import rank_remarks
@@ -204,6 +204,8 @@ def _risks(report: Report) -> list[Block]:
     head = ["attacker", "highest before", "highest after", "mean before", "mean after"]
     first, second = (risk.after.basis for risk in report.risks[:2])
     return [
+        *([] if report.attacks is None else attack_blocks(report.attacks)),
+        Heading("Recognising a person, before and after"),
         TableBlock("The chance of recognising a person by the quasi-identifiers", head, rows, (1, 2, 3, 4)),
         _above(report.risks[0]),
         Sentence(f"Prosecutor: {first}. Journalist and marketer: {second}.", "soft"),

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from kpareto._version import __version__
+from kpareto.attacks.evidence import AttackEvidence
 from kpareto.fronts.picture import Drawing
 from kpareto.releases.warnings import Remark
 from kpareto.uses.utility import Utility
@@ -300,6 +301,7 @@ class Report:
     method: Method
     template: Template
     use: Utility | None = None  # what an analyst still gets, where it was measured
+    attacks: AttackEvidence | None = None  # on people, where they were tried
 
     @property
     def released(self) -> bool:
@@ -309,4 +311,6 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data, for JSON."""
         use = None if self.use is None else self.use.to_dict()
-        return {"kpareto report": FORMAT, "version": __version__, **asdict(replace(self, use=None)), "use": use}
+        attacks = None if self.attacks is None else self.attacks.to_dict()
+        plain = asdict(replace(self, use=None, attacks=None))
+        return {"kpareto report": FORMAT, "version": __version__, **plain, "use": use, "attacks": attacks}

@@ -1,12 +1,13 @@
-"""What an analyst still gets, as tables, a picture and a part of the report."""
+"""What an analyst still gets and what an attacker gets, as tables, a picture and parts of the report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from kpareto.faces.report.blocks import Block, Illustration, Illustrations, ItemList, Sentence, TableBlock
+from kpareto.attacks.evidence import KINDS, AttackEvidence, PersonAttack
+from kpareto.faces.report.blocks import Block, Heading, Illustration, Illustrations, ItemList, Sentence, TableBlock
 from kpareto.faces.report.discretion import round_number
 from kpareto.fronts.markup import Markup, rect, svg, text
 from kpareto.fronts.picture import WIDTH
@@ -22,6 +23,13 @@ METHOD = (
     "Labels are taken as shares of the values that they stand for, fitted to the number of rows that each value has in "
     f"its column, or evenly. “{CONTROL.capitalize()}” is what somebody gets who has these numbers and no release."
 )
+
+ATTACKED = ("known columns", "release", "control", "beyond it", "interval of 95 %", "raw table")
+QUESTIONS = {
+    "singling out": "Singling out: how often what one row alone shows fits exactly one person",
+    "linkability": "Linkability: how often two halves of what is known of a person lead to the same row",
+    "inference": "Inference: how often a row that fits a person has the person's value",
+}
 
 
 def use_tables(answer: Utility) -> list[TableBlock]:
@@ -106,3 +114,32 @@ def round_use(answer: Any) -> Any:
     if isinstance(answer, tuple):
         return tuple(map(round_use, answer))
     return round_number(answer) if isinstance(answer, float) else answer
+
+
+def attack_tables(answer: AttackEvidence) -> list[TableBlock]:
+    """The attacks as a table for each of the three risks."""
+    tables = []
+    for kind in KINDS:
+        rows = [_row(each) for each in answer.attacks if each.risk == kind]
+        if rows:
+            tables.append(TableBlock(QUESTIONS[kind], ATTACKED, rows, (1, 2, 3, 5)))
+    return tables
+
+
+def _row(each: PersonAttack) -> Sequence[str]:
+    low, high = each.release.interval
+    rates = (each.release.attack.value, each.release.control.value, each.release.risk)
+    return each.words, *map(percent, rates), f"{percent(low)} to {percent(high)}", percent(each.raw.risk)
+
+
+def attack_blocks(answer: AttackEvidence) -> list[Block]:
+    """Singling out, linkability and inference, in this order, for the part on risk."""
+    heading = Heading("Attacks on people: singling out, linkability, inference")
+    first = f"Up to {answer.attempts:,} people or rows were drawn for each attack, by seed {answer.seed}."
+    return [
+        heading,
+        ItemList(tuple(answer.sentences())),
+        Sentence(first),
+        *attack_tables(answer),
+        *(Sentence(remark, "soft") for remark in answer.remarks),
+    ]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kpareto.atomic import check_target, write_whole
+from kpareto.attacks.evidence import AttackEvidence, attack_people
 from kpareto.engines import in_form, open_source
 from kpareto.engines.form import form_from
 from kpareto.engines.unique_rows import unique_rows
@@ -43,7 +44,7 @@ from kpareto.strict import FileKind, anything, is_missing, map_of, read_json
 from kpareto.tables.partition import Partition
 from kpareto.tables.spelling import spell_infinite
 from kpareto.tables.table import UniqueRows
-from kpareto.uses.utility import Utility, utility
+from kpareto.uses.utility import Utility, open_release, utility
 from kpareto.verifier.counting import file_digest
 from kpareto.verifier.signatures import signature_of
 
@@ -187,6 +188,13 @@ class Evidence:
         return None
 
     @cached_property
+    def attacks(self) -> AttackEvidence | None:
+        """What attacks on people reach; None where the table is too small to say."""
+        with suppress(BadTable), self.phase("Attacking"):
+            return attack_people(*open_release(self.context.partition, None, None))
+        return None
+
+    @cached_property
     def compared(self) -> tuple[str, ...]:
         """What the recoding costs a decision tree; only what can be said."""
         if not self.trees:
@@ -245,7 +253,8 @@ def report_from(evidence: Evidence, *, confidential: bool = False, date: str | N
     if Discretion(report.least, confidential).veils(context.partition):
         # Trees and counts are about the suppressed rows too, which are too few to be told.
         return replace(report, board=complete_board(report, board, unmeasured=VEILED))
-    report = replace(report, use=evidence.use if confidential else round_use(evidence.use))
+    use = evidence.use if confidential else round_use(evidence.use)
+    report = replace(report, use=use, attacks=evidence.attacks if confidential else None)
     board = complete_board(report, board, evidence.compared, TOO_FEW)
     sentences = (*report.summary.sentences, *evidence.compared)
     return replace(report, board=board, summary=replace(report.summary, sentences=sentences))

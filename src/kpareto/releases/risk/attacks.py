@@ -442,31 +442,9 @@ class AttackReport:
 def attack(
     release: Partition, limits: Limits, suppression: Suppression | None = None, earlier: Sequence[Partition] = ()
 ) -> AttackReport:
-    """Run every attack test on a release candidate.
+    """Run every attack test on a release candidate that was made by these limits and this suppression.
 
-    Parameters
-    ----------
-    release : Partition
-        The classes of the candidate.
-    limits : mapping of str to float
-        Those it was made by, such as ``{"k": 5, "l": 2}``.
-    suppression : Suppression, optional
-        The one it was made by.
-    earlier : sequence of Partition, optional
-        Earlier releases of the same persons, to be joined with it.
-
-    Returns
-    -------
-    AttackReport
-        A test each; ``sentences()`` says what they mean.
-
-    Examples
-    --------
-    >>> import kpareto as kp
-    >>> point = kp.front(kp.adult_table(), suppression=0.01).choose(k=5)
-    >>> report = kp.attack(point.partition, {"k": 5}, point.suppression)
-    >>> [test.column for test in report.homogeneity]
-    ['occupation']
+    It is joined with earlier releases of the same persons, if there are any.
     """
     k = int(release.sizes[release.visible].min()) if not release.empty else 1
     names = () if release.empty else tuple(counts.name for counts in release.table.sensitive)
