@@ -81,7 +81,8 @@ def quicken() -> None:
             operators = getattr(self.typing_key, "__module__", "") == "_operator"
             if not OWN.depth or kws or not operators or not all(isinstance(kind, plain) for kind in args):
                 return resolve(self, context, args, kws)
-            answers = known.setdefault((id(self), id(context)), (self, context, {}))[2]  # kept, so that no id comes again
+            # Both are kept, so that no id comes again.
+            answers = known.setdefault((id(self), id(context)), (self, context, {}))[2]
             if args not in answers:
                 answers[args] = resolve(self, context, args, kws)
             return answers[args]

@@ -264,7 +264,7 @@ def walk(tables, highs, prefix, by_level, rule, sized, questions, counted, neede
                 if rule.marked:
                     gone = mark_failing(
                         classes, least, questions.lanes, counted, questions.limits, rule.rows, rule.allowed, failing,
-                        room.values,
+                        room.values, None,
                     )  # fmt: skip
             missed = Hiding(least, failing, rule.marked)
             n = 1
@@ -286,8 +286,8 @@ def walk(tables, highs, prefix, by_level, rule, sized, questions, counted, neede
                 again = not hopeless
                 if again:
                     within, strictest = prepare_reach(
-                        classes, missed, gone, n, rule, questions.lanes, counted, numbered, axes, room.values, reach,
-                        steps,
+                        classes, missed, gone, n, rule, questions.lanes, counted, numbered, axes, room.values, None,
+                        reach, steps,
                     )  # fmt: skip
                     for i in range(0 if marked else size):
                         failing[i] = False
@@ -315,9 +315,7 @@ def walk(tables, highs, prefix, by_level, rule, sized, questions, counted, neede
             while first or again:
                 if needed is not None:
                     if again:  # one combination of thresholds after the other
-                        n = next_steps(
-                            classes, within, gone, strictest, rule, least, needed, failing, base, steps
-                        )
+                        n = next_steps(classes, within, gone, strictest, rule, least, needed, failing, base, steps)
                 if used + n > labels.shape[0]:
                     return np.int64(-1)
                 for j in range(n):
@@ -347,7 +345,7 @@ def walk(tables, highs, prefix, by_level, rule, sized, questions, counted, neede
                     if questions is not None:
                         value_numbers(
                             classes, hiding, lost[j], questions.lanes, counted, questions.numbers, rule.rows,
-                            room.values, reals[used],
+                            room.values, None, reals[used],
                         )  # fmt: skip
                         if needed is not None:
                             for e in range(axes.places.shape[0]):
