@@ -31,12 +31,12 @@ Rows = list[tuple[int, int]]  # person and value of each row
 
 def spread(rows: Rows) -> dict[int, float]:
     """Each person spread evenly over their values."""
-    shares: Counter[int] = Counter()
+    shares: dict[int, float] = {}
     for person in {p for p, _ in rows}:
         values = {v for p, v in rows if p == person}
         for value in values:
-            shares[value] += 1 / len(values)  # type: ignore[assignment]
-    return dict(shares)
+            shares[value] = shares.get(value, 0.0) + 1 / len(values)
+    return shares
 
 
 def holders_of(rows: Rows) -> Holders:
@@ -70,7 +70,7 @@ def room_for(holders: Holders, rows: int) -> HolderRoom:
     whole = [np.zeros(size, dtype=np.int64) for size in sizes]
     even, ranked = np.zeros(VALUES), np.zeros(VALUES, dtype=np.int64)
     left = np.zeros(persons, dtype=np.int64), np.zeros((2, REACH), dtype=np.int64)
-    return HolderRoom(np.zeros((len(KINDS), rows)), *whole, even, ranked, *left)
+    return HolderRoom(*[np.zeros((len(KINDS), rows)), *whole, even, ranked, *left])
 
 
 def fewest(rows: Rows) -> int:

@@ -51,10 +51,15 @@ class AskedValues:
     numbers: tuple[HistNumber, ...]
     limits: tuple[HistLimit, ...]
 
+    @property
+    def _all(self) -> tuple[HistNumber | HistLimit, ...]:
+        """The numbers, then the limits."""
+        return (*self.numbers, *self.limits)
+
     def columns(self) -> list[Counts]:
         """The sensitive and target columns that are asked for, each once."""
         asked: dict[int, Counts] = {}
-        for one in (*self.numbers, *self.limits):
+        for one in self._all:
             if one.counts is not None and not one.by_person:
                 asked.setdefault(id(one.counts), one.counts)
         return list(asked.values())
@@ -63,7 +68,7 @@ class AskedValues:
     def told(self) -> tuple[HistNumber, ...]:
         """The numbers that count persons, each once, those of one column side by side."""
         asked: dict[tuple[int, int, float], HistNumber] = {}
-        for one in (*self.numbers, *self.limits):
+        for one in self._all:
             if one.counts is not None and one.by_person:
                 number = HistNumber(one.kind, one.counts, one.parameter, True)
                 asked.setdefault((id(one.counts), one.kind, one.parameter), number)
