@@ -154,7 +154,7 @@ def _by_partitions(asked: Problem, lattice: Lattice, nodes: np.ndarray) -> None:
     made = [
         (at, p) for at, n in enumerate(nodes) for p in partitions(asked.table, lattice.decode(n), asked.suppression)
     ]
-    asked.by_partitions(made)
+    asked.by_partitions(slowly)
 
 
 def memory(quick: bool) -> list[Line]:

@@ -275,14 +275,14 @@ class CutCounter:
         starts = np.zeros((len(columns), self.table.distinct + 1), dtype=np.int64)
         entries, keys, offset, known = [], [], 0, 0
         for column, counts in enumerate(columns):
-            held, width = _held(counts), len(counts.values)
-            rows = np.bincount(held.row, minlength=self.table.distinct)
+            owners, width = _owners(counts), len(counts.values)
+            rows = np.bincount(owners.row, minlength=self.table.distinct)
             before = np.cumsum(rows) - rows
             starts[column] = offset + np.concatenate(([0], np.cumsum(rows[self.order])))
-            places = np.arange(len(held.row)) + np.repeat(
+            places = np.arange(len(owners.row)) + np.repeat(
                 before[self.order] - (starts[column, :-1] - offset), rows[self.order]
             )
-            pairs, which = np.unique(held.person[places] * width + held.code[places], return_inverse=True)
+            pairs, which = np.unique(owners.person[places] * width + owners.code[places], return_inverse=True)
             entries.append(which + known)
             keys.append(np.stack((pairs // width, pairs % width)))
             offset, known = offset + len(places), known + len(pairs)
@@ -349,7 +349,7 @@ class CutCounter:
         return RunLosses(run_at, runs, lost, np.concatenate(rows))
 
 
-def _held(counts: Counts) -> Held:
+def _owners(counts: Counts) -> Held:
     """Who has the values of a column, which is asked only where persons are told apart."""
     if counts.held is None:
         raise TypeError("numbers of persons are asked of a column that does not know them")
@@ -363,7 +363,7 @@ def _ask_persons(told: Sequence[HistNumber], columns: Sequence[Counts]) -> tuple
     totals, whole = np.zeros((len(told), max(widths))), np.zeros(len(told), dtype=np.int64)
     for e, number in enumerate(told):
         even = number.kind in (T_EQUAL, T_ORDERED)
-        totals[e, : widths[e]], whole[e] = count_everybody(_held(number.counts), widths[e], even)
+        totals[e, : widths[e]], whole[e] = count_everybody(_owners(number.counts), widths[e], even)
     return (
         np.array([at[id(number.counts)] for number in told], dtype=np.int64),
         np.array([number.kind for number in told], dtype=np.int64),
