@@ -151,7 +151,7 @@ def units(quick: bool) -> list[Line]:
 
 def _by_partitions(asked: Problem, lattice: Lattice, nodes: np.ndarray) -> None:
     """Count some nodes as it is done where a measure has no compiled form."""
-    made = [
+    slowly = [
         (at, p) for at, n in enumerate(nodes) for p in partitions(asked.table, lattice.decode(n), asked.suppression)
     ]
     asked.by_partitions(slowly)
