@@ -338,12 +338,13 @@ def keep_exact(n, count, axes, numbers, reach, steps):
 
 
 @inner
-def prepare_reach(classes, missed, gone, sizes, rule, lanes, counted, numbers, axes, values, told, reach, steps):
+def prepare_reach(classes, missed, gone, sizes, rule, lanes, counted, numbers, axes, known, reach, steps):
     """Everything that does not depend on the thresholds chosen; returns the classes within reach, and the strictest k'.
 
     missed: hides the classes that miss a limit of the job, which have ``gone`` rows; sizes: how many thresholds of k
-    steps holds. The strictest k' is 0 where k is no objective.
+    steps holds; known: (values, told), as class_value takes them. The strictest k' is 0 where k is no objective.
     """
+    values, told = known
     allowed = rule.allowed - gone
     strictest = steps.thresholds[sizes - 1] if rule.by_size else np.int64(0)
     number_classes(classes, missed, allowed, lanes, counted, numbers, axes, rule.rows, values, told, reach)

@@ -420,13 +420,16 @@ def is_as_good(alone, shown, rows, lanes, axes, numbered, mask, told, values, re
 
 
 @compiled
-def needed_rows(g, classes, cutoffs, where, asked, persons, people, owned, told, mask, room, out, used):
+def needed_rows(g, classes, cutoffs, where, asked, persons, people, owned, mask, room, out, used):
     """The rows of one recoding where thresholds are taken of numbers too (needed.py); returns them, and how many.
 
     where: (RunRows, leaf_at, RunRoom); asked: (RuleNumbers, KernelQuestions, needed).
     """
     rows, leaf_at, runs = where
     rule, questions, needed = asked
+    told = None
+    if owned is not None:
+        told = owned[1].told
     firsts = runs.firsts
     axes, numbered, reach = needed
     labels, ints, reals, steps = out.labels, out.ints, out.reals, room.steps
@@ -449,7 +452,7 @@ def needed_rows(g, classes, cutoffs, where, asked, persons, people, owned, told,
     if again:
         lanes = questions.lanes
         within, strictest = prepare_reach(
-            classes, missed, gone, cutoffs, rule, lanes, lanes, numbered, axes, room.values, told, reach, steps
+            classes, missed, gone, cutoffs, rule, lanes, lanes, numbered, axes, (room.values, told), reach, steps
         )
         for u in range(within):
             for b in range(losses):
@@ -608,9 +611,7 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, wide, lanes, questions, needed
         if needed is not None:
             out = CutRows(labels, ints, reals)
             where, judged = (here, leaf_at, runs), (rule, questions, needed)
-            out, used = needed_rows(
-                g, classes, cutoffs, where, judged, persons, people, owned, told, mask, room, out, used
-            )
+            out, used = needed_rows(g, classes, cutoffs, where, judged, persons, people, owned, mask, room, out, used)
             labels, ints, reals = out.labels, out.ints, out.reals
             continue
         lost = np.int64(0)

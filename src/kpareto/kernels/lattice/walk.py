@@ -286,8 +286,8 @@ def walk(tables, highs, prefix, by_level, rule, sized, questions, counted, neede
                 again = not hopeless
                 if again:
                     within, strictest = prepare_reach(
-                        classes, missed, gone, n, rule, questions.lanes, counted, numbered, axes, room.values, None,
-                        reach, steps,
+                        classes, missed, gone, n, rule, questions.lanes, counted, numbered, axes,
+                        (room.values, None), reach, steps,
                     )  # fmt: skip
                     for i in range(0 if marked else size):
                         failing[i] = False
