@@ -40,8 +40,8 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         ),
     ),
     "lattice-wide": Benchmark(
-        "hierarchies that declare far more than occurs, and keys of more than one word",
-        ("lattice.postcodes", "lattice.widths"),
+        "hierarchies that declare far more than occurs, keys of more than one word, persons and masked rows",
+        ("lattice.postcodes", "lattice.widths", "lattice.units"),
         always=False,
     ),
     "front": Benchmark(

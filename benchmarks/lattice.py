@@ -16,10 +16,12 @@ from benchmarks.clock import Line, best, peak_bytes
 from benchmarks.made_tables import make_postcodes, make_rows
 from kpareto.fronts.count_lattice import Walker, Wanted, count_lattice, lattice_of
 from kpareto.fronts.packed_values import HistNumber
+from kpareto.fronts.problem import Problem, problem
 from kpareto.kernels.words import DISTINCT, MINORITY, OWN, T_EQUAL
 from kpareto.measures.cells import glm
 from kpareto.tables.adult import adult_table
-from kpareto.tables.partition import Suppression
+from kpareto.tables.lattice import Lattice
+from kpareto.tables.partition import Suppression, partitions
 from kpareto.tables.table import Counts, Table
 
 CAP = Suppression("cap-max-k", 0.01)
@@ -126,6 +128,33 @@ def widths(quick: bool) -> list[Line]:
         note = f"{int(walker.columns.bits.sum())} bits in {words} word{'s' if words > 1 else ''}"
         lines.append(Line(f"{columns} quasi-identifiers", time, nodes, "nodes", False, 1, "", note, peak_bytes()))
     return lines
+
+
+def units(quick: bool) -> list[Line]:
+    """Nodes a second with persons and with masked rows, of k, l and GLM: by the loops, and by partitions in Python."""
+    lines = []
+    for columns, leaves in ((8, 30), (20, 7), (30, 7)):
+        for persons in (True, False):
+            levels = (2,) * (columns - 4) + (8 if columns == 8 else 2,) * 4
+            table = make_rows(300 if quick else 20_000, (leaves,) * columns, levels, persons=persons)
+            rule = Suppression(limit=0.01, rows="drop" if persons else "mask")
+            asked, lattice = problem(table, ["k", "l", "glm"], rule), lattice_of(table)
+            nodes = lattice.levels(np.linspace(0, lattice.size - 1, 8 if quick else 64).astype(np.int64))
+            loops = best(lambda: asked.evaluate(lattice, nodes, 1), 1 if quick else 3)  # noqa: B023 (used at once)
+            slow = nodes[::8]
+            python = best(lambda: _by_partitions(asked, lattice, slow), 1, warm=False)  # noqa: B023 (the same)
+            what = f"{columns} quasi-identifiers, {'persons' if persons else 'masked rows'}"
+            lines.append(Line(what, loops, len(nodes), "nodes", False, 1, "", "", peak_bytes()))
+            lines.append(Line(f"{what}, in Python", python, len(slow), "nodes", False, 1, "", "", peak_bytes()))
+    return lines
+
+
+def _by_partitions(asked: Problem, lattice: Lattice, nodes: np.ndarray) -> None:
+    """Count some nodes as it is done where a measure has no compiled form."""
+    slowly = [
+        (at, p) for at, n in enumerate(nodes) for p in partitions(asked.table, lattice.decode(n), asked.suppression)
+    ]
+    asked.by_partitions(slowly)
 
 
 def memory(quick: bool) -> list[Line]:

@@ -29,11 +29,18 @@ def make_hierarchy(name: str, leaves: int, levels: int) -> Hierarchy:
 
 
 def make_rows(
-    rows: int, leaves: Sequence[int], levels: Sequence[int], values: int = 14, *, distinct: int | None = None
+    rows: int,
+    leaves: Sequence[int],
+    levels: Sequence[int],
+    values: int = 14,
+    *,
+    distinct: int | None = None,
+    persons: bool = False,
 ) -> Table:
     """A table of so many rows with skewed, loosely related columns and one sensitive column of so many values.
 
-    All rows are distinct unless ``distinct`` says how many are; the other rows repeat these.
+    All rows are distinct unless ``distinct`` says how many are; the other rows repeat these. With ``persons`` each two
+    distinct rows belong to one.
     """
     rng = np.random.default_rng(7)
     wanted = rows if distinct is None else distinct
@@ -53,7 +60,9 @@ def make_rows(
     names = tuple(f"c{place}" for place in range(len(leaves)))
     hierarchies = tuple(make_hierarchy(*column) for column in zip(names, leaves, levels, strict=True))
     extras = {"s": (tuple(f"v{value:03}" for value in range(values)), sensitive, None)}
-    return make_table(Schema(names, sensitive=("s",)), hierarchies, codes, weights, extras)
+    if persons:
+        extras["p"] = (tuple(f"p{person}" for person in range(wanted // 2 + 1)), np.arange(wanted) // 2, None)
+    return make_table(Schema(names, ("s",), person="p" if persons else None), hierarchies, codes, weights, extras)
 
 
 def make_postcodes(declared: int, occurring: int, rows: int, *, cut_down: bool) -> Table:

@@ -39,19 +39,36 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
 
 
-def test_bar_waits_two_seconds() -> None:
+def test_bar_waits_a_second() -> None:
     """A short wait shows nothing; a longer one shows title, share, rate and remaining time, then cleans up."""
     screen, clock = Screen(), Clock()
     bar = console.Bar("Evaluating nodes", 1000, screen, clock)
-    clock.now += 1.9
+    clock.now += 0.9
     bar.advance(100)
     assert not bar.shown
     assert screen.getvalue() == ""
-    clock.now += 0.1
+    clock.now += 1.1
     bar.advance(100)
     bar.close()
     assert bar.shown
     assert all(word in screen.getvalue() for word in ("Evaluating nodes", "20%", "100/s, 0:08 left"))
+
+
+def test_bar_speaks_up_where_nobody_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first step that tells nothing for long: the bar appears by itself, and not after it was closed."""
+    screen, late = Screen(), Screen()
+    monkeypatch.setattr(console, "PATIENCE", 0.01)
+    bar = console.Bar("Reading", None, screen)
+    bar.speak_up()
+    alarm = bar._alarm
+    assert alarm is not None
+    alarm.join()
+    bar.close()
+    assert "Reading" in screen.getvalue()
+    closed = console.Bar("Reading", None, late)
+    closed.close()
+    closed._update()
+    assert late.getvalue() == ""
 
 
 @pytest.mark.parametrize(

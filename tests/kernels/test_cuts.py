@@ -68,7 +68,7 @@ def test_visible_classes_come_first(classes: list[tuple[int, bool]], threshold: 
     counts, hists = sizes.copy(), (10 * sizes)[None, :].copy()
     hidden, shown = np.zeros((2, count + 1), dtype=np.int64), np.zeros(count + 1, dtype=np.int64)
     left, lost = split_classes(
-        Classes(counts, counts, hists[:0], hists, count, 16), Hiding(threshold, failing, marked), hidden, shown
+        Classes(counts, counts, hists[:0], hists, count, 16), Hiding(threshold, failing, marked), None, hidden, shown
     )
     assert (left, lost) == ((~away).sum(), sizes[away].sum())
     assert counts[:left].tolist() == sizes[~away].tolist()

@@ -102,6 +102,20 @@ def test_a_processor_without_the_features_takes_nothing(tmp_path: Path, monkeypa
     ready.ready_files.cache_clear()
 
 
+@pytest.mark.parametrize("differs", ["sources", "platform", "cpu", "python", "numba", "llvmlite"])
+def test_code_for_anything_else_is_not_taken(differs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changed sources, another Python, numba, llvmlite, platform or processor: one difference is enough."""
+    monkeypatch.setattr(ready, "FOLDER", tmp_path)
+    monkeypatch.setattr("llvmlite.binding.get_host_cpu_features", lambda: dict.fromkeys(ready.FEATURES, True))
+    ours = ready.circumstances(SOURCES)
+    for circumstances, files in ((ours, {"x": "y"}), ({**ours, differs: "another"}, {})):
+        ready.ready_files.cache_clear()
+        index = {"for": circumstances, "files": {"x": "y"}}
+        (tmp_path / "index.json").write_text(json.dumps(index), encoding="utf-8")
+        assert ready.ready_files(SOURCES) == files
+    ready.ready_files.cache_clear()
+
+
 def test_only_code_for_the_common_processor_is_written(tmp_path: Path) -> None:
     """Code for the processor at hand might not run elsewhere."""
     with pytest.raises(ValueError, match="NUMBA_CPU_NAME"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Drawing
     from rich.progress import TaskID
 
-PATIENCE = 2.0  # seconds a person waits happily without being told why
+PATIENCE = 1.0  # seconds after which a person is told what is waited for
 
 
 def on_terminal(stream: TextIO) -> bool:
@@ -66,6 +67,15 @@ class Bar:
         self.prepared = 0.0  # seconds in which loops were compiled, which are no work
         self._preparing: float | None = None  # since when they are
         self._drawn: tuple[Drawing, TaskID] | None = None
+        self._lock = threading.RLock()
+        self._alarm: threading.Timer | None = None
+        self._closed = False
+
+    def speak_up(self) -> None:
+        """Let the bar appear in time also where nobody tells it of anything: a first step may take long."""
+        self._alarm = threading.Timer(max(0.0, self.began + PATIENCE - self.clock()), self._update)
+        self._alarm.daemon = True
+        self._alarm.start()
 
     @property
     def shown(self) -> bool:
@@ -89,15 +99,16 @@ class Bar:
 
     def _update(self) -> None:
         """Redraw, where the wait was long enough for the bar to appear."""
-        if self._drawn is None:
-            if self.clock() - self.began < PATIENCE:
-                return
-            self._drawn = self._draw()
-        progress, task = self._drawn
-        if self._words == self.title:
-            progress.update(task, description=self.title, completed=self.done, total=self.total, pace=self.pace())
-        else:  # nobody knows how many loops there are: a bar that moves
-            progress.update(task, description=self._words, total=None, pace="", refresh=True)
+        with self._lock:
+            if self._drawn is None:
+                if self._closed or self.clock() - self.began < PATIENCE:
+                    return
+                self._drawn = self._draw()
+            progress, task = self._drawn
+            if self._words == self.title:
+                progress.update(task, description=self.title, completed=self.done, total=self.total, pace=self.pace())
+            else:  # nobody knows how many loops there are: a bar that moves
+                progress.update(task, description=self._words, total=None, pace="", refresh=True)
 
     def pace(self) -> str:
         """The rate and the time that remains at that rate: ``1,250/s, 0:12 left``; at first the time that passed."""
@@ -112,8 +123,12 @@ class Bar:
 
     def close(self) -> None:
         """Take the bar off the screen."""
-        if self._drawn is not None:
-            self._drawn[0].stop()
+        if self._alarm is not None:
+            self._alarm.cancel()
+        with self._lock:
+            self._closed = True
+            if self._drawn is not None:
+                self._drawn[0].stop()
 
     def _draw(self) -> tuple[Drawing, TaskID]:
         from rich.console import Console
@@ -149,6 +164,7 @@ def progress(title: str, total: int | None = None, quiet: bool = False) -> Itera
         yield lambda _count: None
         return
     bar = Bar(title, total, sys.stderr)
+    bar.speak_up()
     try:
         yield bar.advance
     finally:
@@ -164,6 +180,7 @@ def reporting(title: str, quiet: bool = False) -> Iterator[Progress]:
     from kpareto.interrupts import hearing_of_compiling  # --help waits for nothing
 
     bar = Bar(title, None, sys.stderr)
+    bar.speak_up()
 
     def report(done: int, total: int) -> None:
         bar.total = total or None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,15 +24,17 @@ from kpareto.fronts.count_lattice import (
     reach_room,
     without_axes,
 )
-from kpareto.fronts.packed_values import PackedValues, pack_for_cuts
+from kpareto.fronts.packed_values import HistNumber, PackedValues, pack_for_cuts
 from kpareto.interrupts import FIRST_PIECE, Portions, is_heard
 from kpareto.kernels.compiling import working
 from kpareto.kernels.cuts.count import MaskRoom, Persons, WideCells, evaluate_cuts
+from kpareto.kernels.cuts.persons import REACH, HolderRoom, Holders
 from kpareto.kernels.cuts.runs import RunRows
 from kpareto.kernels.needed import Axes, ReachRoom
 from kpareto.kernels.records import ClassNumbers, KernelQuestions, PartRows, RuleNumbers, RunLosses
-from kpareto.kernels.words import CAP_MAX_K, K
-from kpareto.tables.table import Table
+from kpareto.kernels.words import CAP_MAX_K, T_EQUAL, T_ORDERED, K
+from kpareto.measures.persons import count_everybody
+from kpareto.tables.table import Counts, Held, Table
 
 MOST_LEAVES = 2_000  # a column's losses are looked up per run of leaves, leaves squared; wider ones cut by cut
 RUN_COST = 8  # what beginning a run of rows costs, in look-ups
@@ -82,13 +85,16 @@ class CutCounter:
         workers = max(1, min(threads or os.cpu_count() or 1, len(cuts) // 16))
         lanes = self.histograms.lanes
         prepared = (self.leaf_at, self.rows, self.losses)  # once
+        _ = self.persons, self.holders
 
         def run(some: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             questions, needed = self._asked()
             genomes = np.ascontiguousarray(self._without_gaps(some), dtype=np.int32)
             wide = self._wide_cells(some) if self.wide else None
             mask = self._mask_room() if self.is_masked else None
-            return evaluate_cuts(genomes, *prepared, wide, lanes, questions, needed, self.persons, mask, self.rule)
+            owned = None if self.holders is None else (self.holders, self._holder_room(self.holders))
+            asked = (lanes, questions, needed, self.persons, owned, mask)
+            return evaluate_cuts(genomes, *prepared, wide, *asked, self.rule)
 
         if workers == 1:  # often a single recoding: nothing to put together
             labels, ints, reals = run(cuts)
@@ -122,7 +128,8 @@ class CutCounter:
         judged = (np.zeros(1, dtype=np.bool_), np.zeros(len(self.wanted.numbers)))
         totals = np.zeros(words, dtype=np.int64)
         away = np.zeros(self.table.distinct, dtype=np.bool_)
-        return MaskRoom(*alone, *judged, totals, away, np.zeros(self.table.distinct, dtype=np.int64))
+        ids, told = np.zeros(self.table.distinct, dtype=np.int64), np.zeros((len(self.wanted.values.told), 1))
+        return MaskRoom(*alone, *judged, totals, away, ids, told)
 
     @cached_property
     def rule(self) -> RuleNumbers:
@@ -259,6 +266,43 @@ class CutCounter:
         return Persons(starts, persons.code[places].astype(np.int64), len(persons.values))
 
     @cached_property
+    def holders(self) -> Holders | None:
+        """Who has which value in each row in ``order``, for numbers that count persons; None where none does."""
+        told = self.wanted.values.told
+        if not told:
+            return None
+        columns = list({id(number.counts): number.counts for number in told}.values())
+        starts = np.zeros((len(columns), self.table.distinct + 1), dtype=np.int64)
+        entries, keys, offset, known = [], [], 0, 0
+        for column, counts in enumerate(columns):
+            owners, width = _owners(counts), len(counts.values)
+            rows = np.bincount(owners.row, minlength=self.table.distinct)
+            before = np.cumsum(rows) - rows
+            starts[column] = offset + np.concatenate(([0], np.cumsum(rows[self.order])))
+            places = np.arange(len(owners.row)) + np.repeat(
+                before[self.order] - (starts[column, :-1] - offset), rows[self.order]
+            )
+            pairs, which = np.unique(owners.person[places] * width + owners.code[places], return_inverse=True)
+            entries.append(which + known)
+            keys.append(np.stack((pairs // width, pairs % width)))
+            offset, known = offset + len(places), known + len(pairs)
+        return Holders(starts, np.concatenate(entries), *np.concatenate(keys, axis=1), *_ask_persons(told, columns))
+
+    def _holder_room(self, holders: Holders) -> HolderRoom:
+        """Room for the persons of one class, for one thread."""
+        numbers, values = holders.totals.shape
+        pairs, persons = len(holders.persons), int(holders.persons.max(initial=0)) + 1
+
+        def whole(*shape: int) -> np.ndarray:
+            return np.zeros(shape, dtype=np.int64)
+
+        return HolderRoom(
+            np.zeros((numbers, self.table.distinct)), whole(1), whole(pairs), whole(persons), whole(persons),
+            whole(persons), whole(pairs), whole(persons + 1), whole(pairs), whole(values), np.zeros(values),
+            whole(values), whole(persons), whole(2, REACH),
+        )  # fmt: skip
+
+    @cached_property
     def parts(self) -> PartRows:
         """The distinct rows by parts: columns with few distinct combinations, looked up together.
 
@@ -303,6 +347,31 @@ class CutCounter:
                 lost[b, c] = loss.suppressed(table, c)
         rows = [n[table.occurring[c]] if c in self.wide else n for c, n in enumerate(table.leaf_rows)]
         return RunLosses(run_at, runs, lost, np.concatenate(rows))
+
+
+def _owners(counts: Counts) -> Held:
+    """Who has the values of a column, which is asked only where persons are told apart."""
+    if counts.held is None:
+        raise TypeError("numbers of persons are asked of a column that does not know them")
+    return counts.held
+
+
+def _ask_persons(told: Sequence[HistNumber], columns: Sequence[Counts]) -> tuple[np.ndarray, ...]:
+    """Column, kind, parameter, values, totals and persons in all of each number that counts persons."""
+    at = {id(counts): column for column, counts in enumerate(columns)}
+    widths = [len(number.counts.values) for number in told]
+    totals, whole = np.zeros((len(told), max(widths))), np.zeros(len(told), dtype=np.int64)
+    for e, number in enumerate(told):
+        even = number.kind in (T_EQUAL, T_ORDERED)
+        totals[e, : widths[e]], whole[e] = count_everybody(_owners(number.counts), widths[e], even)
+    return (
+        np.array([at[id(number.counts)] for number in told], dtype=np.int64),
+        np.array([number.kind for number in told], dtype=np.int64),
+        np.array([number.parameter for number in told], dtype=np.float64),
+        np.array(widths, dtype=np.int64),
+        totals,
+        whole,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,10 @@ often they occur, in lanes as narrow as the rows allow. Recodings by cuts have l
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -28,6 +30,7 @@ class HistNumber:
     kind: int
     counts: Counts
     parameter: float = 0.0
+    by_person: bool = False  # each person counts once, whatever their rows
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class HistLimit:
     threshold: float
     counts: Counts | None = None
     parameter: float = 0.0
+    by_person: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +51,38 @@ class AskedValues:
     numbers: tuple[HistNumber, ...]
     limits: tuple[HistLimit, ...]
 
+    @property
+    def _all(self) -> tuple[HistNumber | HistLimit, ...]:
+        """The numbers, then the limits."""
+        return (*self.numbers, *self.limits)
+
     def columns(self) -> list[Counts]:
         """The sensitive and target columns that are asked for, each once."""
         asked: dict[int, Counts] = {}
-        for counts in (*(number.counts for number in self.numbers), *(limit.counts for limit in self.limits)):
-            if counts is not None:
-                asked.setdefault(id(counts), counts)
+        for one in self._all:
+            if one.counts is not None and not one.by_person:
+                asked.setdefault(id(one.counts), one.counts)
         return list(asked.values())
+
+    @cached_property
+    def told(self) -> tuple[HistNumber, ...]:
+        """The numbers that count persons, each once, those of one column side by side."""
+        asked: dict[tuple[int, int, float], HistNumber] = {}
+        for one in self._all:
+            if one.counts is not None and one.by_person:
+                number = HistNumber(one.kind, one.counts, one.parameter, True)
+                asked.setdefault((id(one.counts), one.kind, one.parameter), number)
+        places: dict[int, int] = {}
+        for number in asked.values():
+            places.setdefault(id(number.counts), len(places))
+        return tuple(sorted(asked.values(), key=lambda number: places[id(number.counts)]))
+
+    def place_of(self, one: HistNumber | HistLimit, at: dict[int, int]) -> int:
+        """Where the kernels find a number: its column, or -1, -2, … for those that count persons."""
+        if one.by_person:
+            told = [(id(n.counts), n.kind, n.parameter) for n in self.told]
+            return -1 - told.index((id(one.counts), one.kind, one.parameter))
+        return 0 if one.counts is None else at[id(one.counts)]
 
     @property
     def people(self) -> bool:
@@ -192,18 +221,23 @@ def _ask(table: Table, asked: AskedValues, at: dict[int, int]) -> tuple[ClassNum
     numbers, limits = asked.numbers, asked.limits
     return ClassNumbers(
         np.array([n.kind for n in numbers], dtype=np.int64),
-        np.array([at[id(n.counts)] for n in numbers], dtype=np.int64),
+        np.array([asked.place_of(n, at) for n in numbers], dtype=np.int64),
         np.array([n.parameter for n in numbers], dtype=np.float64),
         np.array([_stop(n, table.rows) for n in numbers], dtype=np.float64),
     ), ClassLimits(
         np.array([limit.kind for limit in limits], dtype=np.int64),
-        np.array([0 if n.counts is None else at[id(n.counts)] for n in limits], dtype=np.int64),
+        np.array([asked.place_of(limit, at) for limit in limits], dtype=np.int64),
         np.array([[n.threshold, n.parameter] for n in limits], dtype=np.float64).reshape(-1, 2),
     )
 
 
 def _stop(number: HistNumber, rows: int) -> float:
-    """The worst a class can be: these numbers are worst for a class of one row (they are convex)."""
+    """The worst a class can be: these numbers are worst for a class of one row (they are convex).
+
+    Of those that count persons no such number is known, and none equals NaN.
+    """
+    if number.by_person:
+        return math.nan
     if number.kind in (MINORITY, OWN) or BEHIND <= number.kind <= RECOGNISED:
         return 0.0
     totals = number.counts.totals

@@ -28,7 +28,7 @@ from kpareto.tables.fingerprint import fingerprint
 from kpareto.tables.lattice import Lattice, Space
 from kpareto.tables.partition import Partition, Suppression, partition, partitions, rank_numbers
 from kpareto.tables.recoding import Recoding
-from kpareto.tables.table import Table
+from kpareto.tables.table import Counts, Table
 
 MOST_CELLS = 2**26  # leaves of cuts that are held at once
 
@@ -68,10 +68,17 @@ def translate(
         if judged.kind == JOURNALIST and is_estimated(model, table):
             return None  # estimated, so there is no column of people to go by
         axes.append(tuple(questions.places(judged.kind, judged.columns(table), judged.parameter)))
-    numbers = tuple(HistNumber(*number) for number in questions.numbers)
+    numbers = tuple(
+        HistNumber(kind, counts, parameter, _by_person(counts)) for kind, counts, parameter in questions.numbers
+    )
     losses = tuple(questions.losses)
     wanted = Wanted(suppression, losses, numbers, limits, questions.sizes, questions.risky_below, tuple(axes))
     return Translation(wanted, tuple(readings))
+
+
+def _by_person(counts: Counts) -> bool:
+    """Whether a column's values are counted by persons, as those of sensitive columns are where persons are known."""
+    return counts.held is not None
 
 
 def class_limits(table: Table, measure: Measure, threshold: float) -> list[HistLimit] | None:
@@ -84,7 +91,7 @@ def class_limits(table: Table, measure: Measure, threshold: float) -> list[HistL
     if judged.kind == JOURNALIST and (least := least_size(table, threshold)) is not None:
         return [HistLimit(CLASS_SIZE, float(least))]  # estimated by the size of the class alone
     columns = judged.columns(table)
-    return [HistLimit(judged.kind, threshold, counts, judged.parameter) for counts in columns] or [
+    return [HistLimit(judged.kind, threshold, counts, judged.parameter, _by_person(counts)) for counts in columns] or [
         HistLimit(judged.kind, threshold)
     ]
 

@@ -12,11 +12,12 @@ import math
 import numpy as np
 
 from kpareto.kernels.class_sums import hist_sum, unpack
-from kpareto.kernels.classes import lane_width
+from kpareto.kernels.classes import is_hidden, lane_width
 from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.words import (
     ALPHA,
     BEHIND,
+    BETA,
     DELTA,
     DISTINCT,
     ENHANCED_BETA,
@@ -119,11 +120,15 @@ def is_worse(kind, number, limit):
 
 
 @inner
-def class_value(classes, lanes, counted, kind, column, parameter, i, rows, values):
+def class_value(classes, lanes, counted, kind, column, parameter, i, rows, values, told):
     """One number about class i, from its set or its histogram; values: (values,) int64, room for one histogram.
 
-    counted: the Lanes of the histograms, or None where there are only sets, which compiles for these alone.
+    counted: the Lanes of the histograms, or None where there are only sets, which compiles for these alone. told: None,
+    or (numbers, classes) float64, numbers that count persons: column -1 stands for the first of them, and so on.
     """
+    if told is not None:
+        if column < 0:
+            return told[-1 - column, i]
     first, end = lanes.value_at[column], lanes.value_at[column + 1]
     if counted is not None:
         if kind != DISTINCT or lanes.set_at[column, 1] == 0:
@@ -135,11 +140,11 @@ def class_value(classes, lanes, counted, kind, column, parameter, i, rows, value
 
 
 @inner
-def mark_failing(classes, least, lanes, counted, limits, rows, allowed, failing, values):
+def mark_failing(classes, least, lanes, counted, limits, rows, allowed, failing, values, told):
     """failing[i] = 1 where class i is smaller than ``least`` or misses a limit on its values; returns its rows in all.
 
     A class without rows is one of the population alone: nothing of it can be shown, so it fails. Where more than
-    ``allowed`` rows fail, the classes behind are not looked at. values: (values,) int64, room for one histogram.
+    ``allowed`` rows fail, the classes behind are not looked at. values and told: as for class_value.
     """
     sizes, counts = classes.sizes, classes.counts
     kinds, columns, bounds = limits.kinds, limits.columns, limits.bounds
@@ -153,7 +158,7 @@ def mark_failing(classes, least, lanes, counted, limits, rows, allowed, failing,
         for j in range(kinds.shape[0]):
             if failing[i]:
                 break
-            number = class_value(classes, lanes, counted, kinds[j], columns[j], bounds[j, 1], i, rows, values)
+            number = class_value(classes, lanes, counted, kinds[j], columns[j], bounds[j, 1], i, rows, values, told)
             if is_worse(kinds[j], number, bounds[j, 0]):
                 failing[i] = True
                 gone += counts[i]
@@ -274,17 +279,20 @@ def people_number(kind, classes, hiding, first):
 
 
 @inner
-def value_numbers(classes, hiding, lost, lanes, counted, numbers, rows, values, out):
+def value_numbers(classes, hiding, lost, lanes, counted, numbers, rows, values, told, out):
     """Fill one number per statistic of values into out: the worst visible class, or the sum over them.
 
-    lost: rows of the table in hidden classes; counted: as for class_value; values: (values,) int64, room for one
-    histogram.
+    lost: rows of the table in hidden classes; counted, values and told: as for class_value.
     """
     value_at, set_at, kinds, columns = lanes.value_at, lanes.set_at, numbers.kinds, numbers.columns
     for j in range(kinds.shape[0]):
         kind, column = kinds[j], columns[j]
         if kind < 0:  # known from the thresholds of the rule as-needed
             continue
+        if told is not None:
+            if column < 0:
+                out[j] = worst_told(classes, hiding, kind, told[-1 - column])
+                continue
         if counted is not None:
             if kind != DISTINCT or set_at[column, 1] == 0:
                 out[j] = hist_number(classes, hiding, lost, counted, numbers, j, rows, values)
@@ -292,6 +300,30 @@ def value_numbers(classes, hiding, lost, lanes, counted, numbers, rows, values, 
         out[j] = fewest_values(
             classes, hiding, set_at[column], value_at[column + 1] - value_at[column], numbers.stops[j]
         )
+
+
+@inner
+def worst_of_none(kind):
+    """What the worst number of no class at all is; of persons with several values a gain may be below zero."""
+    if kind == BETA or kind == ENHANCED_BETA:
+        return -math.inf
+    return math.inf if kind == DISTINCT or kind == ENTROPY or kind == BEHIND else 0.0
+
+
+@inner
+def worse_of(kind, one, other):
+    """The worse of two numbers."""
+    return min(one, other) if kind == DISTINCT or kind == ENTROPY or kind == BEHIND else max(one, other)
+
+
+@inner
+def worst_told(classes, hiding, kind, told):
+    """The worst of the numbers of visible classes."""
+    worst = worst_of_none(kind)
+    for i in range(classes.size):
+        if not is_hidden(classes, hiding, i):
+            worst = worse_of(kind, worst, told[i])
+    return worst
 
 
 @inner

@@ -18,7 +18,7 @@ import numpy as np
 
 from kpareto.kernels.classes import is_hidden
 from kpareto.kernels.compiling import compiled, inner
-from kpareto.kernels.histograms import class_value
+from kpareto.kernels.histograms import class_value, worse_of, worst_of_none
 from kpareto.kernels.words import BEHIND, DISTINCT, ENTROPY
 
 
@@ -81,7 +81,7 @@ def sort_by(places, n, keys):
 
 
 @inner
-def number_classes(classes, hiding, allowed, lanes, counted, numbers, axes, rows, values, reach):
+def number_classes(classes, hiding, allowed, lanes, counted, numbers, axes, rows, values, told, reach):
     """The numbers and ranks of visible classes, and what no threshold of an objective can go below (floors).
 
     Where more rows than are allowed have the worst number that a class can have, that is the answer, and the others
@@ -102,7 +102,7 @@ def number_classes(classes, hiding, allowed, lanes, counted, numbers, axes, rows
         for i in range(classes.size):
             if is_hidden(classes, hiding, i):
                 continue
-            number = class_value(classes, lanes, counted, kind, column, parameter, i, rows, values)
+            number = class_value(classes, lanes, counted, kind, column, parameter, i, rows, values, told)
             own[i] = number
             if kind < BEHIND and number == numbers.stops[place]:
                 full += classes.counts[i]
@@ -223,18 +223,6 @@ def list_cutoffs(places, n, ranks, floor, cutoffs):
 
 
 @inner
-def worst_of_none(kind):
-    """What the worst number of no class at all is."""
-    return math.inf if kind == DISTINCT or kind == ENTROPY or kind == BEHIND else 0.0
-
-
-@inner
-def worse_of(kind, one, other):
-    """The worse of two numbers."""
-    return min(one, other) if kind == DISTINCT or kind == ENTROPY or kind == BEHIND else max(one, other)
-
-
-@inner
 def next_combination(reach, axes, fits):
     """Go on to the next combination of thresholds; False at the end.
 
@@ -350,22 +338,23 @@ def keep_exact(n, count, axes, numbers, reach, steps):
 
 
 @inner
-def prepare_reach(classes, missed, gone, sizes, rule, lanes, counted, numbers, axes, values, reach, steps):
+def prepare_reach(classes, missed, gone, sizes, rule, lanes, counted, numbers, axes, known, reach, steps):
     """Everything that does not depend on the thresholds chosen; returns the classes within reach, and the strictest k'.
 
     missed: hides the classes that miss a limit of the job, which have ``gone`` rows; sizes: how many thresholds of k
-    steps holds. The strictest k' is 0 where k is no objective.
+    steps holds; known: (values, told), as class_value takes them. The strictest k' is 0 where k is no objective.
     """
+    values, told = known
     allowed = rule.allowed - gone
     strictest = steps.thresholds[sizes - 1] if rule.by_size else np.int64(0)
-    number_classes(classes, missed, allowed, lanes, counted, numbers, axes, rule.rows, values, reach)
+    number_classes(classes, missed, allowed, lanes, counted, numbers, axes, rule.rows, values, told, reach)
     for a in range(axes.objectives):
         reach.floors[a] = strictest_rank(classes, missed, allowed, reach.ranks[a], reach.floors[a], reach)
     return find_reach(classes, missed, strictest, axes, numbers, reach), strictest
 
 
 @compiled
-def worst_numbers(classes, hiding, lanes, numbers, axes, rows, values, worst):
+def worst_numbers(classes, hiding, lanes, numbers, axes, rows, values, told, worst):
     """The worst visible class by each number of the axes, into the first column of worst."""
     for e in range(axes.places.shape[0]):
         place = axes.places[e]
@@ -373,5 +362,5 @@ def worst_numbers(classes, hiding, lanes, numbers, axes, rows, values, worst):
         worst[e, 0] = worst_of_none(kind)
         for i in range(classes.size):
             if not is_hidden(classes, hiding, i):
-                number = class_value(classes, lanes, lanes, kind, column, parameter, i, rows, values)
+                number = class_value(classes, lanes, lanes, kind, column, parameter, i, rows, values, told)
                 worst[e, 0] = worse_of(kind, worst[e, 0], number)

@@ -64,14 +64,19 @@ def _count_persons(
     start = np.searchsorted(keys, np.arange(classes + 1) * width).astype(np.int64)
     theirs = Counts(merged.name, merged.values, start, (keys % width).astype(np.int32), _whole(count, even))
     seen = partition.visible[owners.row] if reference == "release" else np.ones(len(owners.row), dtype=np.bool_)
-    everybody = Held(np.zeros(int(seen.sum()), dtype=np.int64), owners.person[seen], owners.code[seen])
-    everybody = everybody.recode(np.zeros(1, dtype=np.int64), "row")
-    shares, people = _weigh(everybody.row, everybody, 1, even)
-    totals = _whole(np.bincount(everybody.code, weights=shares, minlength=width), even)
+    totals, people = count_everybody(Held(owners.row[seen], owners.person[seen], owners.code[seen]), width, even)
     some = sizes > 0
     kept = Held((np.cumsum(some) - 1)[owners.row], owners.person, owners.code)
     one = Counts(theirs.name, theirs.values, theirs.start, theirs.code, theirs.count, None, kept)
-    return Units(_keep(one, some), sizes[some], partition.visible[some], totals, int(people[0])), some
+    return Units(_keep(one, some), sizes[some], partition.visible[some], totals, people), some
+
+
+def count_everybody(owners: Held, width: int, even: bool) -> tuple[np.ndarray, int]:
+    """The persons with each of so many values, whatever their rows, each once: (width,), and how many have any."""
+    everybody = Held(np.zeros(len(owners.row), dtype=np.int64), owners.person, owners.code)
+    everybody = everybody.recode(np.zeros(1, dtype=np.int64), "row")
+    shares, people = _weigh(everybody.row, everybody, 1, even)
+    return _whole(np.bincount(everybody.code, weights=shares, minlength=width), even), int(people[0])
 
 
 def _whole(count: np.ndarray, even: bool) -> np.ndarray:

@@ -186,11 +186,11 @@ class ClassNumber:
         return [] if self.kind == CLASS_SIZE else sensitive_columns(table, self.column, self.known)
 
     def is_counted(self, table: Table) -> bool:
-        """Whether the kernels count it: of values they count rows, and entropies of whole classes alone."""
+        """Whether the kernels count it: where values count rows, entropies of whole classes alone."""
         if self.kind == CLASS_SIZE or self.of == "population":
             return True
         if table.persons is not None:
-            return False
+            return all(counts.held is not None for counts in self.columns(table))
         return self.kind != ENTROPY or all(int(c.totals.sum()) == table.rows for c in self.columns(table))
 
     def worst(self, questions: Questions) -> Reading | None:

@@ -13,11 +13,12 @@ import numpy as np
 
 from kpareto.kernels.classes import is_hidden, size_numbers, size_steps
 from kpareto.kernels.compiling import compiled, inner
+from kpareto.kernels.cuts.persons import tell_away, tell_classes
 from kpareto.kernels.cuts.runs import add_words, roll_up_runs, run_classes, run_room, union_cut
 from kpareto.kernels.hashing import dense_ids, part_ids
-from kpareto.kernels.histograms import class_value, mark_failing, value_numbers
+from kpareto.kernels.histograms import class_value, mark_failing, value_numbers, worse_of
 from kpareto.kernels.lattice.branching import grow_rows
-from kpareto.kernels.needed import combine, next_combination, prepare_reach, rank_number, worse_of, worst_numbers
+from kpareto.kernels.needed import combine, next_combination, prepare_reach, rank_number, worst_numbers
 from kpareto.kernels.records import Classes, Hiding, SizeSteps
 from kpareto.kernels.words import (
     AS_NEEDED,
@@ -61,6 +62,7 @@ class MaskRoom(NamedTuple):
     totals: np.ndarray  # (words,) int64, of all rows of the table
     away: np.ndarray  # (distinct,) bool, which classes are suppressed, as they were numbered first
     ids: np.ndarray  # (distinct,) int64, the first number of each class that is left
+    told: np.ndarray  # (numbers that count persons, 1) float64
 
 
 class CutRoom(NamedTuple):
@@ -227,10 +229,11 @@ def cut_cells(groups, leaf_at, losses, wide, g, extra, sums):
 
 
 @compiled
-def split_classes(classes, hiding, hidden, shown):
+def split_classes(classes, hiding, told, hidden, shown):
     """Move the visible classes to the front; returns how many they are, and the rows in the others.
 
-    hidden: filled with the number and the rows of each of the others; shown: room. The first loop does not branch,
+    told: None or numbers that count persons, which move too. hidden: filled with the number and the rows of each of the
+    others; shown: room. The first loop does not branch,
     because whether a class is visible can rarely be guessed.
     """
     sizes, counts, hists = classes.sizes, classes.counts, classes.hists
@@ -258,6 +261,10 @@ def split_classes(classes, hiding, hidden, shown):
             hist = hists[w]
             for j in range(left):
                 hist[j] = hist[np.uint64(shown[j])]
+        if told is not None:
+            for w in range(told.shape[0]):
+                for j in range(left):
+                    told[w, j] = told[w, np.uint64(shown[j])]
     return np.int64(left), lost
 
 
@@ -342,8 +349,10 @@ def count_away(members, away, persons, stamp, stamps):
 
 
 @compiled
-def add_masked(classes, hiding, own, rule, lanes, questions, needed, mask, values, row, reals):
+def add_masked(classes, hiding, own, rule, lanes, questions, needed, mask, told, values, row, reals):
     """Let the class of masked rows, of ``own`` persons, count in a row of statistics, where it passes as others do.
+
+    told: None, or its numbers that count persons.
 
     It must be as large as the smallest class that is left (below-k: as k), unless sizes do not matter; under the rule
     as-needed it must meet the limits, and be no worse than the others by any graded number (partition.suppress).
@@ -369,15 +378,16 @@ def add_masked(classes, hiding, own, rule, lanes, questions, needed, mask, value
         alone = Classes(mask.sizes, mask.counts, classes.sets, mask.hists, 1, classes.bits)
         if needs and rule.marked:
             everybody = np.int64(2**62)
-            mark_failing(alone, 0, lanes, lanes, questions.limits, rule.rows, everybody, mask.failing, values)
+            mark_failing(alone, 0, lanes, lanes, questions.limits, rule.rows, everybody, mask.failing, values, told)
             if mask.failing[0]:
                 return
         if needed is not None:
             axes, numbered, _ = needed
-            if not is_as_good(alone, shown, rule.rows, lanes, axes, numbered, mask, values, reals):
+            if not is_as_good(alone, shown, rule.rows, lanes, axes, numbered, mask, told, values, reals):
                 return
         numbers = questions.numbers
-        value_numbers(alone, Hiding(0, mask.failing, False), 0, lanes, lanes, numbers, rule.rows, values, mask.reals)
+        all_shown = Hiding(0, mask.failing, False)
+        value_numbers(alone, all_shown, 0, lanes, lanes, numbers, rule.rows, values, told, mask.reals)
         for j in range(numbers.kinds.shape[0]):
             kind = numbers.kinds[j]
             if 0 <= kind < MINORITY:  # sums over classes leave it out: its rows are lost
@@ -388,7 +398,7 @@ def add_masked(classes, hiding, own, rule, lanes, questions, needed, mask, value
 
 
 @compiled
-def is_as_good(alone, shown, rows, lanes, axes, numbered, mask, values, reals):
+def is_as_good(alone, shown, rows, lanes, axes, numbered, mask, told, values, reals):
     """Whether a class by itself is no worse than the visible ones by any graded number; reals then know it too."""
     for a in range(axes.objectives):
         own_rank, worst_rank = -math.inf, -math.inf
@@ -396,7 +406,7 @@ def is_as_good(alone, shown, rows, lanes, axes, numbered, mask, values, reals):
             if axes.owners[e] == a:
                 place = axes.places[e]
                 kind, column, parameter = numbered.kinds[place], numbered.columns[place], numbered.parameters[place]
-                number = class_value(alone, lanes, lanes, kind, column, parameter, 0, rows, values)
+                number = class_value(alone, lanes, lanes, kind, column, parameter, 0, rows, values, told)
                 mask.reals[place] = number
                 own_rank = max(own_rank, rank_number(kind, number, axes.step))
                 if shown:
@@ -410,13 +420,16 @@ def is_as_good(alone, shown, rows, lanes, axes, numbered, mask, values, reals):
 
 
 @compiled
-def needed_rows(g, classes, cutoffs, where, asked, persons, people, mask, room, out, used):
+def needed_rows(g, classes, cutoffs, where, asked, persons, people, owned, mask, room, out, used):
     """The rows of one recoding where thresholds are taken of numbers too (needed.py); returns them, and how many.
 
     where: (RunRows, leaf_at, RunRoom); asked: (RuleNumbers, KernelQuestions, needed).
     """
     rows, leaf_at, runs = where
     rule, questions, needed = asked
+    told = None
+    if owned is not None:
+        told = owned[1].told
     firsts = runs.firsts
     axes, numbered, reach = needed
     labels, ints, reals, steps = out.labels, out.ints, out.reals, room.steps
@@ -439,7 +452,7 @@ def needed_rows(g, classes, cutoffs, where, asked, persons, people, mask, room, 
     if again:
         lanes = questions.lanes
         within, strictest = prepare_reach(
-            classes, missed, gone, cutoffs, rule, lanes, lanes, numbered, axes, room.values, reach, steps
+            classes, missed, gone, cutoffs, rule, lanes, lanes, numbered, axes, (room.values, told), reach, steps
         )
         for u in range(within):
             for b in range(losses):
@@ -447,7 +460,7 @@ def needed_rows(g, classes, cutoffs, where, asked, persons, people, mask, room, 
             i = reach.classes[u]
             class_losses(rows, leaf_at, room.extra, firsts[i], counts[i], reach.costs, u)
     else:
-        worst_numbers(classes, missed, questions.lanes, numbered, axes, rule.rows, room.values, reach.worst)
+        worst_numbers(classes, missed, questions.lanes, numbered, axes, rule.rows, room.values, told, reach.worst)
         steps.lost[0] = 0
         steps.thresholds[0] = least
         for b in range(losses):
@@ -470,7 +483,8 @@ def needed_rows(g, classes, cutoffs, where, asked, persons, people, mask, room, 
             for b in range(losses):
                 row[INTS + b] = room.sums[b] + room.base[b, 0] + steps.more[b, j]
             lost, lanes = row[SUPPRESSED], questions.lanes
-            value_numbers(classes, hiding, lost, lanes, lanes, questions.numbers, rule.rows, room.values, reals[used])
+            numbers = questions.numbers
+            value_numbers(classes, hiding, lost, lanes, lanes, numbers, rule.rows, room.values, told, reals[used])
             for e in range(axes.places.shape[0]):
                 reals[used, axes.places[e]] = reach.worst[e, j]
             if mask is not None:
@@ -480,9 +494,14 @@ def needed_rows(g, classes, cutoffs, where, asked, persons, people, mask, room, 
                         mask.away[i] = is_hidden(classes, hiding, i)
                     own = count_away(runs.members, mask.away, persons, -1 - used, people.stamps)
                 if lost > 0:
+                    theirs = None
+                    if owned is not None:
+                        theirs = mask.told
+                        tell_away(runs.members, mask.away, people.order, owned[0], owned[1], theirs)
                     add_masked(
-                        classes, hiding, own, rule, lanes, questions, needed, mask, room.values, row, reals[used]
-                    )
+                        classes, hiding, own, rule, lanes, questions, needed, mask, theirs, room.values, row,
+                        reals[used],
+                    )  # fmt: skip
             used += 1
         first = False
         if again:
@@ -491,14 +510,15 @@ def needed_rows(g, classes, cutoffs, where, asked, persons, people, mask, room, 
 
 
 @compiled
-def evaluate_cuts(genomes, leaf_at, rows, losses, wide, lanes, questions, needed, persons, mask, rule):
+def evaluate_cuts(genomes, leaf_at, rows, losses, wide, lanes, questions, needed, persons, owned, mask, rule):
     """Statistics of many recodings by cuts: labels (m, 2), the place of the genome and the threshold of each row, with
     ints (m, INTS + losses) and reals (m, numbers), as walk gives them.
 
     genomes: (n, all leaves) int32, cuts. The rule as-needed has a row for every threshold, the smallest first; the
     others have one per genome. questions is None where nothing is asked of values, needed where thresholds are taken of
-    class sizes alone, else (Axes, ClassNumbers, ReachRoom), persons where they are not told apart, wide (WideCells)
-    where every column has its losses by runs, mask where suppressed rows are dropped: what is None is not compiled.
+    class sizes alone, else (Axes, ClassNumbers, ReachRoom), persons where they are not told apart, owned (Holders,
+    HolderRoom) where no number counts them, wide (WideCells) where every column has its losses by runs, mask where
+    suppressed rows are dropped: what is None is not compiled.
     """
     n, leaves = genomes.shape
     distinct, words, count = rows.inner.shape[0], rows.words.shape[0], losses.runs.shape[0]
@@ -532,6 +552,9 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, wide, lanes, questions, needed
         stamps, starts = np.zeros(persons.size, dtype=np.int64), np.zeros(distinct + 1, dtype=np.int64)
         people = PersonRoom(stamps, starts, np.zeros(distinct, dtype=np.int64))
         sizes = np.zeros(distinct, dtype=np.int64)
+    told = None
+    if owned is not None:
+        told = owned[1].told
     if questions is not None:
         asked = questions.numbers.kinds.shape[0]
     hists = np.zeros((1 if lead_bits > 0 else words, distinct), dtype=np.int64)
@@ -557,6 +580,8 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, wide, lanes, questions, needed
             add_words(here.words, runs.members, size, hists)
         if persons is not None:
             stamp = count_persons(runs.members, size, persons, stamp, people, sizes)
+        if owned is not None:
+            tell_classes(people.order, people.starts, size, owned[0], owned[1])  # type: ignore[union-attr]
         classes = Classes(sizes, counts, sets, hists, size, lanes.bits)
         if mask is not None:
             for w in range(hists.shape[0]):
@@ -570,8 +595,9 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, wide, lanes, questions, needed
             if rule.marked:
                 everybody = np.int64(2**62)  # a search may compare recodings that miss the limit on suppressed rows
                 mark_failing(
-                    classes, least, lanes, lanes, questions.limits, rule.rows, everybody, room.failing, room.values
-                )
+                    classes, least, lanes, lanes, questions.limits, rule.rows, everybody, room.failing, room.values,
+                    told,
+                )  # fmt: skip
         cutoffs = 1
         thresholds[0] = least
         if capped:
@@ -585,7 +611,7 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, wide, lanes, questions, needed
         if needed is not None:
             out = CutRows(labels, ints, reals)
             where, judged = (here, leaf_at, runs), (rule, questions, needed)
-            out, used = needed_rows(g, classes, cutoffs, where, judged, persons, people, mask, room, out, used)
+            out, used = needed_rows(g, classes, cutoffs, where, judged, persons, people, owned, mask, room, out, used)
             labels, ints, reals = out.labels, out.ints, out.reals
             continue
         lost = np.int64(0)
@@ -596,7 +622,7 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, wide, lanes, questions, needed
             # What the threshold before has suppressed was moved away: only what this one adds is looked at.
             hiding = Hiding(thresholds[t], room.failing, rule.marked and t == 0)
             classes = Classes(sizes, counts, sets, hists, size, lanes.bits)
-            left, more = split_classes(classes, hiding, room.hidden, room.shown)
+            left, more = split_classes(classes, hiding, told, room.hidden, room.shown)
             lost += more
             if left < size:
                 for b in range(count):
@@ -618,13 +644,21 @@ def evaluate_cuts(genomes, leaf_at, rows, losses, wide, lanes, questions, needed
                 row[INTS + b] = room.sums[b]
             if questions is not None:
                 visible = Classes(sizes, counts, sets, hists, left, lanes.bits)
-                value_numbers(visible, nothing, 0, lanes, lanes, questions.numbers, rule.rows, room.values, reals[used])
+                numbers = questions.numbers
+                value_numbers(visible, nothing, 0, lanes, lanes, numbers, rule.rows, room.values, told, reals[used])
             if mask is not None:
                 if lost > 0:
                     own = lost
                     if persons is not None:
                         own = count_away(runs.members, mask.away, persons, -1 - used, people.stamps)  # type: ignore[union-attr]
                     visible = Classes(sizes, counts, sets, hists, left, lanes.bits)
-                    add_masked(visible, nothing, own, rule, lanes, questions, None, mask, room.values, row, reals[used])
+                    theirs = None
+                    if owned is not None:
+                        theirs = mask.told
+                        tell_away(runs.members, mask.away, people.order, owned[0], owned[1], theirs)  # type: ignore[union-attr]
+                    add_masked(
+                        visible, nothing, own, rule, lanes, questions, None, mask, theirs, room.values, row,
+                        reals[used],
+                    )  # fmt: skip
             used += 1
     return labels[:used], ints[:used], reals[:used]

@@ -302,7 +302,8 @@ def bound_sizes(table, size, runs, lanes, bounding, room, walk_room, low, sure):
         if kind == BY_SIZE:
             key = -k
         elif kind == BY_SET:
-            key = -most_values(table, runs, lanes, bounding.columns[term], allowed, room)
+            if lanes is not None:
+                key = -most_values(table, runs, lanes, bounding.columns[term], allowed, room)
         elif kind == BY_SQUARES:
             key = np.int64(0)
             for i in range(size):
@@ -365,7 +366,8 @@ def is_beaten(low, sure, bounding, room):
 def is_hopeless(table, size, bits, rest_bits, lanes, bounding, rows, room, walk_room, depth, highs):
     """Whether no node below a partial node counts; its keys go to low and sure at ``depth``, which hold its losses.
 
-    Histograms are only looked at where sizes, sets and losses do not tell.
+    Histograms are only looked at where sizes, sets and losses do not tell. lanes is None where nothing is asked of
+    values, and nothing of it is compiled.
     """
     low, sure = room.low[depth], room.sure[depth]
     runs = find_runs(table, size, rest_bits, room, highs)
@@ -373,8 +375,10 @@ def is_hopeless(table, size, bits, rest_bits, lanes, bounding, rows, room, walk_
     allowed = bound_sizes(table, size, runs, lanes, bounding, room, walk_room, low, sure)
     if is_beaten(low, sure, bounding, room):
         return True
-    bound_values(table, size, bits, runs, lanes, bounding, allowed, rows, room, walk_room, low, sure)
-    return is_beaten(low, sure, bounding, room)
+    if lanes is not None:
+        bound_values(table, size, bits, runs, lanes, bounding, allowed, rows, room, walk_room, low, sure)
+        return is_beaten(low, sure, bounding, room)
+    return False
 
 
 @inner

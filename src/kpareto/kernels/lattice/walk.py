@@ -8,7 +8,7 @@ compiles half a second longer, a tenth of what the first front in a fresh instal
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,9 +34,9 @@ class ClassTables(NamedTuple):
 
     keys: np.ndarray  # (depths, classes) int64
     counts: np.ndarray  # (depths, classes) int64
-    sets: np.ndarray  # (depths, set words, classes) int64
-    hists: np.ndarray  # (depths + 1, words, classes) int64, the last for those of the node that is counted
-    ends: np.ndarray  # (depths, classes) uint64
+    sets: Any  # None where nothing is asked of values, else (depths, set words, classes) int64
+    hists: Any  # the same, (depths + 1, words, classes) int64, the last for those of the node that is counted
+    ends: Any  # the same, (depths, classes) uint64
 
 
 class LevelColumns(NamedTuple):
@@ -120,11 +120,45 @@ def lose_steps(keys, highs, classes, hiding, levels, columns, losses, n, steps):
 
 
 @inner
-def table_at(tables, depth):
+def table_at(tables, depth, questions):
     """The class table of one depth: one function, as five views in each place compile much longer."""
+    if questions is None:
+        return ClassTable(tables.keys[depth], tables.counts[depth], None, None, None)
     return ClassTable(
         tables.keys[depth], tables.counts[depth], tables.sets[depth], tables.hists[depth], tables.ends[depth]
     )
+
+
+@inner
+def lose_reach(keys, highs, classes, missed, gone, within, levels, columns, losses, reach, base):
+    """What the losses grow by for the classes that miss a limit of the job, and for each class within reach."""
+    rows, failing = classes.counts, missed.failing
+    for b in range(base.shape[0]):
+        base[b, 0] = 0
+        for u in range(within):
+            reach.costs[b, u] = 0
+    for u in range(within):
+        i = reach.classes[u]
+        lose_class(keys[i], highs, i, rows[i], levels, columns, losses, reach.costs, u)
+    if gone > 0:
+        for i in range(classes.size):
+            if failing[i] or rows[i] < missed.threshold:
+                lose_class(keys[i], highs, i, rows[i], levels, columns, losses, base, 0)
+
+
+@inner
+def next_steps(classes, within, gone, strictest, rule, least, needed, failing, base, steps):
+    """The thresholds of k under the combination of others that is looked at, with all that each costs; how many."""
+    axes, numbered, reach = needed
+    n = combine(classes, within, rule.allowed - gone, strictest, axes, numbered, reach, steps)
+    for u in range(within):
+        failing[reach.classes[u]] = n > 0 and reach.away[u]
+    for j in range(n):
+        steps.lost[j] += gone
+        steps.thresholds[j] = max(steps.thresholds[j], least)
+        for b in range(base.shape[0]):
+            steps.more[b, j] += base[b, 0]
+    return n
 
 
 @compiled(memory=False)
@@ -168,7 +202,7 @@ def walk(tables, highs, prefix, by_level, rule, sized, questions, counted, neede
         for m in range(bounds.low.shape[1]):
             bounds.low[0, m] = bounds.sure[0, m] = np.int64(-(2**63) + 1)
         bound_losses(first_column, levels, losses, bounding, bounds.low[0], bounds.sure[0])
-        top = table_at(tables, 0)
+        top = table_at(tables, 0, questions)
         high = None if highs is None else highs[0]
         if is_hopeless(top, sizes[0], lane_bits[0], rest_bits, lanes, bounding, rule.rows, bounds, room, 0, high):
             return used
@@ -189,9 +223,9 @@ def walk(tables, highs, prefix, by_level, rule, sized, questions, counted, neede
                     beaten = True
                     levels[a] = heights[a]  # higher levels lose more
                     break
-            above = table_at(tables, depth)
+            above = table_at(tables, depth, questions)
             depth += 1
-            below = table_at(tables, depth)
+            below = table_at(tables, depth, questions)
             high = None if highs is None else highs[depth]
             turning = None if highs is None else (highs[depth - 1], highs[depth])
             groups = group_counts[a, levels[a]]
@@ -217,18 +251,20 @@ def walk(tables, highs, prefix, by_level, rule, sized, questions, counted, neede
             # Count this node: the thresholds that its rule allows, and a row of statistics for each.
             size, key, rows = sizes[depth], keys[depth], counts[depth]
             high = None if highs is None else highs[depth]
-            classes = Classes(rows, rows, sets[depth], hists[depth], size, lane_bits[depth])
+            classes = Classes(rows, rows, None, None, size, lane_bits[depth])
+            if questions is not None:
+                classes = Classes(rows, rows, sets[depth], hists[depth], size, lane_bits[depth])
             gone = np.int64(0)
             if counted is not None:
                 if levels[first_column + depth] > 0:  # running sums
                     words = counted.word_at[lane_width(lane_bits[depth]), -1]
-                    show_words(table_at(tables, depth), size, words, hists[depth + 1])
+                    show_words(table_at(tables, depth, questions), size, words, hists[depth + 1])
                     classes = Classes(rows, rows, sets[depth], hists[depth + 1], size, lane_bits[depth])
             if questions is not None:
                 if rule.marked:
                     gone = mark_failing(
                         classes, least, questions.lanes, counted, questions.limits, rule.rows, rule.allowed, failing,
-                        room.values,
+                        room.values, None,
                     )  # fmt: skip
             missed = Hiding(least, failing, rule.marked)
             n = 1
@@ -250,34 +286,13 @@ def walk(tables, highs, prefix, by_level, rule, sized, questions, counted, neede
                 again = not hopeless
                 if again:
                     within, strictest = prepare_reach(
-                        classes,
-                        missed,
-                        gone,
-                        n,
-                        rule,
-                        questions.lanes,
-                        counted,
-                        numbered,
-                        axes,
-                        room.values,
-                        reach,
-                        steps,
-                    )
-                    if not marked:
-                        for i in range(size):
-                            failing[i] = False
+                        classes, missed, gone, n, rule, questions.lanes, counted, numbered, axes,
+                        (room.values, None), reach, steps,
+                    )  # fmt: skip
+                    for i in range(0 if marked else size):
+                        failing[i] = False
                     marked = True
-                    for b in range(base.shape[0]):
-                        base[b, 0] = 0
-                        for u in range(within):
-                            reach.costs[b, u] = 0
-                    for u in range(within):
-                        i = reach.classes[u]
-                        lose_class(key[i], high, i, rows[i], levels, columns, losses, reach.costs, u)
-                    if gone > 0:
-                        for i in range(size):
-                            if failing[i] or rows[i] < least:
-                                lose_class(key[i], high, i, rows[i], levels, columns, losses, base, 0)
+                    lose_reach(key, high, classes, missed, gone, within, levels, columns, losses, reach, base)
             if not again and not hopeless:
                 lose_steps(key, high, classes, missed, levels, columns, losses, n, steps)
             number = 0
@@ -300,14 +315,7 @@ def walk(tables, highs, prefix, by_level, rule, sized, questions, counted, neede
             while first or again:
                 if needed is not None:
                     if again:  # one combination of thresholds after the other
-                        n = combine(classes, within, rule.allowed - gone, strictest, axes, numbered, reach, steps)
-                        for u in range(within):
-                            failing[reach.classes[u]] = n > 0 and reach.away[u]
-                        for j in range(n):
-                            lost[j] += gone
-                            thresholds[j] = max(thresholds[j], least)
-                            for b in range(base.shape[0]):
-                                more[b, j] += base[b, 0]
+                        n = next_steps(classes, within, gone, strictest, rule, least, needed, failing, base, steps)
                 if used + n > labels.shape[0]:
                     return np.int64(-1)
                 for j in range(n):
@@ -337,7 +345,7 @@ def walk(tables, highs, prefix, by_level, rule, sized, questions, counted, neede
                     if questions is not None:
                         value_numbers(
                             classes, hiding, lost[j], questions.lanes, counted, questions.numbers, rule.rows,
-                            room.values, reals[used],
+                            room.values, None, reals[used],
                         )  # fmt: skip
                         if needed is not None:
                             for e in range(axes.places.shape[0]):
@@ -362,7 +370,7 @@ def walk(tables, highs, prefix, by_level, rule, sized, questions, counted, neede
             mask = (np.int64(1) << bits[a]) - 1
             high = None if highs is None else highs[depth]
             sizes[depth], lane_bits[depth] = raise_table(
-                table_at(tables, depth), sizes[depth], mask, merge, to, questions, counted, lane_bits[depth],
+                table_at(tables, depth, questions), sizes[depth], mask, merge, to, questions, counted, lane_bits[depth],
                 levels[a] > 1, high,
             )  # fmt: skip
     return used
