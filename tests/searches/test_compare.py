@@ -95,7 +95,8 @@ def test_every_run_is_measured(asked: Problem, trials: SearchTrials) -> None:
         assert trial.volume <= best.volume + 1e-12
         falling = [value for _, value in trial.curve]
         assert falling == sorted(falling, reverse=True)
-        assert trial.curve[-1] == (trial.evaluated, pytest.approx(trial.loss))
+        assert trial.curve[-1][0] == trial.evaluated
+        assert trial.curve[-1][1] == pytest.approx(trial.loss)
         assert trial.covered == coverage(grid_for(asked), trial.values, best.values)
 
 

@@ -59,7 +59,8 @@ def write_checkpoint(path: Path, job: str, arrays: Mapping[str, np.ndarray]) -> 
     """Keep arrays for the job with this fingerprint. A kill leaves the old checkpoint or the new one."""
     words = np.frombuffer(json.dumps({"job": job, "arrays": fingerprint(dict(arrays))}).encode(), dtype=np.uint8)
     with whole(path, private=True) as part, part.open("wb") as file:
-        np.savez(file, header=words, **arrays)  # an older numpy keeps allow_pickle as an array
+        # An older numpy would keep allow_pickle as an array, and a newer one's types ask for it.
+        np.savez(file, header=words, **arrays)  # type: ignore[arg-type]
 
 
 def read_checkpoint(path: Path | None, job: str) -> dict[str, np.ndarray] | None:

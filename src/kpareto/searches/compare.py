@@ -268,7 +268,7 @@ class SearchTrials:
         """The tables and sentences as Markdown."""
         parts = []
         for heads, rows in (self.table(), self.test_table()):
-            lines = [heads, ["---"] * len(heads), *rows]
+            lines: list[Sequence[object]] = [heads, ["---"] * len(heads), *rows]
             parts.append("\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines))
         return "\n\n".join([parts[0], parts[1], "\n".join(self.sentences())]) + "\n"
 

@@ -402,7 +402,7 @@ class ExactCuts:
         numbers = self.problem.evaluate(self.space, both, self.threads)
         if None not in self._trends:
             coarse, fine = numbers.keys[: len(firsts)], numbers.keys[len(firsts) :]
-            for place, bound in enumerate(np.where(self._trends, coarse, fine)):
+            for place, bound in enumerate(np.where(np.array(self._trends, dtype=np.bool_), coarse, fine)):
                 beaten[place] = bool(((known <= bound).all(axis=1) & (known < bound).any(axis=1)).any())
         return beaten | ~numbers.feasible[: len(firsts)] if self._can_limit else beaten
 

@@ -13,7 +13,7 @@ from kpareto.fronts.front import Front
 from kpareto.fronts.problem import Problem
 from kpareto.interrupts import TimeLimit, beating
 from kpareto.kernels.compiling import working
-from kpareto.searches import Search, options_of
+from kpareto.searches import Option, Search, options_of
 from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.compiled import Compiled, can_compile
 from kpareto.searches.driver import Driven, Watch, drive
@@ -208,6 +208,6 @@ def run(
     with beating(report) as told:
         check_possible(problem)
         front = drive(Proposals(problem, space, search, budget, seed), told, checkpoint)
-    plain = {option.name: option.default for option in (options_of(search) if is_dataclass(search) else ())}
-    options = {name: value for name, value in plain.items() if isinstance(value, bool | int | float | str)}
+    settings: tuple[Option, ...] = options_of(search) if is_dataclass(search) else ()
+    options = {each.name: each.default for each in settings if isinstance(each.default, bool | int | float | str)}
     return replace(front, provenance=replace(front.provenance, options=options))
