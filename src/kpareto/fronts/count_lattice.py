@@ -208,15 +208,12 @@ class Walker:
         classes = self._empty(len(order))
         firsts = (words[0], rows.weights, self.values.sets, self.values.packed)
         for room, first in zip(classes[:4], firsts, strict=True):
-            if room is not None:
-                np.take(first, order, axis=-1, out=room[: len(first)])
+            np.take(first, order, axis=-1, out=room[: len(first)])
         highs = None if len(words) == 1 else np.ascontiguousarray(words[1:, order])
         return WalkTask(classes, np.zeros(len(self.order), dtype=np.int64), 0, self.values.lanes.bits, highs)
 
     def _empty(self, size: int) -> ClassTable:
         """Room for classes; memory that no narrow lane touches is never taken."""
-        if self.values.questions is None:
-            return ClassTable(np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64), None, None, None)
         return ClassTable(
             np.empty(size, dtype=np.int64),
             np.empty(size, dtype=np.int64),
@@ -271,11 +268,9 @@ class Walker:
     def _copy(self, task: WalkTask) -> ClassTable:
         copy = self._empty(task.size)
         for room, first in zip(copy[:3], task.classes[:3], strict=True):
-            if room is not None:
-                room[:] = first
-        if copy.hists is not None:
-            words = self._words(task.bits)
-            copy.hists[:words] = task.classes.hists[:words]
+            room[:] = first
+        words = self._words(task.bits)
+        copy.hists[:words] = task.classes.hists[:words]
         return copy
 
     def run(
@@ -315,18 +310,15 @@ class Walker:
     def _tables(self, task: WalkTask, depths: int) -> ClassTables:
         """A table for each depth, the first one filled."""
         size, words = task.size, self._words(task.bits)
-        keys, counts = np.empty((depths, size), dtype=np.int64), np.empty((depths, size), dtype=np.int64)
-        keys[0], counts[0] = task.classes.keys, task.classes.counts
-        if self.values.questions is None:
-            return ClassTables(keys, counts, None, None, None)
         tables = ClassTables(
-            keys,
-            counts,
+            np.empty((depths, size), dtype=np.int64),
+            np.empty((depths, size), dtype=np.int64),
             np.empty((depths, len(self.values.sets), size), dtype=np.int64),
             np.empty((depths + 1, self.values.most_words, size), dtype=np.int64),
             np.empty((depths, size if self.values.most_words else 0), dtype=np.uint64),
         )
-        tables.sets[0] = task.classes.sets
+        for deep, first in zip(tables[:3], task.classes[:3], strict=True):
+            deep[0] = first
         tables.hists[0, :words] = task.classes.hists[:words]
         return tables
 

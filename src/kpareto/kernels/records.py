@@ -31,8 +31,8 @@ class Classes(NamedTuple):
 
     sizes: np.ndarray  # (at least size,) int64, persons; the array of counts itself unless persons are told apart
     counts: np.ndarray  # (at least size,) int64, rows
-    sets: Any  # None where nothing is asked, else (set words, at least size) int64; no words where histograms tell
-    hists: Any  # the same, (words, at least size) int64, packed
+    sets: np.ndarray  # (set words, at least size) int64, which values occur; none where histograms tell
+    hists: np.ndarray  # (words, at least size) int64, packed
     size: int
     bits: int  # of one count in the histograms: 8, 16, 32 or 64
 

@@ -8,7 +8,7 @@ compiles half a second longer, a tenth of what the first front in a fresh instal
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,9 +34,9 @@ class ClassTables(NamedTuple):
 
     keys: np.ndarray  # (depths, classes) int64
     counts: np.ndarray  # (depths, classes) int64
-    sets: Any  # None where nothing is asked of values, else (depths, set words, classes) int64
-    hists: Any  # the same, (depths + 1, words, classes) int64, the last for those of the node that is counted
-    ends: Any  # the same, (depths, classes) uint64
+    sets: np.ndarray  # (depths, set words, classes) int64
+    hists: np.ndarray  # (depths + 1, words, classes) int64, the last for those of the node that is counted
+    ends: np.ndarray  # (depths, classes) uint64
 
 
 class LevelColumns(NamedTuple):
@@ -120,10 +120,8 @@ def lose_steps(keys, highs, classes, hiding, levels, columns, losses, n, steps):
 
 
 @inner
-def table_at(tables, depth, questions):
+def table_at(tables, depth):
     """The class table of one depth: one function, as five views in each place compile much longer."""
-    if questions is None:
-        return ClassTable(tables.keys[depth], tables.counts[depth], None, None, None)
     return ClassTable(
         tables.keys[depth], tables.counts[depth], tables.sets[depth], tables.hists[depth], tables.ends[depth]
     )
@@ -202,7 +200,7 @@ def walk(tables, highs, prefix, by_level, rule, sized, questions, counted, neede
         for m in range(bounds.low.shape[1]):
             bounds.low[0, m] = bounds.sure[0, m] = np.int64(-(2**63) + 1)
         bound_losses(first_column, levels, losses, bounding, bounds.low[0], bounds.sure[0])
-        top = table_at(tables, 0, questions)
+        top = table_at(tables, 0)
         high = None if highs is None else highs[0]
         if is_hopeless(top, sizes[0], lane_bits[0], rest_bits, lanes, bounding, rule.rows, bounds, room, 0, high):
             return used
@@ -223,9 +221,9 @@ def walk(tables, highs, prefix, by_level, rule, sized, questions, counted, neede
                     beaten = True
                     levels[a] = heights[a]  # higher levels lose more
                     break
-            above = table_at(tables, depth, questions)
+            above = table_at(tables, depth)
             depth += 1
-            below = table_at(tables, depth, questions)
+            below = table_at(tables, depth)
             high = None if highs is None else highs[depth]
             turning = None if highs is None else (highs[depth - 1], highs[depth])
             groups = group_counts[a, levels[a]]
@@ -251,14 +249,12 @@ def walk(tables, highs, prefix, by_level, rule, sized, questions, counted, neede
             # Count this node: the thresholds that its rule allows, and a row of statistics for each.
             size, key, rows = sizes[depth], keys[depth], counts[depth]
             high = None if highs is None else highs[depth]
-            classes = Classes(rows, rows, None, None, size, lane_bits[depth])
-            if questions is not None:
-                classes = Classes(rows, rows, sets[depth], hists[depth], size, lane_bits[depth])
+            classes = Classes(rows, rows, sets[depth], hists[depth], size, lane_bits[depth])
             gone = np.int64(0)
             if counted is not None:
                 if levels[first_column + depth] > 0:  # running sums
                     words = counted.word_at[lane_width(lane_bits[depth]), -1]
-                    show_words(table_at(tables, depth, questions), size, words, hists[depth + 1])
+                    show_words(table_at(tables, depth), size, words, hists[depth + 1])
                     classes = Classes(rows, rows, sets[depth], hists[depth + 1], size, lane_bits[depth])
             if questions is not None:
                 if rule.marked:
@@ -370,7 +366,7 @@ def walk(tables, highs, prefix, by_level, rule, sized, questions, counted, neede
             mask = (np.int64(1) << bits[a]) - 1
             high = None if highs is None else highs[depth]
             sizes[depth], lane_bits[depth] = raise_table(
-                table_at(tables, depth, questions), sizes[depth], mask, merge, to, questions, counted, lane_bits[depth],
+                table_at(tables, depth), sizes[depth], mask, merge, to, questions, counted, lane_bits[depth],
                 levels[a] > 1, high,
             )  # fmt: skip
     return used
