@@ -230,12 +230,12 @@ def _sizes(paper: Page) -> None:
 @cache
 def _first_columns(columns: int) -> tuple[CountedLattice, ...]:
     """The lattices of the first columns under each loss; salary, the last of eight, is the target where CM is the loss."""
-    made = []
+    lattices = []
     for loss in LOSSES:
         table = adult_table("replication", target="salary-class" if loss == "cm" else None)
         part = project(table, range(min(columns, len(table.schema.quasi))))
-        made.append(CountedLattice(problem(part, ("k", loss), Suppression("cap-max-k", CAP))))
-    return tuple(made)
+        lattices.append(CountedLattice(problem(part, ("k", loss), Suppression("cap-max-k", CAP))))
+    return tuple(lattices)
 
 
 def _starts(paper: Page, counted: CountedLattice, count: int) -> None:

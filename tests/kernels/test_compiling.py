@@ -208,20 +208,3 @@ def test_other_threads_compile_as_ever() -> None:
     worker.start()
     worker.join()
     assert answers == [3]
-
-
-def test_numba_does_less_for_our_loops_alone() -> None:
-    """While one of ours is compiled that is known, also inside another; afterwards, and after an error, it is not."""
-    seen: list[int] = []
-
-    def compile_one(inside: bool) -> None:
-        seen.append(compiling.OWN.depth)
-        if inside:
-            compiling.whole_compilation(compile_one)(False)
-        else:
-            raise ValueError
-
-    with pytest.raises(ValueError):  # noqa: PT011 (our own)
-        compiling.whole_compilation(compile_one)(True)
-    assert seen == [1, 2]
-    assert compiling.OWN.depth == 0

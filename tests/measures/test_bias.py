@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from kpareto.errors import BadInput, BadJob
 from kpareto.measures import make
-from kpareto.measures.bias import group_means
+from kpareto.measures.properties import group_means
 from kpareto.tables.partition import Suppression, classes, partition
 from kpareto.tables.recoding import bottom
 from tests.measures.test_measure import rows_in_classes

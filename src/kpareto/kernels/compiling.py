@@ -21,7 +21,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from numba import njit, types
+from numba import njit
 from numba.core import event
 
 from kpareto.interrupts import tell_compiled
@@ -52,51 +52,6 @@ def spare_scipy() -> None:
 
 
 spare_scipy()
-
-
-class _Own(threading.local):
-    """Whether a loop of ours is being compiled in this thread, one inside the other."""
-
-    depth = 0
-
-
-OWN = _Own()
-
-
-def quicken() -> None:
-    """Let numba do less for a loop of ours: a fifth of the time that compiling takes, and the same machine code.
-
-    It asks forty templates for the type of every sum of two numbers, each time anew; of numbers and arrays the answer
-    depends on the types alone, so it is kept. And it optimizes every function before it is linked, and then again.
-    Loops of others are compiled as ever.
-    """
-    with suppress(ImportError, AttributeError):  # a numba that works otherwise
-        functions: Any = import_module("numba.core.types").functions.BaseFunction
-        library: Any = import_module("numba.core.codegen").CPUCodeLibrary
-        plain = (types.Number, types.Boolean, types.Array, types.UniTuple, types.Tuple, types.SliceType)
-        resolve, optimize = functions.get_call_type, library._optimize_functions
-        known: dict[Any, Any] = {}
-
-        def resolve_once(self: Any, context: Any, args: Any, kws: Any) -> Any:
-            operators = getattr(self.typing_key, "__module__", "") == "_operator"
-            if not OWN.depth or kws or not operators or not all(isinstance(kind, plain) for kind in args):
-                return resolve(self, context, args, kws)
-            # Both are kept, so that no id comes again.
-            answers = known.setdefault((id(self), id(context)), (self, context, {}))[2]
-            if args not in answers:
-                answers[args] = resolve(self, context, args, kws)
-            return answers[args]
-
-        def optimize_others(self: Any, module: Any) -> None:
-            if OWN.depth:
-                module.data_layout = self._codegen._data_layout
-            else:
-                optimize(self, module)
-
-        functions.get_call_type, library._optimize_functions = resolve_once, optimize_others
-
-
-quicken()
 
 
 def compiled(function: Any = None, *, memory: bool = True, entry: bool = True) -> Any:
@@ -164,13 +119,6 @@ def whole_compilation(compile_one: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(compile_one)
     def compile_whole(*arguments: Any, **settings: Any) -> Any:
-        OWN.depth += 1
-        try:
-            return compile_unbroken(*arguments, **settings)
-        finally:
-            OWN.depth -= 1
-
-    def compile_unbroken(*arguments: Any, **settings: Any) -> Any:
         before = signal.getsignal(signal.SIGINT)
         nested = getattr(before, "waits", False)
         if threading.current_thread() is not threading.main_thread() or not callable(before) or nested:

@@ -80,7 +80,9 @@ def de_finetti(release: Partition, column: str | None = None, rounds: int = 5) -
     likelihoods = [np.zeros((len(h.leaves), len(own.values))) for h in release.table.hierarchies]
     likelihoods, _ = _fit(release, own, likelihoods)
     pooled = len(own.values) < len(every.values)
-    named = np.append(_ranked(every) if pooled else np.arange(len(every.values)), -1)  # the last is for suppressed rows
+    named = np.append(
+        _rank_values(every) if pooled else np.arange(len(every.values)), -1
+    )  # the last is for suppressed rows
     right = []
     for _ in range(rounds):
         likelihoods, guess = _fit(release, own, likelihoods)
@@ -161,7 +163,7 @@ def pool_rare(counts: Counts) -> Counts:
     """The counts with the rarest values taken together, so that at most ``MOST_VALUES`` are left."""
     if len(counts.values) <= MOST_VALUES:
         return counts
-    order = _ranked(counts)
+    order = _rank_values(counts)
     code = np.minimum(np.argsort(order, kind="stable"), MOST_VALUES - 1).astype(np.int32)
     by_rank = np.array(counts.values, dtype=object)[order]
     names = (*by_rank[: MOST_VALUES - 1].tolist(), "(other values)")
@@ -172,7 +174,7 @@ def pool_rare(counts: Counts) -> Counts:
     return Counts(counts.name, names, start.astype(np.int64), (distinct % MOST_VALUES).astype(np.int32), count)
 
 
-def _ranked(counts: Counts) -> np.ndarray:
+def _rank_values(counts: Counts) -> np.ndarray:
     """The codes of the values, the most frequent first: (values,) int64."""
     return np.argsort(-counts.totals, kind="stable")
 

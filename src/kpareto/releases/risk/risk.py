@@ -19,9 +19,9 @@ from typing import Literal
 import numpy as np
 
 from kpareto.errors import BadJob, did_you_mean
-from kpareto.measures.bias import group_means
 from kpareto.measures.estimators import Uniques, estimate_uniques, expected_risk
 from kpareto.measures.population import bound_people, people_behind
+from kpareto.measures.properties import group_means
 from kpareto.tables.partition import Partition, classes
 from kpareto.tables.recoding import bottom
 from kpareto.tables.table import Population, Table
