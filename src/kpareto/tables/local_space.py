@@ -22,7 +22,7 @@ from kpareto.tables.lattice import Kind
 from kpareto.tables.recoding import Recoding, local
 from kpareto.tables.table import Table
 
-EFFORT = 3  # of squeezing: beyond, a tenth is saved at most, for thirty times as long
+EFFORT = 3  # of squeezing: beyond, a fifth is saved at most, for more than twenty times as long
 
 
 @dataclass(frozen=True, eq=False)
