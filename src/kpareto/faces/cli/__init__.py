@@ -87,7 +87,7 @@ def front(  # noqa: PLR0913 (the options of the command)
 
 
 @commands.command(
-    epilog="Example: kpareto compare people.toml --search nsga2 --search nsga2:mutation=0.001 --seeds 20",
+    epilog="Example: kpareto compare people.toml --search nsga2 --search genitor",
     short_help="Compare searches, or settings of one, over many seeds.",
 )
 @click.argument("job")
@@ -118,7 +118,7 @@ def compare(  # noqa: PLR0913 (the options of the command)
 
 @commands.command(
     name="compare-releases",
-    epilog="Example: kpareto compare-releases k5.csv k11.csv --original people.csv --by sex",
+    epilog="Example: kpareto compare-releases k5.csv k11.csv --original people.csv",
     short_help="Who gains and who loses between two releases of a table.",
 )
 @click.argument("first")
