@@ -42,6 +42,7 @@ REMEDIES = (
     "choose-encoding",
     "choose-objectives",
     "choose-point",
+    "choose-search",
     "declare-column",
     "fix-borders",
     "give-number",

@@ -28,6 +28,7 @@ ADVICE = {
     "choose-encoding": "choose how its letters are written and open it again.",
     "choose-objectives": "choose at least one.",
     "choose-point": "choose it on the Explore step.",
+    "choose-search": "take mixed levels on the Search step, or another search under Research there, or fewer columns.",
     "declare-column": "give the role identifier on the Data step, which keeps a column out, or plain, which lets it "
     "leave as it is.",
     "fix-borders": "build intervals with round borders for the columns on the Data step.",
