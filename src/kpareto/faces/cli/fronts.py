@@ -165,8 +165,9 @@ def show_front(
     curves = local_curve(front, json_file != "-") if more.local else ()
     if picture is not None:
         from kpareto.fronts.front import save_picture
+        from kpareto.measures.use import control_of
 
-        upright = next((m.name for m in measures if m.name in ("count-error", "relations")), None)
+        upright = next((m.name for m in measures if control_of(front.problem.table, m.name) is not None), None)
         remark(f"Picture: {save_picture(front, picture, y=upright, curves=() if upright else curves)}", quiet)
     if stopped is not None:
         raise stopped
