@@ -39,6 +39,7 @@ from kpareto.releases.documents import document_files
 from kpareto.releases.release import Release
 from kpareto.releases.risk.attacks import AttackReport, attack
 from kpareto.releases.risk.tree_error import FOLDS, tree_error
+from kpareto.releases.signing import signature_files
 from kpareto.releases.warnings import Context, Remark
 from kpareto.strict import FileKind, anything, is_missing, map_of, read_json
 from kpareto.tables.partition import Partition
@@ -46,7 +47,6 @@ from kpareto.tables.spelling import spell_infinite
 from kpareto.tables.table import UniqueRows
 from kpareto.uses.utility import Utility, open_release, utility
 from kpareto.verifier.counting import file_digest
-from kpareto.verifier.signatures import signature_of
 
 Language = Literal["html", "markdown", "json"]
 LANGUAGES: Mapping[str, Language] = {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json"}
@@ -265,7 +265,7 @@ def _say_signed(evidence: Evidence) -> tuple[str, ...]:
     job = evidence.finding.job
     if evidence.certificate is None or job.target is None:
         return ()
-    if is_missing(signature_of(document_files(job.path(job.target))["public"])):
+    if is_missing(signature_files(document_files(job.path(job.target)))["public signature"]):
         return ("Its certificate is not signed.",)
     return ("A signature lies beside its certificate; kpareto verify --trust KEYS says whose it is.",)
 
