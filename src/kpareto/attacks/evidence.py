@@ -129,7 +129,7 @@ class AttackEvidence:
 
 def _say(attack: PersonAttack) -> str:
     side, ends = attack.release, [percent(end) for end in attack.release.interval]
-    weak = " Even there it is no better than blind guessing, so it says nothing of a stronger attack."
+    weak = " There a guess made at random succeeds as often, so this says nothing of a stronger attack."
     weak = weak if attack.raw.weak else ""
     return (
         f"by {attack.words} it succeeds in {percent(side.attack.value)} of {side.attack.attempts:,} attempts and in "
