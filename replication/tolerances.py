@@ -102,11 +102,20 @@ FEWEST = 10  # runs on either side, below which no test is made
 Pairs = Mapping[str, tuple[np.ndarray, np.ndarray]]  # what is compared -> the numbers of either side's runs
 
 
+def of_many(runs: int, verdict: Verdict) -> Verdict:
+    """A verdict on how runs spread, where there are enough of them."""
+    return verdict if runs >= FEWEST else _too_few(runs)
+
+
+def _too_few(runs: int) -> Verdict:
+    return Verdict("cannot be compared", f"{runs} runs are too few for a test; a full run has more")
+
+
 def lower_as(pairs: Pairs) -> Verdict:
     """Whether the first is lower in every pair: Mann–Whitney, two-sided, with what so many runs would have shown."""
     few = min(len(side) for pair in pairs.values() for side in pair)
     if few < FEWEST:
-        return Verdict("cannot be compared", f"{few} runs are too few for a test; a full run has more")
+        return _too_few(few)
     tests = {name: rank_test(one, two) for name, (one, two) in pairs.items()}
     told = ", ".join(f"{name} p = {test.p:.2g}".strip() for name, test in tests.items())
     power = f"{told}; {few} runs each show {apart(few):.2g} standard deviations with a power of 80 %"
@@ -121,7 +130,7 @@ def equal_as(kind: str, first: np.ndarray, second: np.ndarray, unit: float, of: 
     """Whether a statistic of two sets of runs is the same: its difference's interval lies within a tolerance."""
     few, within = min(len(first), len(second)), TOLERANCES[kind].within
     if few < FEWEST:
-        return Verdict("cannot be compared", f"{few} runs are too few for a test; a full run has more")
+        return _too_few(few)
     low, high = (end / unit for end in interval(first, second, of))
     shown = f"{low:+.2%} … {high:+.2%}" if TOLERANCES[kind].relative else f"{low:+.3g} … {high:+.3g}"
     told = f"the difference lies in {shown} (90 % interval), allowed are ±{TOLERANCES[kind].words()}"

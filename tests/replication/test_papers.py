@@ -55,7 +55,7 @@ IDS = {  # typed from docs/papers/readings.md
             "PB-r10a", "PB-r10b", "PB-r10c", "PB-r10d", "PB-r11", "PB-r12a", "PB-r12b"],
 }  # fmt: skip
 TESTED = {  # verdicts by a test between runs, for which a quick run has too few
-    "lunacek": {"LU-r3a", "LU-r3b", "LU-r4a", "LU-r4b", "LU-r5a", "LU-r5b", "LU-r6a", "LU-r6b"},
+    "lunacek": {f"LU-{x}{n}" for x in "ri" for n in ("3a", "3b", "3c", "4a", "4b", "4c", "5a", "5b", "6a", "6b", "6c")},
     "gecco09": {"GE-r4a", "GE-r4b", "GE-r4d"},
 }
 FIGURES = {
@@ -72,9 +72,7 @@ def _together(name: str) -> pytest.MarkDecorator:
     return pytest.mark.xdist_group(f"papers-{name}")
 
 
-LONG = pytest.mark.timeout(
-    1200
-)  # the first test of a paper makes its quick run; Lunacek's has all trials of one reading
+LONG = pytest.mark.timeout(1200)  # the first test of a paper makes its quick run
 EACH = pytest.mark.parametrize("name", [pytest.param(name, marks=(_together(name), LONG)) for name in PAPERS])
 
 
