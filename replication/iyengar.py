@@ -44,7 +44,7 @@ from replication.recodings import (
     printed_solution,
     test_lab,
 )
-from replication.tolerances import between_as, near_as
+from replication.tolerances import between_as, near_as, of_many
 
 YOURSELF = (
     "",
@@ -234,14 +234,15 @@ def _trees(paper: Page, lab: RecodingLab, solutions: Solutions, folds: int) -> d
     told_lm = ", ".join(f"{e.recoded:.1%}" for e in lm)
     high = [e.recoded for e, k in zip(lm, ks, strict=True) if k >= 200]
     paper.judge("IY-r9", "decision tree, CM recodings", [
-        Statement(f"k = {', '.join(map(str, ks))}", "error 17.3–18.5 %", told_cm, between_as("error", cm, 0.173, 0.185)),
-        Statement("rows as they were", "17.1 %", f"{raw:.1%}", near_as("error", raw, 0.171)),
+        Statement(f"k = {', '.join(map(str, ks))}", "error 17.3–18.5 %", told_cm,
+             of_many(folds, between_as("error", cm, 0.173, 0.185))),
+        Statement("rows as they were", "17.1 %", f"{raw:.1%}", of_many(folds, near_as("error", raw, 0.171))),
     ], {"error": dict(zip(map(str, ks), cm, strict=True)), "raw": raw})  # fmt: skip
     paper.judge("IY-r10", "decision tree, LM recodings, same k", [
         Statement("against CM's", "clearly worse", told_lm,
              claims({"worse than CM's at every k": all(e.recoded > c for e, c in zip(lm, cm, strict=True))})),
         Statement("k ≥ 200", f"24.5–24.9 %, no better than the larger class ({base:.2%})", ", ".join(f"{e:.1%}" for e in high),
-             between_as("error", high, 0.245, 0.249)),
+             of_many(folds, between_as("error", high, 0.245, 0.249))),
     ], {"error": {str(k): e.recoded for k, e in zip(ks, lm, strict=True)}, "larger class": base})  # fmt: skip
     return errors
 

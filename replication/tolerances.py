@@ -103,7 +103,7 @@ Pairs = Mapping[str, tuple[np.ndarray, np.ndarray]]  # what is compared -> the n
 
 
 def of_many(runs: int, verdict: Verdict) -> Verdict:
-    """A verdict on how runs spread, where there are enough of them."""
+    """A verdict on how runs spread, or on folds, where there are enough of them."""
     return verdict if runs >= FEWEST else _too_few(runs)
 
 

@@ -584,7 +584,8 @@ def test_a_job_offers_all_of_it(folder: Path, capsys: pytest.CaptureFixture[str]
     assert (table.sample.rows, table.sample.seed) == (400, 3)
     coarse = load_job(place, coarser).table()
     assert [h.first for h in coarse.hierarchies] == [1, 1, 0]
-    assert load_job(place, [*sampled, "data.memory='1 GB'"]).table().distinct == read(people(), PEOPLE).distinct
+    # A sample that is given is drawn, whatever room there is.
+    assert load_job(place, [*sampled, "data.memory='1 GB'"]).table().rows == 400
     done = show_release(str(place), sampled)
     told = capsys.readouterr()
     assert "Read a sample of 400 of 3,000 rows (seed 3)" in told.err

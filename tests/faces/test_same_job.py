@@ -19,6 +19,7 @@ from kpareto.faces.web.search import Searching
 from kpareto.faces.web.session import Session, Sessions
 from kpareto.fronts.choose import choose_point
 from kpareto.fronts.front import Front
+from kpareto.fronts.use import use_of_marks
 from kpareto.jobs.front import search_job
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import release_job
@@ -115,10 +116,18 @@ def told(front: Front | Mapping[str, Any]) -> str:
 
 
 def by_command(text: str) -> str:
-    """The front that ``kpareto front --json`` writes."""
+    """The front that ``kpareto front --json`` writes; the use of its marks, measured by the command, is compared here."""
     Path("job.toml").write_text(text)
     assert main(["front", "job.toml", "-q", "--json", "front.json"]) == 0
-    return told(json.loads(Path("front.json").read_text()))
+    data = json.loads(Path("front.json").read_text())
+    uses = {mark["id"]: mark.pop("use") for mark in data["marks"] if "use" in mark}
+    own = use_of_marks(search_job(load_job("job.toml")))
+    assert uses == json.loads(json.dumps({place: use.to_dict() for place, use in own.items()}), object_hook=_by_place)
+    return told(data)
+
+
+def _by_place(data: dict[str, Any]) -> dict[Any, Any]:
+    return {int(key) if key.isdecimal() else key: value for key, value in data.items()}
 
 
 def on_page(text: str, folder: Path) -> tuple[Session, Searching]:

@@ -55,6 +55,7 @@ IDS = {  # typed from docs/papers/readings.md
             "PB-r10a", "PB-r10b", "PB-r10c", "PB-r10d", "PB-r11", "PB-r12a", "PB-r12b"],
 }  # fmt: skip
 TESTED = {  # verdicts by a test between runs, for which a quick run has too few
+    "iyengar": {"IY-r9a", "IY-r9b", "IY-r10b"},
     "lunacek": {f"LU-{x}{n}" for x in "ri" for n in ("3a", "3b", "3c", "4a", "4b", "4c", "5a", "5b", "6a", "6b", "6c")},
     "gecco09": {"GE-r4a", "GE-r4b", "GE-r4d"},
 }

@@ -139,7 +139,8 @@ class Visit:
     def close(self) -> None:
         """Nothing may have gone wrong behind the scenes."""
         self.context.close()
-        assert [error for error in self.errors if "status of 4" not in error] == []
+        wrong = [error for error in self.errors if "status of 4" not in error]
+        assert not wrong, wrong
         assert self.foreign == []  # it works without a network
 
 
