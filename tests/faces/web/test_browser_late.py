@@ -342,6 +342,33 @@ def test_an_older_wish_does_not_move_the_choice(visit: Visit) -> None:
     expect(tab.locator("#headline")).not_to_have_text(chosen, use_inner_text=True)  # it would have moved
 
 
+# The answer to what an analyst gets has begun, and its rest comes after the window was told to hold it.
+HALF = """() => {
+  const real = window.fetch;
+  window.fetch = async (path, options) => {
+    const answer = await real(path, options);
+    if (!path.endsWith("/use")) return answer;
+    window.fetch = real;
+    answer.json = () =>
+      new Promise((_, break_) => options.signal.addEventListener("abort", () => break_(new Error("broken off"))));
+    window.half = true;
+    return answer;
+  };
+}"""
+
+
+def test_a_measurement_that_is_stopped_amid_its_answer(visit: Visit) -> None:
+    """Another point is chosen while the answer of the first is being read: nothing breaks, the second has its own."""
+    tab = visit.tab
+    visit.open("people.csv")
+    tab.evaluate(HALF)
+    visit.search()
+    wait_until(tab, "() => window.half === true")
+    tab.locator(".plot").first.focus()
+    tab.keyboard.press("End")
+    expect(tab.locator("#use li").first).to_be_visible()
+
+
 def test_an_older_report_is_not_shown_over_a_newer_one(visit: Visit) -> None:
     """The confidential report is asked for while the public one is on its way, and stays when that comes."""
     tab = visit.tab

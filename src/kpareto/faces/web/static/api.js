@@ -150,7 +150,9 @@ async function ask(method, path, body, headers = {}, answered = () => {}, hear =
     try {
       content = await answer.json();
     } catch {
-      /* an answer without JSON is told by its status */
+      // Stopped, or broken off, in the midst of the answer; a refusal without JSON is told by its status.
+      if (work && work.controller.signal.aborted) throw stopped();
+      if (answer.ok) throw lost();
     }
     if (!answer.ok) throw failed(answer.status, content);
     answered();
