@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     from kpareto.tables.table import Table
     from tests.twins.postgres_server import Server
 
-# No deadline: the first call of a compiled loop takes seconds, and test machines are shared.
-settings.register_profile("house", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+# No deadline: the first call of a compiled loop takes seconds, and test machines are shared. The same examples every
+# time: a change is refused for what it does, not by chance; new ones are for nights (profile "random", make fuzz).
+settings.register_profile(
+    "house", deadline=None, print_blob=True, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("random", settings.get_profile("house"), derandomize=False)
 settings.register_profile("quick", settings.get_profile("house"), max_examples=20)  # make quick
 settings.load_profile("house")
 
