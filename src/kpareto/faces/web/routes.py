@@ -9,7 +9,7 @@ import secrets
 import shutil
 import sys
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
@@ -523,11 +523,21 @@ def tree(session: Session, question: Question, report: Work) -> Answer:
 
 def use(session: Session, question: Question, piece: Work) -> Answer:
     """What an analyst would still get from one point; worked out once for each."""
+    return _told_once(session, question, "use", lambda at: explore.use_view(at, session.searched().job.use, piece))
+
+
+def attack(session: Session, question: Question, piece: Work) -> Answer:
+    """What attacks on people reach at one point; tried once for each."""
+    return _told_once(session, question, "attack", lambda at: explore.attack_view(at, piece))
+
+
+def _told_once(session: Session, question: Question, what: str, work: Callable[[Point], Answer]) -> Answer:
+    """What was worked out for a point before, or is now."""
     front, place = session.front(), _place(question["point"])
-    known = session.uses.setdefault(front, {})
-    if place not in known:
-        known[place] = explore.use_view(front[place], session.searched().job.use, piece)
-    return known[place]
+    known = session.told.setdefault(front, {})
+    if (what, place) not in known:
+        known[what, place] = work(front[place])
+    return known[what, place]
 
 
 def compare_points(session: Session, question: Question) -> Answer:
@@ -743,6 +753,7 @@ _OF_SESSION: tuple[tuple[str, str, Endpoint], ...] = (
     ("GET", "/points/{point}", at_once(point)),
     ("POST", "/points/{point}/tree", long(tree)),
     ("POST", "/points/{point}/use", long(use)),
+    ("POST", "/points/{point}/attack", long(attack)),
     ("GET", "/compare", at_once(compare_points)),
     ("GET", "/distribution", at_once(distribution)),
     ("GET", "/contingency", at_once(contingency)),
