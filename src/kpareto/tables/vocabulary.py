@@ -219,7 +219,7 @@ _KIND_WORDS: Mapping[str, str] = {
     "Q": "photo photograph picture portrait foto",
     "R": "username login twitter handle pseudonym uuid guid",
 }
-_KIND_OF = {word: kind for kind in reversed(_KIND_WORDS) for word in _KIND_WORDS[kind].split()}
+_KIND_OF = {word: kind for kind, words in _KIND_WORDS.items() for word in words.split()}
 _KIND_OF_FORM = {  # by the words of forms.py; a fax has the number of a telephone
     "e-mail addresses": "F",
     "numbers that tell one thing from all others (UUID)": "R",
