@@ -75,6 +75,9 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         always=False,
     ),
     "local-arx": Benchmark("the same of Adult with ARX's hierarchies", ("local.arx_curve",), always=False),
+    "projects": Benchmark(
+        "projects of ARX to a first release, by levels and local", ("local.arx_projects",), always=False
+    ),
     "local-large": Benchmark(
         "the verified release of local recoding, 10^4 to 10^6 distinct rows",
         ("local.release_10_000", "local.release_100_000", "local.release_1_000_000"),

@@ -67,16 +67,43 @@ def adult_intervals(quick: bool) -> list[Line]:
     return _curve(_Case("Adult, any interval", adult_table(), quick), intervals=True)
 
 
-def arx_curve(quick: bool) -> list[Line]:
-    """Adult with the example hierarchies of ARX, from the folder that the environment names."""
+def arx_projects(quick: bool) -> list[Line]:
+    """Projects of ARX, from the folder that the environment names, to a first release by either model."""
+    folder = _examples("projects", "*.deid")
+    models = ("lattice", "local")
+    return [_release_project(path, model, quick) for path in sorted(folder.glob("*.deid")) for model in models]
+
+
+def _release_project(path: Path, model: str, quick: bool) -> Line:
+    """``kpareto inspect`` of a project and ``kpareto release`` of its job, as a person calls them."""
+    with tempfile.TemporaryDirectory(prefix="kpareto-project-") as folder:
+        job, quickly = str(Path(folder, "job.toml")), ["--seconds", "1"] if quick else []
+
+        def both() -> None:
+            main(["inspect", str(path), "-o", job, "-q"])
+            main(["release", job, "--model", model, "--accept", "W1,W2", "-q", *quickly])
+
+        with redirect_stdout(StringIO()):
+            took = best(both, 1, warm=False)
+        if not Path(folder, f"{path.stem}-anon.csv").exists():
+            raise BadJob(f"The release of {path.name!r} was not written. Run it by itself to see why.")
+    work = f"{path.name} to a first release, {model}"
+    return Line(work, took, threads=os.cpu_count() or 1, note="inspect and release", peak=peak_bytes())
+
+
+def _examples(what: str, files: str) -> Path:
+    """The folder with files of ARX, which are not part of kpareto."""
     folder = os.environ.get(EXAMPLES)
     if folder is None:
-        raise BadJob(
-            f"ARX's example hierarchies are not part of kpareto. Say in {EXAMPLES} which folder has its files "
-            "adult_hierarchy_age.csv and so on (in its source they are in the folder data)."
-        )
+        raise BadJob(f"ARX's {what} are not part of kpareto. Say in {EXAMPLES} which folder has them: {files}.")
+    return Path(folder)
+
+
+def arx_curve(quick: bool) -> list[Line]:
+    """Adult with the example hierarchies of ARX, from the folder that the environment names."""
+    folder = _examples("example hierarchies", "adult_hierarchy_age.csv and so on, in its source in the folder data")
     names = tuple(adult_hierarchies())
-    loaded = {name: read_lines(name, Path(folder) / f"adult_hierarchy_{name}.csv") for name in names}
+    loaded = {name: read_lines(name, folder / f"adult_hierarchy_{name}.csv") for name in names}
     rows = adult()
     for name in (*names, "occupation"):  # the complete rows, as our own table has them
         rows = rows.filter(_is_known(rows[name]))

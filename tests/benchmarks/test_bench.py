@@ -38,6 +38,7 @@ from kpareto.tables.hierarchies import write_lines
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.partition import Suppression
 from kpareto.tables.table import Table
+from tests.jobs.test_arx import Made
 from tests.twins.postgres_server import Server
 from tests.twins.sparks import java
 
@@ -55,6 +56,7 @@ LONG = {
     "scale.local_spark",
     "scale.local_postgres",
     "local.arx_curve",
+    "local.arx_projects",
     *(f"scale.rows_1{zeros}" for zeros in SIZES),
 }
 LONG_NAMES = (
@@ -66,6 +68,7 @@ LONG_NAMES = (
     "private",
     "local",
     "local-arx",
+    "projects",
     "local-large",
     "use",
     "front-needed",
@@ -112,6 +115,16 @@ def test_example_hierarchies_come_from_a_folder(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("KPARETO_BENCH_ARX", str(tmp_path))
     (line,) = call("local.arx_curve", quick=True)
     assert f"ARX {ARX_EXAMPLE[100]:.4f}" in line.note
+
+
+def test_projects_come_from_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A project of ARX is released by either model, each with a line of its own."""
+    Made().write(tmp_path)
+    monkeypatch.setenv("KPARETO_BENCH_ARX", str(tmp_path))
+    lines = call("local.arx_projects", quick=True)
+    assert [line.work for line in lines] == [
+        f"small.deid to a first release, {model}" for model in ("lattice", "local")
+    ]
 
 
 def test_lookalikes_are_the_same_every_time() -> None:

@@ -29,12 +29,13 @@ from kpareto.jobs.release import release_job
 from kpareto.searches.run import run_plan
 from kpareto.strict import toml_key, toml_value
 from kpareto.tables.adult import adult
+from kpareto.tables.forms import FORMS
 from kpareto.tables.hierarchies import load
 from kpareto.tables.partition import classes
 from kpareto.tables.proposals import ColumnFacts, hierarchy_for, propose, round_width
 from kpareto.tables.recoding import bottom, top
 from kpareto.tables.schema import Schema
-from kpareto.tables.vocabulary import LEANINGS, topic_of, words_of
+from kpareto.tables.vocabulary import LEANINGS, identifier_kinds, topic_of, words_of
 from tests.twins.use import related_rows
 
 
@@ -133,6 +134,34 @@ def test_rows_for_a_terminal(adult_profile: tuple[Path, Profile]) -> None:
 def test_names_are_understood_in_several_languages(name: str, topic: str | None) -> None:
     """Words are found whatever their case, accents and separators; parts of other words are not."""
     assert topic_of(name) == topic
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "kinds"),
+    [
+        ("Last Name", "", "A"),
+        ("hospital name", "", "B"),
+        ("state", "", ""),
+        ("state, city", "", "B"),
+        ("time_in_hospital", "", "BC"),
+        ("fax_number", "", "E"),
+        ("patient_id", "", "H"),
+        ("id", "", "R"),
+        ("license plate", "", "KL"),
+        ("education-num", "", ""),
+        ("x", "telephone numbers", "DE"),
+        ("x", "names of persons", "A"),
+        ("x", "", ""),
+    ],
+)
+def test_columns_look_like_kinds_of_identifiers(name: str, form: str, kinds: str) -> None:
+    """The 18 kinds of HIPAA's Safe Harbor by their letters; a state alone is none of them."""
+    assert identifier_kinds(name, form) == kinds
+
+
+def test_every_form_has_a_kind_of_identifier() -> None:
+    """A form that is added to the forms of values needs its place among the kinds."""
+    assert all(identifier_kinds("x", form) for form in (*FORMS, "names of persons"))
 
 
 def test_every_topic_has_a_leaning_and_words_are_plain() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import pytest
 import kpareto as kp
 from kpareto.errors import BadJob, SearchWarning, Stopped
 from kpareto.fronts.count_lattice import Walker, WalkTask
-from kpareto.fronts.numbers import Numbers
+from kpareto.fronts.dominance import Ties
+from kpareto.fronts.numbers import Numbers, join
 from kpareto.fronts.problem import Problem, problem
 from kpareto.interrupts import TimeLimit
 from kpareto.jobs.front import read_in_time
@@ -28,9 +30,10 @@ from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.compiled import LowerBound, lower_bound
 from kpareto.searches.cuts.nsga2 import Nsga2
 from kpareto.searches.cuts.score import Score
-from kpareto.searches.driver import drive
-from kpareto.searches.exact_front import make_floors
+from kpareto.searches.driver import Ending, drive
+from kpareto.searches.exact_front import Exact, exact_front, make_floors
 from kpareto.searches.forecast import forecast_seconds, say_slow, spell_seconds
+from kpareto.searches.lattice.exact import nothing_counted
 from kpareto.searches.lattice.greedy import Samarati
 from kpareto.searches.local import LocalSettings, driven, sweep
 from kpareto.searches.local.driven import LocalDriven
@@ -43,6 +46,23 @@ from kpareto.tables.lattice import Lattice
 from kpareto.tables.partition import Partition, Suppression
 from kpareto.tables.table import Table
 from tests.test_interrupts import Clock
+
+
+@pytest.mark.parametrize("ties", ["all", "one"])
+def test_what_was_met_gives_the_whole_front(ties: Ties) -> None:
+    """Where all nodes were met before the time was up, the front is the complete one, ties and all; few are sorted."""
+    asked = problem(adult_table(), ("k", "glm"), 0.01)
+    every = join(list(asked.whole_lattice()), 2)
+    half = every.take(np.arange(0, len(every.which), 2))
+    search = Exact(asked, ties, limit=TimeLimit(0.0))
+    state = replace(nothing_counted(asked), best=half, reached=every)
+    front = search.front_so_far(state, Ending("its time was up", stopped=False))
+    whole = exact_front(asked, ties)
+    assert {(*g, *v) for g, v in zip(front.genomes.tolist(), front.numbers.values.tolist(), strict=True)} == {
+        (*g, *v) for g, v in zip(whole.genomes.tolist(), whole.numbers.values.tolist(), strict=True)
+    }
+    assert len(front) == len(whole)
+    assert len(search._all_met(state)[0]) < len(every.which) / 4
 
 
 def test_a_limit_tells_what_is_left_and_halts_loops() -> None:

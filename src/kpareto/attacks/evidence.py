@@ -12,7 +12,7 @@ import numpy as np
 from kpareto.attacks.rates import AttackOutcome, Rate
 from kpareto.attacks.trials import AttackLines, AttackPlan, RiskKind, Trials, lines_of, single_out
 from kpareto.engines.read import read
-from kpareto.errors import BadJob, BadTable, Unsafe, did_you_mean, shorten
+from kpareto.errors import BadJob, BadTable, Progress, Unsafe, did_you_mean, shorten
 from kpareto.measures.use import LabelView, identity, view_original
 from kpareto.releases.risk.attacks import AttackReport, Limits
 from kpareto.releases.risk.attacks import attack as test_form
@@ -226,8 +226,9 @@ def attack_people(
     known: Sequence[Sequence[str]] = (),
     attempts: int = ATTEMPTS,
     seed: int = SEED,
+    report: Progress | None = None,
 ) -> AttackEvidence:
-    """The same of a table and a view of its release."""
+    """The same of a table and a view of its release; the report is told how many of the further columns are done."""
     if table.rows < LEAST_ROWS:
         raise BadTable(f"The original has {table.rows:,} rows. A rate of attacks says something from {LEAST_ROWS} on.")
     if not view.rows:
@@ -237,7 +238,9 @@ def attack_people(
     raw = view_original(table)
     others = None if control is None else _read_control(control, table, raw, names)
     attacks: list[PersonAttack] = []
-    for further in (None, *names):
+    for done, further in enumerate((None, *names)):
+        if report is not None:
+            report(done, 1 + len(names))
         sides = [lines_of(side, further) for side in (view, raw)]
         people = None if others is None else lines_of(others, further)
         plans = _plans(sides[1].names, wished, further, bool(names))

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kpareto.attacks.rates import AttackOutcome, Rate
+from kpareto.interrupts import pause
 from kpareto.measures.use import LabelView, Spread
 
 RiskKind = Literal["singling out", "linkability", "inference"]
@@ -122,7 +123,9 @@ def _apart_at_all(some: AttackLines, rows: slice, others: AttackLines, columns: 
 
 def _chunks(people: AttackLines, others: AttackLines) -> Iterator[slice]:
     step = max(1, AT_ONCE // max(len(others.weights), 1))
-    return (slice(start, start + step) for start in range(0, len(people.weights), step))
+    for start in range(0, len(people.weights), step):
+        pause()
+        yield slice(start, start + step)
 
 
 # -- singling out --------------------------------------------------------------------------------------------------

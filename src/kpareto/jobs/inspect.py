@@ -30,7 +30,7 @@ from kpareto.tables.proposals import ColumnFacts, Proposal, Rule, propose, quasi
 from kpareto.tables.schema import Role, Schema
 from kpareto.tables.spelling import MARKS, NO_VALUE, several
 from kpareto.tables.table import UniqueRows
-from kpareto.tables.vocabulary import topic_of
+from kpareto.tables.vocabulary import identifier_kinds, topic_of
 
 LEAST = 2  # rows that a class needs to hide anybody
 WHY_RULE = "at every k just the rows that it needs: classes that are smaller, or that miss another limit"
@@ -54,7 +54,8 @@ class ColumnProfile:
         rule = self.proposal.hierarchy
         proposal = {**vars(self.proposal), "hierarchy": None if rule is None else dict(rule)}
         suits = None if self.suits is None else dict(self.suits)
-        return {**facts, "unique_share": self.facts.unique_share, **proposal, "suits": suits}
+        kinds = list(identifier_kinds(self.facts.name, self.facts.form))  # of Safe Harbor, by the letters of the law
+        return {**facts, "unique_share": self.facts.unique_share, **proposal, "suits": suits, "safe_harbor": kinds}
 
 
 @dataclass(frozen=True, repr=False)

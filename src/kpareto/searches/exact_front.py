@@ -32,7 +32,7 @@ import numpy as np
 from kpareto.errors import BadJob, Remedy
 from kpareto.fronts.count_lattice import Wanted, lattice_of
 from kpareto.fronts.count_lattice import count_lattice as count_nodes
-from kpareto.fronts.dominance import Ties
+from kpareto.fronts.dominance import Ties, non_dominated
 from kpareto.fronts.front import Front, make_front
 from kpareto.fronts.numbers import Numbers, Provenance, join, spell_count
 from kpareto.fronts.problem import Problem
@@ -214,10 +214,10 @@ class Exact:
         return self._with_floors(replace(front, cloud=state.cloud), state)
 
     def _all_met(self, state: State) -> tuple[np.ndarray, Numbers]:
-        """The genomes of all good nodes that were met in any way, each once, and their numbers."""
+        """The genomes of nodes that were met in any way and may be on the front, each once, and their numbers."""
         lattice = self.lattice
         nodes = (state.best, state.reached, self._reached)
-        parts = [part for part in nodes if part is not None and len(part.which)]
+        parts = [_best_of(part) for part in nodes if part is not None and len(part.which)]
         genomes = [lattice.levels(part.which) for part in parts]
         if self._others is not None:
             parts.append(self._others.numbers)
@@ -246,6 +246,12 @@ class Exact:
         details = {**front.provenance.details, "largest_gap": max(gaps, default=0.0)}
         note = f"{front.provenance.note}; at its k no recoding loses less than each point's floor"
         return replace(front, floors=least, provenance=replace(front.provenance, details=details, note=note))
+
+
+def _best_of(part: Numbers) -> Numbers:
+    """The feasible rows that no other of them beats: millions may have been met, and no other can be a point."""
+    feasible = np.flatnonzero(part.feasible)
+    return part.take(feasible[non_dominated(part.keys[feasible])])
 
 
 def pack_state(state: State) -> Arrays:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, TypeVar
 
 Topic = Literal[
     "person id",
@@ -36,6 +36,7 @@ Topic = Literal[
     "justice",
 ]
 Leaning = Literal["identifier", "weak identifier", "quasi-identifier", "sensitive"]
+Meaning = TypeVar("Meaning")
 
 # What a topic says about a column; a weak identifier is one only where its values are nearly all different, or where it
 # names persons who have several rows. Of several topics in a name the first one here counts.
@@ -152,15 +153,96 @@ def words_of(name: str) -> list[str]:
     return re.findall(r"[a-z]+[0-9]*|[0-9]+", humps.lower())
 
 
+def topics_of(name: str) -> tuple[Topic, ...]:
+    """All that a column is about, going by its name, the one that counts first; none where no word is known."""
+    topics = _look_up(name, _TOPIC_OF)
+    return tuple(topic for topic in LEANINGS if topic in topics)
+
+
 def topic_of(name: str) -> Topic | None:
     """What a column is about, going by its name; None where no word is known."""
+    return next(iter(topics_of(name)), None)
+
+
+def _look_up(name: str, meanings: Mapping[str, Meaning]) -> set[Meaning]:
+    """What the words of a name mean, one by one and written together; else what long words mean that are part of it."""
     words = words_of(name)
     joined = ["".join(words[i : i + n]) for n in (4, 3, 2) for i in range(len(words) - n + 1)]
-    topics = {_TOPIC_OF[word] for word in (*joined, *words) if word in _TOPIC_OF}
-    if not topics:
-        long = [known for known in _TOPIC_OF if len(known) >= _LONG]
-        topics = {_TOPIC_OF[known] for known in long for word in words if known in word}
-    for topic in LEANINGS:
-        if topic in topics:
-            return topic
-    return None
+    known = {meanings[word] for word in (*joined, *words) if word in meanings}
+    long = () if known else (word for word in meanings if len(word) >= _LONG)
+    return known or {meanings[part] for part in long for word in words if part in word}
+
+
+# -- the kinds of identifiers of HIPAA ---------------------------------------------------------------------------------
+
+# 45 CFR 164.514(b)(2)(i), by the letters there: what each is called, the words for it, and the forms that values have.
+SAFE_HARBOR: Mapping[str, str] = {
+    "A": "Names",
+    "B": "Places smaller than a state",
+    "C": "Dates but for the year; ages over 89",
+    "D": "Telephone numbers",
+    "E": "Fax numbers",
+    "F": "E-mail addresses",
+    "G": "Social security numbers",
+    "H": "Medical record numbers",
+    "I": "Health plan beneficiary numbers",
+    "J": "Account numbers",
+    "K": "Certificate and license numbers",
+    "L": "Vehicles: serial numbers, license plates",
+    "M": "Devices: identifiers, serial numbers",
+    "N": "Web addresses (URL)",
+    "O": "Internet addresses (IP)",
+    "P": "Biometric identifiers, finger and voice prints",
+    "Q": "Photographs of the full face",
+    "R": "Any other unique number, characteristic or code",
+}
+_KIND_WORDS: Mapping[str, str] = {
+    "B": """address addr street streetaddress adresse anschrift strasse rue direccion calle indirizzo via endereco rua
+        adres straat hausnummer""",
+    "D": """telephone phone phonenumber mobile cell cellphone telefon telefonnummer handy handynummer tel telefono
+        celular cellulare telefone telemovel telefoonnummer""",
+    "E": "fax telefax faxnumber faxnummer",
+    "F": "email mail emailaddress",
+    "G": """ssn socialsecurity socialsecuritynumber nationalid nino dni nie nif cpf bsn insee nir codicefiscale
+        sozialversicherungsnummer numerosecu personnummer personnumber fodselsnummer""",
+    "H": """mrn nhs medicalrecord medicalrecordnumber patientid patientno patientnr patientnumber patientennummer
+        numeropatient idpaciente caseid caseno casenr casenumber fallnummer fallnr recordid recordno""",
+    "I": """healthplan beneficiary beneficiaryid memberid insuranceid insurancenumber policynumber medicaidid medicareid
+        versichertennummer""",
+    "J": """account accountnumber iban bic konto kontonummer compte cuenta conto creditcard cardnumber kreditkarte""",
+    "K": "certificate licence license licencenumber licensenumber passport passportnumber npi",
+    "L": "vehicle vin plate licenceplate licenseplate kennzeichen chassis",
+    "M": "device deviceid imei mac serial serialnumber seriennummer",
+    "N": "url website homepage",
+    "O": "ip ipaddress",
+    "P": "biometric biometrics fingerprint fingerabdruck voiceprint retina",
+    "Q": "photo photograph picture portrait foto",
+    "R": "username login twitter handle pseudonym uuid guid",
+}
+_KIND_OF = {word: kind for kind, words in _KIND_WORDS.items() for word in words.split()}
+_KIND_OF_FORM = {  # by the words of forms.py; a fax has the number of a telephone
+    "e-mail addresses": "F",
+    "numbers that tell one thing from all others (UUID)": "R",
+    "network addresses": "O",
+    "addresses of pages": "N",
+    "bank accounts (IBAN)": "J",
+    "numbers of persons": "G",
+    "numbers of cards": "J",
+    "telephone numbers": "DE",
+    "hashes": "R",
+    "names of persons": "A",
+}
+_KIND_OF_TOPIC: Mapping[Topic, str] = {"zip": "B", "place": "B", "birth": "C", "age": "C", "date": "C"}
+_KIND_OF_FIRST: Mapping[Topic, str] = {"name": "A", "person id": "R", "person": "R", "number": "R"}
+
+
+def identifier_kinds(name: str, form: str = "") -> str:
+    """The letters of the kinds of identifiers that a column looks like, by its name and by the form of its values."""
+    topics, words = topics_of(name), words_of(name)
+    kinds = {*_look_up(name, _KIND_OF), *_KIND_OF_FORM.get(form, "")}
+    kinds |= {_KIND_OF_TOPIC[topic] for topic in topics if topic in _KIND_OF_TOPIC}
+    if "state" in words and "B" not in identifier_kinds(" ".join(word for word in words if word != "state")):
+        kinds.discard("B")  # a state itself may be told
+    if topics and topics[0] in _KIND_OF_FIRST and (not kinds or topics[0] == "name"):
+        kinds.add(_KIND_OF_FIRST[topics[0]])
+    return "".join(sorted(kinds))

@@ -39,7 +39,7 @@ from kpareto.faces.report.discretion import Discretion, round_number
 from kpareto.faces.report.front import _tell_marks
 from kpareto.faces.report.make import _public_w16
 from kpareto.faces.report.markdown import escape_text
-from kpareto.faces.report.regulator_form import technique
+from kpareto.faces.report.regulator_form import CHECKLIST, SEEN_BY, UNREAD, technique
 from kpareto.faces.report.report import ProfileRow
 from kpareto.faces.report.words import notice, sample_title
 from kpareto.fronts.front import Front, Point, load_front, make_front, mark_points
@@ -992,6 +992,83 @@ def test_the_form_knows_the_rows_as_written(folder: Path, given: str, said: str)
     assert done["ward"][1] == "shows the groups of 'age'"
     assert done["open"] == ("not decided", "removed until somebody decides")
     assert "all other columns" not in done
+
+
+# -- Safe Harbor -------------------------------------------------------------------------------------------------------
+
+
+def checklist_of(report: Report) -> dict[str, tuple[str, ...]]:
+    """Columns and fate by the letter of the kind."""
+    part = next(section for section in report.template.sections if section.title == CHECKLIST)
+    assert part.grid is not None
+    return {row[0][1]: row[1:] for row in part.grid.rows}
+
+
+def test_the_checklist_names_columns_and_their_fate(folder: Path) -> None:
+    """A line for each of the 18 kinds: identifiers by name, plain ones too, and what becomes of each."""
+    rows = pyarrow.csv.read_csv(folder / "people.csv")
+    for name in ("name", "e-mail", "city", "phone"):
+        rows = rows.append_column(name, pa.array([f"{name} {i}" for i in range(90)]))
+    pyarrow.csv.write_csv(rows, folder / "people.csv")
+    roles = "".join(f'[columns.{name}]\nrole = "identifier"\n' for name in ("name", "e-mail"))
+    (folder / "people.toml").write_text(f'{JOB}{roles}[columns.city]\nrole = "plain"\n')
+    report = report_of(find(folder / "people.toml"))
+    lines = checklist_of(report)
+    assert "".join(lines) == "ABCDEFGHIJKLMNOPQR"
+    assert lines["A"] == ("name", "name: removed")
+    assert lines["F"] == ("e-mail", "e-mail: removed")
+    assert lines["B"] == ("city", "city: released as it is; check that it does not identify")
+    assert lines["D"][0] == "phone"
+    assert lines["C"][0] == "age"
+    assert lines["C"][1].endswith(", no label that begins above 89")
+    assert lines["R"] == ("none seen", "")
+    for text in (markdown(report), html(report, form=True)):
+        assert SEEN_BY.split(":", maxsplit=1)[0] in text
+        assert UNREAD not in text
+
+
+def test_the_checklist_says_what_it_could_not_read(folder: Path) -> None:
+    """Without the source the names of plain columns are unknown, and that is said."""
+    finding = find(folder / "people.toml")
+    (folder / "people.csv").unlink()
+    part = next(each for each in report_of(finding).template.sections if each.title == CHECKLIST)
+    assert UNREAD in part.text
+
+
+def limit_of(name: str, values: list[str], rule: dict[str, object], k: int) -> tuple[str, str]:
+    """Kinds and fate of a column with 20 rows of each value, at some k."""
+    rows = pa.table({name: values * 20, "sex": ["f"] * 20 * len(values)})
+    table = read(rows, Schema((name, "sex")), hierarchies={name: rule})
+    report = make_report(run_plan(problem(table, ("k", "glm"), 0.0)).choose(k=k))
+    lines = {kind: fate for kind, (columns, fate) in checklist_of(report).items() if columns == name}
+    return "".join(lines), "; ".join(lines.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "rule", "k", "kinds", "said"),
+    [
+        ("birth", ["1990-03-04", "1990-07-01"], {"dates": ["month", "year"]}, 20, "C", ", finer than a year"),
+        ("birth", ["1990-03-04", "1990-07-01", "1971-01-01", "1971-01-02"], {"dates": ["year"]}, 40, "C", ", years"),
+        ("seen", ["1990-03-04", "1990-07-01"], {"dates": ["month", "year"]}, 20, "C", ", finer than a year"),
+        ("zip", ["10115", "10134"], {"prefix": [3, 2]}, 20, "B", "labels of more than three signs, stars aside"),
+        ("zip", ["10115", "10134", "20115", "20134"], {"prefix": [3, 2]}, 40, "B", "at most three signs, stars aside"),
+        ("town", ["Ulm", "Bonn"], {"flat": True}, 20, "B", ", whether coarser than a state was not looked at"),
+        ("age", ["34", "93"], {"intervals": [5, 20], "from": 0}, 20, "C", ", with 1 label above 89"),
+        ("age", ["33", "34", "93", "97"], {"known": "ages"}, 20, "C", ", with 2 labels above 89"),
+        ("age", ["33", "34", "93", "97"], {"known": "ages"}, 40, "C", ", above 89 only the label '90+'"),
+        ("age", ["old", "young"], {"flat": True}, 20, "C", ", whether ages over 89 have a label is not clear"),
+        ("age", ["34", "93"], {"flat": True}, 40, "C", "age: hidden: every row shows the same"),
+        ("state", ["Ohio", "Utah"], {"flat": True}, 20, "", ""),
+        ("salary", ["1990.25", "2000.50"], {"flat": True}, 20, "", ""),
+    ],
+)
+def test_the_checklist_reads_labels(
+    name: str, values: list[str], rule: dict[str, object], k: int, kinds: str, said: str
+) -> None:
+    """Dates finer than a year, ages over 89 and more than three digits of a ZIP code are told by the labels."""
+    letters, fate = limit_of(name, values, rule, k)
+    assert letters == kinds
+    assert fate.endswith(said)
 
 
 # -- fronts read back --------------------------------------------------------------------------------------------------

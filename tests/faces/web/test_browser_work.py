@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from kpareto.errors import Stopped
+from kpareto.faces.report.use import ATTACKED
 from kpareto.faces.web import explore, release, search, session
 from kpareto.faces.web.search import Searching
 from kpareto.faces.web.turns import Work
@@ -215,6 +216,32 @@ def test_what_an_analyst_gets_is_measured_behind_the_view(
     assert len(begun) == 2
     assert begun[1] == tab.evaluate("async () => (await (await import('/static/api.js')).get('')).view.chosen")
     expect(tab.locator("#relations caption")).to_contain_text("relation between two columns")
+    assert all_findings(tab, axe) == []
+
+
+def test_attacks_on_people_are_tried_on_the_page(
+    visit: Visit, axe: str, monkeypatch: pytest.MonkeyPatch, free: threading.Event
+) -> None:
+    """They are seen and stopped, and tell the three words with interval, control and raw table; the focus stays."""
+    tab = visit.tab
+    visit.open("people.csv")
+    visit.search()
+    place, button = tab.locator("#attacks"), tab.get_by_role("button", name="Try attacks on people")
+    with monkeypatch.context() as patched:
+        hang_first(patched, free, explore, "attack_people")
+        button.click()
+        work = tab.locator("#work .work", has_text="Trying attacks on people")
+        expect(place.get_by_role("status")).to_contain_text("you can go on")
+        work.get_by_role("button", name="Stop").click()
+        expect(place.get_by_role("status")).to_have_text("Stopped.")
+        expect(tab.locator("#work")).to_be_empty()
+    button.click()
+    expect(place.locator("li")).to_contain_text(["Singling out", "Linkability", "Inference"])
+    for caption in ("Singling out", "Linkability", "Inference"):
+        table = place.locator("table", has=tab.locator("caption", has_text=caption))
+        expect(table.locator("th[scope=col]")).to_have_text(list(ATTACKED))
+    expect(place).to_contain_text("No control table was given")
+    assert focused(tab, "#attacks button")
     assert all_findings(tab, axe) == []
 
 

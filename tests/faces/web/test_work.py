@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from numba import njit
 
+from kpareto.attacks.evidence import attack
 from kpareto.errors import Interrupted, Stopped
 from kpareto.faces.web import release
 from kpareto.faces.web import search as searches
-from kpareto.faces.web.explore import use_view
+from kpareto.faces.web.explore import attack_view, use_view
 from kpareto.faces.web.runs import KeptRuns, RunRecord
 from kpareto.faces.web.search import Searching
 from kpareto.faces.web.turns import Work
@@ -59,6 +60,7 @@ LONG = [
     ("kpareto.faces.web.session.inspect", "POST", "/open", {"name": "people.csv"}),
     ("kpareto.faces.web.explore.tree_view", "POST", "/points/0/tree", {}),
     ("kpareto.faces.web.explore.use_view", "POST", "/points/0/use", {}),
+    ("kpareto.faces.web.explore.attack_view", "POST", "/points/0/attack", {}),
     ("kpareto.faces.web.release.check", "POST", "/points/0/check", {}),
     ("kpareto.faces.web.release.report_page", "POST", "/points/0/report", {}),
     ("kpareto.faces.web.release.release_point", "POST", "/release", {"point": 0}),
@@ -150,6 +152,39 @@ def test_use_is_told_once_per_point_and_stopped_between_two_counts(
     piece.stop()
     with pytest.raises(Stopped):
         use_view(point, {}, piece)
+
+
+def test_attacks_are_tried_once_per_point_and_stopped_between_two_people(
+    page: Page, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sentences are those of attack, in the order of the three words; a stopped one ends, and tells how far."""
+    asked: list[Point] = []
+
+    def note(point: Point, piece: Work) -> dict[str, Any]:
+        asked.append(point)
+        return attack_view(point, piece)
+
+    monkeypatch.setattr("kpareto.faces.web.explore.attack_view", note)
+    answer = page.client.post(f"{session}/points/0/attack", json={}).json()
+    assert page.client.post(f"{session}/points/0/attack", json={}).json() == answer
+    (point,) = asked
+    evidence = attack(point)
+    assert answer["sentences"] == evidence.sentences()
+    assert [table["caption"].split(":")[0] for table in answer["tables"]] == [
+        "Singling out",
+        "Linkability",
+        "Inference",
+    ]
+    assert {table["head"][-1] for table in answer["tables"]} == {"raw table"}
+    assert answer["remarks"][1:] == list(evidence.remarks)
+    piece = Work()
+    attack_view(point, piece)
+    assert piece.total == 1 + len(point.table.targets)
+    piece.stopped.set()
+    with pytest.raises(Stopped):
+        attack_view(point, piece)
+    with hearing(Hearing(stopped=piece.stopped)), pytest.raises(Stopped):
+        attack(point)
 
 
 STEPS = [

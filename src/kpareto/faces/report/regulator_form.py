@@ -2,12 +2,14 @@
 
 The parts follow EMA policy 0070 and Health Canada's guidance (variables, technique per variable, initial risk,
 threshold, residual risk) and HIPAA's expert determination, 45 CFR 164.514(b)(1) (expert, methods and results,
-recipients and context, an end date, a signature). It is a draft for an expert and no legal opinion.
+recipients and context, an end date, a signature), with a checklist of the 18 kinds of identifiers of Safe Harbor,
+45 CFR 164.514(b)(2). It is a draft for an expert and no legal opinion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kpareto.errors import shorten
@@ -17,9 +19,33 @@ from kpareto.faces.report.report import ColumnPart, FormField, GridView, Method,
 from kpareto.fronts.front import Point
 from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.risk.risk import PRESETS
+from kpareto.tables.forms import form_of
+from kpareto.tables.hierarchy import STAR
 from kpareto.tables.spelling import several
+from kpareto.tables.vocabulary import SAFE_HARBOR, identifier_kinds, topics_of
 
 INVENTORY = "Variable inventory"
+CHECKLIST = "HIPAA Safe Harbor checklist"
+OTHERS = "all other columns"
+SEEN_BY = (
+    "This goes by the names of columns, and by the form of the values of quasi-identifiers, sensitive columns and "
+    "targets. It is no legal opinion: a kind that is not seen may still be there, under another name or in free text, "
+    "and a column may look like a kind that it is not."
+)
+ASKED = (
+    "Safe Harbor (45 CFR 164.514(b)(2)) asks that all eighteen kinds be removed, of the individual and of relatives, "
+    "employers and household members, and that nobody there knows that the rest could identify anybody. It lets stay: "
+    "a state; the first three digits of a ZIP code where all codes that begin with them have more than 20,000 people "
+    "(else 000); the year of a date, unless it tells an age over 89; an age up to 89, and 90 or older as one group. A "
+    "column of these kinds that shows more needs an expert determination."
+)
+UNREAD = "The names of plain columns could not be read, so these were not looked at."
+FINE = re.compile(  # a date with more than its year: 1990-03, 1990-Q1, 4.3.1990
+    r"(?<!\d)(1[5-9]|20)\d{2}[-/](\d{1,2}(?!\d)|Q\d)|(?<![\d./-])\d{1,2}([./-])\d{1,2}\3\d{2,4}(?![.\d])"
+)
+YEARS = re.compile(r"\W*\d{4}s?(\W+(to\W+)?\d{4}s?)?\W*")
+OLDEST = re.compile(r"(>=|≥|from)\s*90|90\s*(\+|on|(and|or) (more|older|over|above|up))")
+NUMBER = re.compile(r"\d+(\.\d+)?(?!,\d)")
 INTRO = (
     (
         "This draft follows the anonymisation report of EMA policy 0070 and Health Canada, and the documentation that "
@@ -86,6 +112,7 @@ def fill(
             Section("Initial and residual risk", (), _risk_grid(risks)),
             Section("Method", (), None, (*method.statement, method.proof)),
             Section("Results", _results(summary, least)),
+            checklist(point, columns, inventory(point, columns)),
             Section(
                 "Limits of the claim",
                 (),
@@ -145,8 +172,8 @@ def with_rows(
 ) -> Template:
     """The template with what is known of the rows as written: what becomes of identifiers, and the plain columns."""
     grid = inventory(point, columns, handling, plain)
-    sections = (replace(part, grid=grid) if part.title == INVENTORY else part for part in template.sections)
-    return replace(template, sections=tuple(sections))
+    fresh = {INVENTORY: Section(INVENTORY, (), grid), CHECKLIST: checklist(point, columns, grid)}
+    return replace(template, sections=tuple(fresh.get(part.title, part) for part in template.sections))
 
 
 def inventory(
@@ -179,13 +206,76 @@ def inventory(
     ]
     if plain is None:
         as_they_are = "released as they are; check that none of them identifies"
-        rows.append(("all other columns", "declared plain", as_they_are, ""))
+        rows.append((OTHERS, "declared plain", as_they_are, ""))
     for name in plain or ():
         as_it_is = "released as it is; check that it does not identify"
         rows.append((name, "plain", f"shows the groups of {tied[name]!r}" if name in tied else as_it_is, ""))
     return GridView(
         "Variables, their kind and what was done to them", ("variable", "kind", "technique", "values"), tuple(rows)
     )
+
+
+# -- Safe Harbor -------------------------------------------------------------------------------------------------------
+
+
+def checklist(point: Point, columns: Sequence[ColumnPart], variables: GridView) -> Section:
+    """Which of the 18 kinds of identifiers the columns look like, and what becomes of those: a line for each kind."""
+    table, parts = point.front.problem.table, {column.name: column for column in columns}
+    values = {hierarchy.name: hierarchy.leaves for hierarchy in table.hierarchies}
+    values |= {counts.name: counts.values for counts in (*table.sensitive, *table.targets)}
+    seen: Mapping[str, list[tuple[str, str]]] = {kind: [] for kind in SAFE_HARBOR}
+    for name, _, done, *_ in variables.rows:
+        if name == OTHERS:
+            continue
+        for kind in _kinds_of(name, values.get(name, ())):
+            shown = _say_limit(kind, parts[name]) if name in parts else ""
+            seen[kind].append((name, f"{name}: {done}{shown}"))
+    rows = []
+    for kind, title in SAFE_HARBOR.items():
+        names, fates = (", ".join(name for name, _ in seen[kind]), "; ".join(fate for _, fate in seen[kind]))
+        rows.append((f"({kind}) {title}", names or "none seen", fates))
+    unread = (UNREAD,) if variables.rows and variables.rows[-1][0] == OTHERS else ()
+    head = ("kind of identifier", "columns that look like it", "in this release")
+    return Section(
+        CHECKLIST, (), GridView("The eighteen kinds of identifiers", head, tuple(rows)), (SEEN_BY, ASKED, *unread)
+    )
+
+
+def _kinds_of(name: str, values: Sequence[str]) -> str:
+    """The letters of the kinds, by the name and the values as far as they were read; dates are found by their form."""
+    some = [value for value in values[:: max(1, len(values) // 500)] if value.strip()]
+    kinds = identifier_kinds(name, form_of(some))
+    dated = sum(FINE.search(value) is not None for value in some) > len(some) / 2
+    return kinds if "C" in kinds or not dated else f"{kinds}C"
+
+
+def _say_limit(kind: str, column: ColumnPart) -> str:
+    """What the labels of a quasi-identifier tell of the parts that may stay; nothing where it is hidden, or no part."""
+    labels = [code.label for code in column.codes if code.rows and code.label != STAR]
+    topics = topics_of(column.name)
+    if not labels or kind not in "BC":
+        return ""
+    if kind == "B" and "zip" not in topics:
+        return ", whether coarser than a state was not looked at"
+    if kind == "B":
+        long = max(len(label.strip(f"{STAR} ")) for label in labels) > 3
+        return f", labels of {'more than' if long else 'at most'} three signs, stars aside"
+    if "age" in topics:
+        return _say_oldest(labels)
+    if any(FINE.search(label) for label in labels):
+        return ", finer than a year"
+    return ", years" if all(YEARS.fullmatch(label) for label in labels) else ", whether finer than a year is not clear"
+
+
+def _say_oldest(labels: Sequence[str]) -> str:
+    """Whether ages over 89 have labels of their own, by the first number of each label."""
+    numbers = [NUMBER.search(label) for label in labels]
+    old = [label for label, first in zip(labels, numbers, strict=True) if first and float(first[0]) > 89]
+    if old and not (len(old) == 1 and OLDEST.fullmatch(old[0].strip())):
+        return f", with {several(len(old), 'label')} above 89"
+    if None in numbers:
+        return ", whether ages over 89 have a label is not clear"
+    return f", above 89 only the label {old[0]!r}" if old else ", no label that begins above 89"
 
 
 def _thresholds(summary: Summary) -> GridView:

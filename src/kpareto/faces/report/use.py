@@ -132,14 +132,18 @@ def _row(each: PersonAttack) -> Sequence[str]:
     return each.words, *map(percent, rates), f"{percent(low)} to {percent(high)}", percent(each.raw.risk)
 
 
+def drawn_words(answer: AttackEvidence) -> str:
+    """How many were drawn, and by which seed."""
+    return f"Up to {answer.attempts:,} people or rows were drawn for each attack, by seed {answer.seed}."
+
+
 def attack_blocks(answer: AttackEvidence) -> list[Block]:
     """Singling out, linkability and inference, in this order, for the part on risk."""
     heading = Heading("Attacks on people: singling out, linkability, inference")
-    first = f"Up to {answer.attempts:,} people or rows were drawn for each attack, by seed {answer.seed}."
     return [
         heading,
         ItemList(tuple(answer.sentences())),
-        Sentence(first),
+        Sentence(drawn_words(answer)),
         *attack_tables(answer),
         *(Sentence(remark, "soft") for remark in answer.remarks),
     ]

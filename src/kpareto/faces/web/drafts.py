@@ -14,6 +14,7 @@ from kpareto.atomic import write_whole
 from kpareto.engines import is_address
 from kpareto.errors import BadInput, BadJob, did_you_mean, shorten
 from kpareto.faces.web.files import inside, plain_name
+from kpareto.jobs.arx.project import ArxProject
 from kpareto.jobs.inspect import Profile, job_text
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import JOB_FILE, PARTS, default_rule, parse_job
@@ -69,6 +70,29 @@ def load_draft(text: str, name: str) -> Draft:
     parse_job(text, Path(), name)
     raw = parse_toml(text, JOB_FILE, name)
     return {part: raw.get(part, {}) for part in PARTS}
+
+
+def project_draft(project: ArxProject, job: Path, uploads: Path, edits: Path) -> Draft:
+    """The draft of a project of ARX that was unpacked: its tables become uploads, its hierarchies edited ones."""
+    draft = load_draft(job.read_text(encoding="utf-8"), job.name)
+    for part, ending in (("data", ""), ("population", "-population")):
+        if "source" in draft[part]:
+            name = f"{plain_name(project.folder, 'project')}{ending}.csv"
+            (job.parent / draft[part]["source"]).replace(uploads / name)
+            draft[part]["source"] = name
+    for number, (name, column) in enumerate(draft["columns"].items()):
+        if isinstance(column.get("hierarchy"), str):
+            text = (job.parent / column["hierarchy"]).read_text(encoding="utf-8")
+            column["hierarchy"] = keep_edited(edits, number, name, text)
+    return draft
+
+
+def keep_edited(edits: Path, number: int, column: str, text: str) -> str:
+    """Write an edited hierarchy; the name by which a draft has it tells what it holds, so its file never changes."""
+    digest = sha256(text.encode()).hexdigest()[:12]
+    file = f"{number}-{plain_name(column, 'column')}-{digest}.csv"
+    inside(edits, file).write_text(text, encoding="utf-8", newline="")
+    return EDITED + file
 
 
 def check_draft(message: object) -> Draft:
@@ -133,13 +157,14 @@ def draft_text(draft: Draft, note: str = "Made with kpareto serve.") -> str:
 def draft_job(draft: Draft, folder: Path, edited: Path, working: Path | None = None) -> Job:
     """The job of a draft; no file outside the folder (or the session's own edits) is ever named by it.
 
-    The table of a population lies in the working folder, where that is another one than the folder of the data.
+    The table of a population lies beside the data or in the working folder, where that is another one.
     """
     job = parse_job(draft_text(draft), folder, "the job")
     if not job.embedded:
         inside(folder, job.source)
     if job.everybody is not None and job.everybody.source is not None:
-        place = _place_people(job.everybody.source, working or folder)
+        beside = inside(folder, job.everybody.source).exists()  # as in a project of ARX that was unpacked
+        place = _place_people(job.everybody.source, folder if beside else working or folder)
         job = replace(job, everybody=replace(job.everybody, source=str(place)))
     columns = {}
     for name, column in job.columns.items():

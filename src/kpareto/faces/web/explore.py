@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from kpareto.attacks.evidence import attack_people
 from kpareto.engines.unique_rows import KeptRows, open_view
 from kpareto.engines.wishes import MOST_DROPPED
 from kpareto.errors import BadInput, BadJob, Progress, did_you_mean, shorten
 from kpareto.faces.report import make_report
-from kpareto.faces.report.use import METHOD, RELATED, use_tables
+from kpareto.faces.report.blocks import TableBlock
+from kpareto.faces.report.use import METHOD, RELATED, attack_tables, drawn_words, use_tables
 from kpareto.faces.web.turns import Work
 from kpareto.fronts.choose import answer_wishes
 from kpareto.fronts.dominance import non_dominated
@@ -35,7 +37,7 @@ from kpareto.tables.schema import Schema
 from kpareto.tables.spelling import EXACT, without_point
 from kpareto.tables.table import Table, UniqueRows, distinct_rows
 from kpareto.uses.relations import Relations
-from kpareto.uses.utility import utility
+from kpareto.uses.utility import open_release, utility
 
 CLOUD = 20_000  # points
 GROUPS = 40  # groups of a column that are compared one by one
@@ -309,17 +311,29 @@ def tree_view(front: Front, place: int, report: Progress | None = None) -> dict[
     return {**asdict(tree_errors), "sentence": tree_errors.sentence()}
 
 
+def attack_view(point: Point, piece: Work) -> dict[str, Any]:
+    """What attacks on people reach at a point, in the sentences and tables of ``kpareto attack``."""
+    with hearing(Hearing(stopped=piece.stopped)):
+        answer = attack_people(*open_release(point, None, None), report=piece)
+    return {
+        "sentences": answer.sentences(),
+        "tables": [_table(each) for each in attack_tables(answer)],
+        "remarks": [drawn_words(answer), *answer.remarks],
+    }
+
+
+def _table(table: TableBlock) -> dict[str, Any]:
+    """A table as the page draws it."""
+    return {"caption": table.caption, "head": table.head, "rows": table.rows, "right": list(table.right)}
+
+
 def use_view(point: Point, use: Mapping[str, Any], piece: Work) -> dict[str, Any]:
     """What an analyst would still get from a point, in the sentences and tables of ``kpareto utility``."""
     with hearing(Hearing(stopped=piece.stopped)):
         answer = utility(point, **use)
     return {
         "sentences": [*answer.sentences(), *answer.remarks],
-        "tables": [
-            {"caption": table.caption, "head": table.head, "rows": table.rows, "right": list(table.right)}
-            for table in use_tables(answer)
-            if table.head != RELATED
-        ],
+        "tables": [_table(each) for each in use_tables(answer) if each.head != RELATED],
         "relations": _square_up(point.table, answer.relations),
         "method": METHOD,
     }

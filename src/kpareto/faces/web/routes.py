@@ -9,7 +9,7 @@ import secrets
 import shutil
 import sys
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
@@ -49,6 +49,7 @@ from kpareto.faces.web.session import (
     SessionOver,
     TableClosed,
     begin_search,
+    is_project,
     open_run,
 )
 from kpareto.faces.web.turns import Busy, Work, aside, do_in_turn, do_long
@@ -188,12 +189,14 @@ def _open(session: Session, name: str, encoding: str, report: Progress) -> None:
         except (OSError, UnicodeDecodeError) as error:
             raise BadJob(f"{name!r} cannot be read as a job file (UTF-8 text in TOML): {error}.") from error
         session.open_job(text, name, report)
+    elif is_project(name):
+        session.open_project(inside(session.folder, name), report)
     else:
         session.open_data(name, encoding, report)
 
 
 async def open_file(request: Request) -> Response:
-    """Open a data or job file of the working folder, adult, or the example job of a paper (``paper:poka``)."""
+    """Open a table, a job or a project of ARX of the working folder, adult, or a paper's example (``paper:poka``)."""
     session = session_of(request)
     question = await read_question(request)
     name, encoding = str(question.get("name", "")), str(question.get("encoding") or "utf-8")
@@ -231,7 +234,10 @@ async def upload(request: Request) -> Response:
 def _open_uploaded_data(session: Session, target: Path, encoding: str, limit: int, report: Progress) -> None:
     try:
         refuse_large(target, limit, report)
-        session.open_upload(target.name, encoding, report)
+        if is_project(target.name):
+            session.open_project(target, report)
+        else:
+            session.open_upload(target.name, encoding, report)
     except BaseException:
         target.unlink(missing_ok=True)  # what is no table, or too large, does not stay
         raise
@@ -274,7 +280,9 @@ def table_column(session: Session, question: Question) -> Answer:
 def role_facts(session: Session, _: Question) -> Answer:
     """What the roles mean for the rows."""
     job, profile = session.job, session.profile
-    of_file = [] if profile is None else [*profile.form.sentences(), *profile.remarks]
+    of_file = (
+        list(session.remarks) if profile is None else [*session.remarks, *profile.form.sentences(), *profile.remarks]
+    )
     keys = [] if job.embedded else [key for key in FORM if key in USED[file_kind(job.source)]]
     remarks = [*of_file, *job.remarks, *explore.say_unlimited(job)]
     return {**explore.role_facts(job, session.kept_rows()), "remarks": remarks, "form_keys": keys}
@@ -523,11 +531,21 @@ def tree(session: Session, question: Question, report: Work) -> Answer:
 
 def use(session: Session, question: Question, piece: Work) -> Answer:
     """What an analyst would still get from one point; worked out once for each."""
+    return _told_once(session, question, "use", lambda at: explore.use_view(at, session.searched().job.use, piece))
+
+
+def attack(session: Session, question: Question, piece: Work) -> Answer:
+    """What attacks on people reach at one point; tried once for each."""
+    return _told_once(session, question, "attack", lambda at: explore.attack_view(at, piece))
+
+
+def _told_once(session: Session, question: Question, what: str, work: Callable[[Point], Answer]) -> Answer:
+    """What was worked out for a point before, or is now."""
     front, place = session.front(), _place(question["point"])
-    known = session.uses.setdefault(front, {})
-    if place not in known:
-        known[place] = explore.use_view(front[place], session.searched().job.use, piece)
-    return known[place]
+    known = session.told.setdefault(front, {})
+    if (what, place) not in known:
+        known[what, place] = work(front[place])
+    return known[what, place]
 
 
 def compare_points(session: Session, question: Question) -> Answer:
@@ -743,6 +761,7 @@ _OF_SESSION: tuple[tuple[str, str, Endpoint], ...] = (
     ("GET", "/points/{point}", at_once(point)),
     ("POST", "/points/{point}/tree", long(tree)),
     ("POST", "/points/{point}/use", long(use)),
+    ("POST", "/points/{point}/attack", long(attack)),
     ("GET", "/compare", at_once(compare_points)),
     ("GET", "/distribution", at_once(distribution)),
     ("GET", "/contingency", at_once(contingency)),

@@ -6,13 +6,14 @@ import secrets
 import shutil
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from hashlib import file_digest, sha256
+from hashlib import file_digest
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from kpareto.engines import file_of, is_address
@@ -32,21 +33,24 @@ from kpareto.faces.web.drafts import (
     check_draft,
     draft_job,
     draft_print,
+    keep_edited,
     load_draft,
+    project_draft,
     propose_draft,
     state_of,
     watch,
 )
-from kpareto.faces.web.files import files_in, inside, plain_name
+from kpareto.faces.web.files import files_in, inside
 from kpareto.faces.web.hierarchies import Shelf, edit, hierarchy_view
 from kpareto.faces.web.runs import KeptRuns, RunRecord, keep_job, owner_of, take_edits
 from kpareto.faces.web.search import ModelRun, Searching
 from kpareto.faces.web.turns import Turns, Work
 from kpareto.fronts.front import Front
 from kpareto.interrupts import Hearing, hearing
+from kpareto.jobs.arx.project import read_arx
 from kpareto.jobs.inspect import Profile, inspect
 from kpareto.jobs.job import Job, draw_table
-from kpareto.jobs.parse import PARTS
+from kpareto.jobs.parse import PARTS, load_job
 from kpareto.jobs.proposals import complete_hierarchies
 from kpareto.measures.measure import make
 from kpareto.measures.plain import plain_of
@@ -71,6 +75,7 @@ SHOWN = (
     "complete",
 )  # of a status, in the list
 DATA_ENDS = data_endings()
+Answer = TypeVar("Answer")
 
 
 class LateWrite(BadInput):
@@ -95,7 +100,7 @@ class Session:
     kept: KeptRuns
     lock: threading.RLock = field(default_factory=threading.RLock)
     turns: Turns = field(default_factory=Turns)
-    uses: WeakKeyDictionary[Front, dict[int, Any]] = field(default_factory=WeakKeyDictionary)  # point -> its use
+    told: WeakKeyDictionary[Front, dict[tuple[str, int], Any]] = field(default_factory=WeakKeyDictionary)  # of points
     reports: dict[tuple[int, int, bool], str] = field(default_factory=dict)  # front, point, confidential -> page
     used: float = field(default_factory=time.monotonic)
     data_folder: Path = field(default_factory=Path)  # where the data lies: the working folder, or the uploads
@@ -103,6 +108,7 @@ class Session:
     profile: Profile | None = None  # none after a restart, until the table is looked at again
     seen: str = ""  # the state of its file when it was looked at
     awaits: str = ""  # a file that was dropped here before a restart, and whose job waits for it
+    remarks: tuple[str, ...] = ()  # on a project of ARX: what it asks for, and what has no counterpart
     draft: Draft | None = None
     revision: int = 0  # grows with every change of the draft, so that a late one is noticed
     data: str = ""  # digest of the uploaded table; empty for one of the folder
@@ -134,18 +140,35 @@ class Session:
         """Look at a file that was dropped on the page; the one that was dropped before goes."""
         place = inside(self.uploads, name)
         profile = look_apart(place, encoding, report)
-        with place.open("rb") as file:
-            digest = file_digest(file, "sha256").hexdigest()
         tell(report)
+        self._start_with_upload(propose_draft(profile, name), profile)
+
+    def open_project(self, path: Path, report: Progress | None = None) -> None:
+        """Unpack a project of ARX, as if its table were dropped on the page with a job; what is lost is remarked."""
+        with TemporaryDirectory(dir=self.own) as fresh:
+            place = Path(fresh) / "job.toml"
+            project = do_apart(partial(read_arx, job=place), path, path.name, report)
+            job = load_job(place)
+            profile = look_apart(job.rows_source(), job.encoding, report)
+            tell(report)
+            draft = project_draft(project, place, self.uploads, self.edits)
+        self._start_with_upload(draft, profile)
+        self.remarks = tuple(project.sentences())
+
+    def _start_with_upload(self, draft: Draft, profile: Profile) -> None:
+        """Begin with a table among the uploads; the files that were dropped before go."""
+        name = str(draft["data"]["source"])
+        with inside(self.uploads, name).open("rb") as file:
+            digest = file_digest(file, "sha256").hexdigest()
         for other in self.uploads.iterdir():
-            if other != place:
+            if other.name not in (name, draft["population"].get("source")):
                 other.unlink(missing_ok=True)
         desk = self.kept.desk_record(owner_of(self.id)) if self.draft is None else None
         if desk is not None and desk.get("data") == digest and desk["draft"]["data"].get("source") == name:
             take_edits(self.kept.desk(owner_of(self.id)), desk["draft"], self.edits)
             self.start_with(self.uploads, desk["draft"], profile, digest)  # the table that was closed, dropped again
         else:
-            self.start_with(self.uploads, propose_draft(profile, name), profile, digest)
+            self.start_with(self.uploads, draft, profile, digest)
 
     def open_job(self, text: str, name: str, report: Progress | None = None) -> None:
         """Take a job file over; its data must be in the working folder or have been uploaded."""
@@ -187,7 +210,7 @@ class Session:
                 self.attempt.cancel()
             self.data_folder, self.uploaded, self.data = place, bool(data), data
             self.draft, self.profile, self.attempt, self.explored, self.released = draft, profile, None, None, None
-            self.view, self.awaits = {}, ""
+            self.view, self.awaits, self.remarks = {}, "", ()
             self.seen, self._tables, self._rows = self.file_state(), {}, {}
             self.shelf.clear()
             self._changed()
@@ -368,10 +391,7 @@ class Session:
         if self.draft is None:
             raise BadJob("There is no data yet. Open a file first.")
         number = list(self.draft["columns"]).index(column)
-        digest = sha256(text.encode()).hexdigest()[:12]
-        file = f"{number}-{plain_name(column, 'column')}-{digest}.csv"
-        inside(self.edits, file).write_text(text, encoding="utf-8", newline="")
-        self.name_hierarchy(column, EDITED + file)
+        self.name_hierarchy(column, keep_edited(self.edits, number, column, text))
 
     def name_hierarchy(self, column: str, source: Any) -> None:
         """Let the job name this hierarchy for a column: a rule, a file, or nothing."""
@@ -483,6 +503,11 @@ class Session:
             "released": self.released,
             "stale": self.stale,
         }
+
+
+def is_project(name: str) -> bool:
+    """Whether a file is called as the projects of ARX are."""
+    return name.lower().endswith(".deid")
 
 
 def tell(report: Progress | None) -> None:
@@ -633,10 +658,13 @@ def look_at(source: Any, encoding: str) -> Profile:
 def look_apart(source: Any, encoding: str, report: Progress | None = None) -> Profile:
     """Look at a file that was uploaded, in a process of its own: whatever it holds, the server lives on."""
     file = file_of(source)
-    shown = "" if file is None else file.name
-    look, memory = partial(inspect, encoding=encoding), allowed_bytes(None)
+    return do_apart(partial(inspect, encoding=encoding), source, "" if file is None else file.name, report)
+
+
+def do_apart(work: Callable[[Any], Answer], source: Any, shown: str, report: Progress | None) -> Answer:
+    """Do something with a file of a stranger in a process of its own, which may be stopped."""
     with hearing(Hearing(stopped=report.stopped) if isinstance(report, Work) else None):
-        return run_apart(look, source, shown=shown, memory=memory, seconds=LOOKING)
+        return run_apart(work, source, shown=shown, memory=allowed_bytes(None), seconds=LOOKING)
 
 
 class Sessions:
@@ -746,6 +774,7 @@ class Sessions:
         files = []
         for name, place in files_in(self.folder):
             kind = "job" if name.endswith(".toml") else "data" if name.lower().endswith(DATA_ENDS) else ""
+            kind = "project" if is_project(name) else kind
             if kind:
                 files.append({"name": name, "kind": kind, "bytes": place.stat().st_size})
         return files[:500]

@@ -139,7 +139,7 @@ function opening(page, first) {
     type: "file",
     id: "drop-file",
     class: "unseen",
-    accept: [...new Set(page.about.data_endings.map((end) => `.${end.split(".").pop()}`))].join(","),
+    accept: [...new Set(page.about.data_endings.map((end) => `.${end.split(".").pop()}`)), ".deid"].join(","),
     onchange: (event) => {
       const file = event.target.files[0];
       event.target.value = "";
@@ -162,14 +162,14 @@ function opening(page, first) {
         take(file && file.name.endsWith(".toml") ? "job" : "data", file);
       },
     },
-    h("p", {}, "Drop a CSV, Excel, SPSS, Stata, SAS, JSON or Parquet file here"),
+    h("p", {}, "Drop a CSV, Excel, SPSS, Stata, SAS, JSON or Parquet file here, or a project of ARX (.deid)"),
     input,
     h("label", { for: "drop-file", class: "button" }, "Choose a file"),
     h("p", { class: "quiet" }, `It stays on this machine. At most ${number(page.about.upload_limit / 2 ** 20)} MB.`),
   );
   const files = page.about.files;
-  const list = (kind, empty) => {
-    const listed = files.filter((file) => file.kind === kind);
+  const list = (kinds, empty) => {
+    const listed = files.filter((file) => kinds.includes(file.kind));
     if (!listed.length) return h("p", { class: "quiet" }, empty);
     return h(
       "ul",
@@ -242,7 +242,7 @@ function opening(page, first) {
         "section",
         { class: "card", "aria-labelledby": "o1" },
         h("h2", { id: "o1" }, `In the folder “${page.about.folder}”`),
-        list("data", "No table in this folder."),
+        list(["data", "project"], "No table in this folder."),
       ),
       h(
         "section",
@@ -254,7 +254,7 @@ function opening(page, first) {
         "section",
         { class: "card", "aria-labelledby": "o3" },
         h("h2", { id: "o3" }, "Go on with a job, or try it out"),
-        list("job", "No job file in this folder."),
+        list(["job"], "No job file in this folder."),
         h("p", {}, job, h("label", { for: "job-file", class: "button second" }, "Load a job file")),
         h(
           "p",
@@ -453,7 +453,7 @@ function populationCard(page) {
       return [
         select(
           "Table of everybody",
-          [["", "choose …"], ...files],
+          [["", "choose …"], ...new Set([...files, ...(known.source ? [known.source] : [])])],
           known.source || "",
           (value) => send(value ? { source: value } : {}),
           { id: "population-source" },

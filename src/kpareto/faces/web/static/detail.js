@@ -5,7 +5,7 @@ import { warningItem } from "/static/plain.js";
 import { add, h, meter, number, percent, replace, s } from "/static/dom.js";
 import { contingencyPart, cut, distributionPart, riskPart } from "/static/spread.js";
 
-export const USE = /\/points\/\d+\/use$/; // what is stopped when another point is chosen
+export const USE = /\/points\/\d+\/(use|attack)$/; // what is stopped when another point is chosen
 const opened = new Map(); // which parts are open; they stay so when another point is chosen
 
 export function detail(page, front, about) {
@@ -21,6 +21,7 @@ export function detail(page, front, about) {
       sizes(about.sizes),
     ),
     part("Risk", "How likely a person is recognised by one who knows the quasi-identifiers.", () => risks(about.risks)),
+    part("Attacks on people", "How often somebody is singled out, linked or inferred about.", () => attacks(about.id)),
     part("Rows and cells at risk", "", () => riskPart(about), true),
     part("Detail kept per column", "The share of a cell that is kept, suppressed rows counted as lost.", () =>
       losses(about.columns),
@@ -64,14 +65,7 @@ function use(id) {
   const place = h("div", { role: "status", id: "use" }, h("p", { class: "quiet" }, "Measuring; you can go on …"));
   api.post(`/points/${id}/use`).then(
     (answer) => {
-      replace(
-        place,
-        h(
-          "ul",
-          {},
-          answer.sentences.map((each) => h("li", {}, each)),
-        ),
-      );
+      replace(place, list(answer.sentences));
       place.after(
         ...answer.tables.map(plainTable),
         relations(answer.relations),
@@ -82,6 +76,39 @@ function use(id) {
   );
   return place;
 }
+
+// Tried when somebody asks for it: rates on the release, on the control and on the raw table.
+function attacks(id) {
+  const told = h("div", { role: "status" });
+  const tables = h("div", {});
+  let trying = false;
+  const attack = async () => {
+    if (trying) return;
+    trying = true;
+    replace(told, "Trying attacks; you can go on …");
+    try {
+      const answer = await api.post(`/points/${id}/attack`);
+      replace(told, list(answer.sentences));
+      replace(
+        tables,
+        answer.tables.map(plainTable),
+        answer.remarks.map((each) => h("p", { class: "quiet" }, each)),
+      );
+    } catch (error) {
+      replace(told, h("span", { class: error.stopped ? "quiet" : "bad" }, error.message));
+    }
+    trying = false;
+  };
+  const button = { type: "button", class: "second small", "data-key": "attack", onclick: attack };
+  return h("div", { id: "attacks" }, h("button", button, "Try attacks on people"), told, tables);
+}
+
+const list = (sentences) =>
+  h(
+    "ul",
+    {},
+    sentences.map((each) => h("li", {}, each)),
+  );
 
 function plainTable({ caption, head, rows, right }) {
   const kind = (column) => (right.includes(column) ? "num" : "");
