@@ -102,7 +102,7 @@ class Utility:
 
     def sentences(self) -> list[str]:
         """What a person should know first."""
-        return [*self._say_counts(), *self._say_relations(), *map(_say_model, self.models), *self._say_answers()]
+        return [*self._say_counts(), *self._say_relations(), *map(say_model, self.models), *self._say_answers()]
 
     def _say_counts(self) -> list[str]:
         counts = self.counts
@@ -156,7 +156,8 @@ class Utility:
         }
 
 
-def _say_model(model: Prediction) -> str:
+def say_model(model: Prediction) -> str:
+    """How well a column is predicted from each side, and from which of them nothing can be said."""
     sides = {"release": model.release, "original": model.original, "column totals": model.control}
     told = _list_up([f"{value:.3f} from the {side}" for side, value in sides.items() if value is not None])
     silent = _list_up([f"the {side}" for side, value in sides.items() if value is None])

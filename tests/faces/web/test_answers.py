@@ -152,6 +152,20 @@ def test_who_gains_is_told_in_the_order_of_ages(adult: Front) -> None:
     assert races == sorted(races, reverse=True)
 
 
+def test_the_question_has_both_numbers_of_use(page: Page, session: str) -> None:
+    """Before anything is searched: those of the job as it stands; none where class by class is refused."""
+    draft = page.client.post(f"{session}/open", json={"name": "people.csv"}).json()["draft"]
+    draft["limits"] = {"k": 3}
+    page.client.put(f"{session}/job", json=draft)
+    use = page.client.post(f"{session}/models/use").json()["use"]
+    assert use["k"] == 3
+    assert use["sentence"].startswith(f"Measured on all {use['of']:,} rows at k = 3: counts over two and three columns")
+    assert 0 <= use["local"] <= use["whole"]
+    draft["limits"] = {"k": 3, "risk-mean": 0.4}
+    page.client.put(f"{session}/job", json=draft)
+    assert page.client.post(f"{session}/models/use").json() == {"use": None}
+
+
 def test_models_are_compared_as_a_run(page: Page, session: str) -> None:
     """It starts, is seen at work, ends with a curve per model; a second one waits for the first."""
     searched(page, session)
