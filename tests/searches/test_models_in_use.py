@@ -21,6 +21,12 @@ from tests.twins.use import related_rows, related_table
 LIMITS = {"k": 4.0, "l": 2.0}
 
 
+@pytest.fixture(autouse=True)
+def _time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as it takes, on any machine."""
+    monkeypatch.setattr(room, "SECONDS", 600.0)
+
+
 @pytest.fixture(scope="module")
 def asked() -> Problem:
     """People of four hundred rows, a tenth of whom may be suppressed."""

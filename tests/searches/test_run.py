@@ -332,6 +332,7 @@ def test_stopped_while_a_search_makes_ready_it_is_interrupted(made: Problem, mon
     def stop(_: int, __: int) -> None:
         raise Stopped
 
+    monkeypatch.setattr("kpareto.interrupts.BEAT", 0.01)
     monkeypatch.setattr("kpareto.searches.run.make_driven", make_ready)
     with pytest.raises(Interrupted, match="Stopped before anything was counted"):
         run_plan(made, Plan("nsga2", "cuts"), stop)

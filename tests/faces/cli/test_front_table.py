@@ -147,6 +147,7 @@ def test_inspect_measures_both_models_where_nothing_is_compiled_for_it(
 ) -> None:
     """Both numbers stand beside the question; where a loop is not at hand, or a table large, utility is named instead."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("kpareto.searches.models_in_use.SECONDS", 600.0)
     pyarrow.csv.write_csv(related_rows(), "some.csv")
     kp.front(kp.inspect("some.csv").job)  # from here on its loops are at hand
     models_in_use(kp.inspect("some.csv").job.problem())

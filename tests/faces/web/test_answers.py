@@ -20,6 +20,7 @@ from kpareto.faces.web.hierarchies import edit
 from kpareto.faces.web.search import ModelRun
 from kpareto.fronts.front import Front
 from kpareto.fronts.problem import problem
+from kpareto.searches import models_in_use
 from kpareto.searches.exact_front import exact_front
 from kpareto.tables.adult import adult_table
 from kpareto.tables.hierarchies import load
@@ -152,17 +153,18 @@ def test_who_gains_is_told_in_the_order_of_ages(adult: Front) -> None:
     assert races == sorted(races, reverse=True)
 
 
-def test_the_question_has_both_numbers_of_use(page: Page, session: str) -> None:
+def test_the_question_has_both_numbers_of_use(page: Page, session: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is searched: those of the job as it stands; none where class by class is refused."""
+    monkeypatch.setattr(models_in_use, "SECONDS", 600.0)
     draft = page.client.post(f"{session}/open", json={"name": "people.csv"}).json()["draft"]
     draft["limits"] = {"k": 3}
-    page.client.put(f"{session}/job", json=draft)
+    draft = page.client.put(f"{session}/job", json=draft).json()["draft"]
     use = page.client.post(f"{session}/models/use").json()["use"]
     assert use["k"] == 3
     assert use["sentence"].startswith(f"Measured on all {use['of']:,} rows at k = 3: counts over two and three columns")
     assert 0 <= use["local"] <= use["whole"]
     draft["limits"] = {"k": 3, "risk-mean": 0.4}
-    page.client.put(f"{session}/job", json=draft)
+    assert page.client.put(f"{session}/job", json=draft).status_code == 200
     assert page.client.post(f"{session}/models/use").json() == {"use": None}
 
 
