@@ -161,10 +161,10 @@ def test_rows_are_not_chosen_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = make_problem(adult_table(), LocalWish(k=7, suppression=0.02))
     classes = search_classes(problem, Effort(turns=1))
     arrays = problem.pieces, problem.labels, problem.limits
-    for wanted, goes in ((0, True), (1, False)):
+    for wanted, stays in ((0, False), (1, True)):
         halt = np.full(1, wanted, dtype=np.uint8)
-        order, _, dropped = recut_dropping(classes.order, classes.cuts, problem.allowed, *arrays, halt)
-        assert (len(dropped) > 0) == goes
+        order, cuts, dropped = recut_dropping(classes.order, classes.cuts, problem.allowed, *arrays, halt)
+        assert np.array_equal(order, classes.order) == np.array_equal(cuts, classes.cuts) == stays
         assert len(order) + len(dropped) == len(classes.order)
 
     def never(*_: object) -> None:
