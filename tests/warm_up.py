@@ -17,7 +17,7 @@ import pyarrow as pa
 import kpareto as kp
 from kpareto.kernels.compiling import ENTRIES, SOURCES
 from kpareto.kernels.ready import write_ready
-from kpareto.searches.models_in_use import models_in_use
+from kpareto.uses.models_in_use import models_in_use
 
 
 def people() -> kp.Table:

@@ -20,7 +20,7 @@ from kpareto.faces.cli.fronts import models_command
 from kpareto.jobs.front import search_job
 from kpareto.jobs.parse import load_job
 from kpareto.kernels.compiling import NotCompiled
-from kpareto.searches.models_in_use import models_in_use
+from kpareto.uses.models_in_use import models_in_use
 from tests.twins.use import related_rows
 
 NAMES = ["age", "postal_code", "sex", "marital_status", "country_of_birth", "highest_education", "year"]
@@ -147,7 +147,7 @@ def test_inspect_measures_both_models_where_nothing_is_compiled_for_it(
 ) -> None:
     """Both numbers stand beside the question; where a loop is not at hand, or a table large, utility is named instead."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("kpareto.searches.models_in_use.SECONDS", 600.0)
+    monkeypatch.setattr("kpareto.uses.models_in_use.SECONDS", 600.0)
     pyarrow.csv.write_csv(related_rows(), "some.csv")
     kp.front(kp.inspect("some.csv").job)  # from here on its loops are at hand
     models_in_use(kp.inspect("some.csv").job.problem())
@@ -161,7 +161,7 @@ def test_inspect_measures_both_models_where_nothing_is_compiled_for_it(
 
     for name, value in (("models_in_use.models_in_use", compile_now), ("models_in_use.SECONDS", 0.0)):
         with monkeypatch.context() as patched:
-            patched.setattr(f"kpareto.searches.{name}", value)
+            patched.setattr(f"kpareto.uses.{name}", value)
             assert main(["inspect", "some.csv"]) == 0
             assert "How far off counts are from either, kpareto utility tells." in capsys.readouterr().out
     monkeypatch.setattr("kpareto.faces.cli.releases.MOST_READ", 399)

@@ -20,11 +20,11 @@ from kpareto.faces.web.hierarchies import edit
 from kpareto.faces.web.search import ModelRun
 from kpareto.fronts.front import Front
 from kpareto.fronts.problem import problem
-from kpareto.searches import models_in_use
 from kpareto.searches.exact_front import exact_front
 from kpareto.tables.adult import adult_table
 from kpareto.tables.hierarchies import load
 from kpareto.tables.hierarchy import from_levels
+from kpareto.uses import models_in_use
 from tests.faces.web.test_api import searched
 from tests.twins.page import Page, write_people, write_towns, write_visits
 

@@ -102,7 +102,7 @@ def say_models_in_use(profile: Profile) -> str:
     """Both models in numbers of use, measured on a sample where that is quick: nothing is compiled for a sentence."""
     use = None
     if profile.total <= MOST_READ and address_of(profile.source) is None:
-        from kpareto.searches.models_in_use import models_in_use
+        from kpareto.uses.models_in_use import models_in_use
 
         with suppress(NotCompiled, BadInput, Unsafe), without_compiling():
             use = models_in_use(profile.job.problem())

@@ -28,7 +28,6 @@ from kpareto.measures.properties import PROPERTIES, Comparison, subgroups
 from kpareto.measures.use import control_of
 from kpareto.releases.risk.anonymity import measure
 from kpareto.searches.local.further import is_searched, search_further
-from kpareto.searches.models_in_use import models_in_use
 from kpareto.tables.hierarchies import numbers_of
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.partition import Partition
@@ -36,6 +35,7 @@ from kpareto.tables.proposals import round_width
 from kpareto.tables.schema import Schema
 from kpareto.tables.spelling import EXACT, without_point
 from kpareto.tables.table import Table, UniqueRows, distinct_rows
+from kpareto.uses.models_in_use import models_in_use
 from kpareto.uses.relations import Relations
 from kpareto.uses.utility import utility
 

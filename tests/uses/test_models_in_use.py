@@ -12,10 +12,10 @@ from kpareto.errors import Interrupted, Stopped
 from kpareto.fronts.problem import Problem, problem
 from kpareto.kernels.compiling import COMPILATIONS, NotCompiled, Refusal, without_compiling
 from kpareto.measures.use import yardstick
-from kpareto.searches import models_in_use as room
-from kpareto.searches.models_in_use import ModelsInUse, models_in_use
 from kpareto.searches.sampling import sample_rows
 from kpareto.tables.table import Population
+from kpareto.uses import models_in_use as room
+from kpareto.uses.models_in_use import ModelsInUse, models_in_use
 from tests.twins.use import related_rows, related_table
 
 LIMITS = {"k": 4.0, "l": 2.0}
