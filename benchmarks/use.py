@@ -1,4 +1,7 @@
-"""What an analyst still gets from three models of recoding and from Mondrian; what one-way counts tell an attacker."""
+"""What an analyst still gets from three models of recoding and from Mondrian; what one-way counts tell an attacker.
+
+ARX has no line here: its library is no part of the repository, and nothing stands in for it.
+"""
 
 from __future__ import annotations
 

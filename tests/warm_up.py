@@ -17,6 +17,7 @@ import pyarrow as pa
 import kpareto as kp
 from kpareto.kernels.compiling import ENTRIES, SOURCES
 from kpareto.kernels.ready import write_ready
+from kpareto.uses.models_in_use import models_in_use
 
 
 def people() -> kp.Table:
@@ -53,6 +54,11 @@ def write_for_wheel(*works: Callable[[], object]) -> None:
         sys.stdout.write(f"{write_ready(ENTRIES, SOURCES)} loops\n")
 
 
+def compile_question() -> None:
+    """What inspect measures beside its question, for a table like most."""
+    models_in_use(kp.inspect(kp.adult()).job.problem())
+
+
 def compile_first() -> None:
     """What kpareto front adult needs."""
     kp.front(kp.load_job("adult"))
@@ -62,7 +68,7 @@ if __name__ == "__main__":
     works: dict[str, Callable[[], None]] = {
         "lattice": compile_lattice,
         "others": compile_others,
-        "wheel": partial(write_for_wheel, compile_lattice, compile_others),
+        "wheel": partial(write_for_wheel, compile_lattice, compile_others, compile_question),
         "first": partial(write_for_wheel, compile_first),
     }
     works[sys.argv[1]]()

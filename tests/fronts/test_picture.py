@@ -24,6 +24,17 @@ def test_a_sketch_has_points_steps_and_marks() -> None:
     assert "chosen" not in sketch(replace(DRAWN, chosen=None), "The front", "three points")
 
 
+def test_what_the_column_totals_alone_give_is_a_line() -> None:
+    """It lies within the picture, above every point where it is larger, and has its name; without use there is none."""
+    root = ET.fromstring(sketch(replace(DRAWN, control=9.0), "The front", "three points"))
+    (control,) = [each for each in root.iter("line") if each.get("class") == "control"]
+    points = [float(each.get("cy", "")) for each in root.iter("circle") if each.get("class") == "point"]
+    assert 0 < float(control.get("y1", "")) < min(points)
+    assert "the column totals alone" in [element.text for element in root.iter("text")]
+    assert "control" not in sketch(DRAWN, "The front", "three points")
+    assert "control" not in sketch(replace(DRAWN, y_log=True, control=0.0), "The front", "three points")
+
+
 def test_what_is_infinite_has_no_place() -> None:
     """An infinite point is left out, and a picture of nothing else is none."""
     endless = (math.inf, 1.0)

@@ -12,6 +12,8 @@ import pytest
 
 import kpareto as kp
 from kpareto.faces.cli import main
+from kpareto.faces.report import make_report
+from kpareto.faces.web.explore import front_view
 from kpareto.fronts import use
 from kpareto.fronts.front import Front, add_measure, kept_percent, marks_of, picture
 from kpareto.fronts.use import use_of_marks, use_sentence
@@ -102,6 +104,12 @@ def test_a_picture_can_have_use_upright(front: Front) -> None:
     assert "not complete: count-error was measured on the points of a front by k, glm" in drawn.title
     assert picture(front, x="k", y="relations").control == 1
     assert picture(front).control is None
+    related = kp.front(front.problem.table, objectives=["k", "relations"], suppression=0.1)
+    assert [each["control"] for each in front_view(related)["objectives"]] == [None, 1.0]
+    for confidential in (False, True):
+        drawing = make_report(related.recommendation.point, confidential=confidential).front.drawing
+        assert drawing is not None
+        assert drawing.control == 1
     with pytest.raises(kp.BadInput, match="'count-eror' is not an objective of this front"):
         picture(front, y="count-eror")
 

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kpareto.errors import BadInput, Stopped
+from kpareto.errors import BadInput, Interrupted, Stopped
 from kpareto.fronts.dominance import Ties, non_dominated
 from kpareto.fronts.front import Front
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem, constrained, problem
+from kpareto.interrupts import pause
 from kpareto.searches import Moves, checkpoint
 from kpareto.searches import memo as memo_room
 from kpareto.searches.checkpoint import Cancelled, job_print
@@ -319,3 +320,19 @@ def test_dominated_rows_of_further_thresholds_are_dropped(made: Problem, monkeyp
     assert len(thin.archive().which) < len(whole.archive().which)
     fronts = [memo.archive().keys[non_dominated(memo.archive().keys, "one")] for memo in (whole, thin)]
     assert {tuple(key) for key in fronts[0].tolist()} == {tuple(key) for key in fronts[1].tolist()}
+
+
+def test_stopped_while_a_search_makes_ready_it_is_interrupted(made: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a report raises before there is a search at all comes out as a sentence, not as Stopped."""
+
+    def make_ready(*_: object) -> None:
+        while True:
+            pause()
+
+    def stop(_: int, __: int) -> None:
+        raise Stopped
+
+    monkeypatch.setattr("kpareto.interrupts.BEAT", 0.01)
+    monkeypatch.setattr("kpareto.searches.run.make_driven", make_ready)
+    with pytest.raises(Interrupted, match="Stopped before anything was counted"):
+        run_plan(made, Plan("nsga2", "cuts"), stop)

@@ -330,6 +330,13 @@ def test_what_python_counts_is_told_before_a_search() -> None:
     assert f" All {Lattice(table.hierarchies).size:,} will take " in sentence
     assert " All " not in say_slow(problem(table, ["k", own]), "samarati")
     assert say_slow(problem(table, ["k", "lm"])) == ""
+    related = problem(table, ["k", "relations"])
+    assert say_slow(related) == say_slow(related, "nsga2", 10**6) == ""
+    sentence = say_slow(related, "nsga2", 10**6, "cuts")
+    why = "Relations looks at levels and has no compiled form over other recodings, so each recoding is counted in Py"
+    assert sentence.startswith(why)
+    assert " All 1,000,000 will take " in sentence
+    assert say_slow(problem(table, ["k", "lm"]), "nsga2", 10**6, "cuts") == ""
     calls.clear()
     with warnings.catch_warnings():
         warnings.simplefilter("error", SearchWarning)

@@ -78,7 +78,10 @@ def test_models_are_those_of_the_slow_twin(name: str) -> None:
 
 def numbers(answer: Prediction) -> tuple[float, float, float]:
     """Release, original, control."""
-    return answer.release, answer.original, answer.control
+    release, original, control = (
+        value for value in (answer.release, answer.original, answer.control) if value is not None
+    )
+    return release, original, control
 
 
 def test_shown_as_it_is_predicts_like_the_original_and_hidden_like_the_control() -> None:
@@ -88,10 +91,12 @@ def test_shown_as_it_is_predicts_like_the_original_and_hidden_like_the_control()
     for name in ("ill", "income"):
         shown = predict(*sides_of(view_release(classes(table, bottom(table.hierarchies))), original), name, 1)
         hidden = predict(*sides_of(view_release(classes(table, top(table.hierarchies))), original), name, 1)
-        assert shown.release == pytest.approx(shown.original, abs=1e-9)
-        assert hidden.release == pytest.approx(hidden.control, abs=1e-9)
-        assert shown.original == hidden.original > hidden.control + 0.1
-    assert hidden.control <= 0
+        shown_release, shown_original, _ = numbers(shown)
+        hidden_release, hidden_original, hidden_control = numbers(hidden)
+        assert shown_release == pytest.approx(shown_original, abs=1e-9)
+        assert hidden_release == pytest.approx(hidden_control, abs=1e-9)
+        assert shown_original == hidden_original > hidden_control + 0.1
+    assert hidden_control <= 0
 
 
 def test_labels_by_class_predict_better_than_hidden_columns() -> None:
@@ -115,5 +120,5 @@ def test_two_classes_are_one_question_and_a_missing_value_is_none() -> None:
     original = view_original(table)
     answer = predict(*sides_of(view_release(classes(table, bottom(table.hierarchies))), original), "sex", 1)
     assert answer.measure == "auc"
-    assert 0.5 < answer.original < 0.9
+    assert 0.5 < numbers(answer)[1] < 0.9
     assert answer.control == pytest.approx(0.5)

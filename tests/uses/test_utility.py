@@ -15,6 +15,7 @@ import pytest
 import kpareto as kp
 from kpareto.engines.read import read
 from kpareto.errors import BadInput, BadJob, BadTable, Unsafe
+from kpareto.faces.report.use import use_tables
 from kpareto.releases.choice import Choice
 from kpareto.releases.documents import document_files, documents_of
 from kpareto.releases.release import release
@@ -249,3 +250,27 @@ def test_words_that_make_no_sense_are_told(tmp_path: Path) -> None:
         utility(3)
     with pytest.raises(BadJob, match="seed is -1"):
         utility(choice, seed=-1)
+
+
+@pytest.mark.parametrize(("column", "word"), [("ill", "an AUC"), ("income", "an R²")])
+def test_a_release_that_drops_all_but_one_value_says_so_instead_of_a_number(column: str, word: str) -> None:
+    """Whoever has the one rare value is alone in a town: dropped, nothing is left to tell apart, and no NaN is told."""
+    few = related_rows(60)
+    values = {"ill": "gout", "income": "100"}
+    for name, value in values.items():
+        few = few.set_column(few.column_names.index(name), name, [[value] * few.num_rows])
+    odd = {"age": ["59"] * 12, "town": ["Ulm"] * 12, "sex": ["m"] * 12, "ill": ["flu"] * 12}
+    odd["income"] = [str(number) for number in range(200, 212)]
+    towns = [["Aalen"] * few.num_rows]
+    rows = pa.concat_tables([few.set_column(few.column_names.index("town"), "town", towns), pa.table(odd)])
+    table = related_table(rows, Schema(SCHEMA.quasi, sensitive=(column,)))
+    choice = levels_choice(table, (4, 0, 1), 13)
+    assert choice.partition().suppressed_rows == 12
+    answer = utility(choice)
+    assert answer.models[0].release is None
+    (sentence,) = [line for line in answer.sentences() if f"'{column}'" in line]
+    assert f"is predicted with {word} of " in sentence
+    assert sentence.endswith("; from the release nothing can be said, for no fold has two values to tell apart.")
+    assert "nan" not in "".join(answer.sentences())
+    assert json.loads(json.dumps(answer.to_dict(), allow_nan=False))["models"][column]["release"] is None
+    assert [row[2] for table in use_tables(answer) for row in table.rows if row[0] == column and len(row) == 5] == ["–"]

@@ -62,6 +62,7 @@ class Drawing:
     cloud: Sequence[tuple[float, float]]  # dominated recodings
     marks: Sequence[tuple[str, float, float]]  # label, x, y
     chosen: tuple[float, float] | None = None
+    control: float | None = None  # what y is for somebody who has the column totals alone
 
     @property
     def axes(self) -> tuple[str, str]:
@@ -78,7 +79,6 @@ class Picture(Drawing):
     title: str = ""
     curves: tuple[Curve, ...] = ()
     floor: Sequence[float] | None = None  # what y is at the least at the k of each point
-    control: float | None = None  # what y is for somebody who has the column totals alone
 
 
 def is_drawn_by_factors(measure: Measure, values: np.ndarray) -> bool:
@@ -112,7 +112,8 @@ def sketch(drawn: Drawing, name: str, description: str) -> Markup:
     everything = [*points, *cloud, *([] if drawn.chosen is None else [drawn.chosen])]
     if not everything:  # every number is infinite
         return Markup("")
-    up, y_low, y_high = _scale([y for _, y in everything], drawn.y_log, HEIGHT - BOTTOM, TOP)
+    control = [] if drawn.control is None or (drawn.y_log and drawn.control <= 0) else [drawn.control]
+    up, y_low, y_high = _scale([*control, *(y for _, y in everything)], drawn.y_log, HEIGHT - BOTTOM, TOP)
     upright = ticks(y_low, y_high, drawn.y_log)
     # Long numbers move the picture to the right, so that the name of the axis stands beside them.
     left = max(LEFT, NAME + 8 + DIGIT * max((len(number(value)) for value in upright), default=0))
@@ -130,11 +131,14 @@ def sketch(drawn: Drawing, name: str, description: str) -> Markup:
         for x, y in points
     ]
     labels, signs = _marks(drawn, across, up)
+    alone = [line(left, up(value), WIDTH - RIGHT, up(value), "control") for value in control]
+    words += [text(WIDTH - RIGHT, up(value) - 6, CONTROL, "tick", "end") for value in control]
     parts = [
         tag("g", grid, at={"stroke": "#88888840"}),
         words,
         tag("path", at=grey) if dots else None,
         tag("path", at=steps),
+        tag("g", alone, at={"stroke": MARK, "stroke-dasharray": "6 4"}) if alone else None,
         labels,
         tag("g", circles, at={"fill": LINE}),
         tag("g", signs, at={"stroke": MARK, "fill": "none"}),

@@ -25,7 +25,7 @@ from kpareto.measures.population import is_estimated, least_size
 from kpareto.measures.reading import CLASS_SIZE, Questions, Reading, real_keys
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.tables.fingerprint import fingerprint
-from kpareto.tables.lattice import Lattice, Space
+from kpareto.tables.lattice import Kind, Lattice, Space
 from kpareto.tables.partition import Partition, Suppression, partition, partitions, rank_numbers
 from kpareto.tables.recoding import Recoding
 from kpareto.tables.table import Counts, Table
@@ -241,6 +241,15 @@ class Problem:
         if self.suppression.rows == "mask":
             return "suppressed rows stay masked, and numbers of a population have no compiled form that counts them"
         return "the loops cannot hold this population"
+
+    def why_in_python(self, kind: Kind) -> str:
+        """The same for a space: what looks at levels has no compiled form where recodings have none."""
+        if kind == "lattice" or self.counted_in_python or self.translation is None or not self.translation.by_levels:
+            return self.counted_in_python
+        rule = replace(self.suppression, graded=())
+        read = [(measure.name, translate(self.table, (measure,), rule)) for measure in self._watched]
+        names = shorten([name for name, reading in read if reading is not None and reading.by_levels])
+        return f"{names} looks at levels and has no compiled form over other recodings"
 
     def _without_loops(self, table: Table) -> list[str]:
         """The measures, limits and thresholds that the loops cannot count on a table, by name."""

@@ -98,7 +98,7 @@ def front(  # noqa: PLR0913 (what a job says, as keywords)
     if isinstance(table, Job):
         plan, began = plan_of(table), working()
         problem = read_in_time(table)
-        warn_slow(problem, plan.way, plan.evaluations)
+        warn_slow(problem, plan.way, plan.evaluations, plan.kind)
         return search_job(table, problem, since=began)
     if not isinstance(table, Table):
         raise BadInput(
@@ -111,7 +111,7 @@ def front(  # noqa: PLR0913 (what a job says, as keywords)
     problem = make_problem(bound, objectives, suppression, limits)
     plan = Plan(method, METHODS.get(method, ("lattice",))[0], seed=seed, options=options or {})
     plan.check()
-    warn_slow(problem, method, plan.evaluations)
+    warn_slow(problem, method, plan.evaluations, plan.kind)
     return search_problem(problem, plan)
 
 

@@ -11,8 +11,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial, wraps
 from hashlib import sha256
 from importlib import import_module
@@ -183,6 +183,29 @@ class Compilations:
 COMPILATIONS = Compilations()
 event.Listener.register(Compilations)  # counts as one of numba's listeners, without being derived from them
 event.register("numba:compile", COMPILATIONS)
+
+
+class NotCompiled(Exception):
+    """A loop would have to be compiled, and what it is wanted for is not worth the wait."""
+
+
+class Refusal:
+    """Raises where a loop begins to be compiled."""
+
+    def notify(self, message: Any) -> None:
+        """A loop begins to be compiled, or is compiled."""
+        if message.is_start:
+            raise NotCompiled
+
+
+event.Listener.register(Refusal)
+
+
+@contextmanager
+def without_compiling() -> Iterator[None]:
+    """Inside the block loops come from the disk or the wheel; one that would have to be compiled raises NotCompiled."""
+    with event.install_listener("numba:compile", Refusal()):
+        yield
 
 
 def working() -> float:

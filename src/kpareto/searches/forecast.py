@@ -22,7 +22,8 @@ from kpareto.fronts.subtree_bounds import BoundedWalk
 from kpareto.interrupts import TimeLimit
 from kpareto.searches.lattice.climbing import front_of_all, reach_good_nodes
 from kpareto.searches.lattice.exact import BranchTree, find_way
-from kpareto.tables.lattice import Lattice
+from kpareto.tables.cuts import Cuts, make_space
+from kpareto.tables.lattice import Kind, Lattice
 
 LOOKED = 16  # nodes whose counting is measured first
 QUICK = 2.0  # seconds: a search that takes no longer even at the pace of single nodes needs no forecast
@@ -40,7 +41,7 @@ def forecast_seconds(problem: Problem, threads: int | None = None) -> float:
     surely = lattice.size * problem.table.distinct * SURELY / _workers(threads)
     if problem.is_walked and surely <= QUICK:
         return surely  # nothing is measured, because that would load more compiled code than the search needs
-    one_by_one = _pace(problem, lattice) * lattice.size / _workers(threads)
+    one_by_one = _pace(problem) * lattice.size / _workers(threads)
     way = find_way(problem)
     if one_by_one <= QUICK or not way.fixed:
         return one_by_one
@@ -49,28 +50,32 @@ def forecast_seconds(problem: Problem, threads: int | None = None) -> float:
     return _sample_walks(problem, lattice, pruned=way.kind == "roll-up", threads=threads)
 
 
-def _pace(problem: Problem, lattice: Lattice) -> float:
-    """Seconds per node, counted one by one; the first one, which compiles, is not timed."""
-    nodes = np.random.default_rng(0).integers(0, lattice.genes, size=(LOOKED, len(lattice.genes)))
-    problem.evaluate(lattice, nodes[:1])
+def _pace(problem: Problem, kind: Kind = "lattice") -> float:
+    """Seconds per recoding, counted one by one; the first one, which compiles, is not timed."""
+    space, random = make_space(kind, problem.table), np.random.default_rng(0)
+    if isinstance(space, Cuts):
+        drawn = space.sample(LOOKED, random)
+    else:
+        drawn = random.integers(0, space.genes, size=(LOOKED, len(space.genes)))
+    problem.evaluate(space, drawn[:1])
     began = time.process_time()
-    if not problem.counted_in_python:
-        problem.evaluate(lattice, nodes)
+    if not problem.why_in_python(kind):
+        problem.evaluate(space, drawn)
         return (time.process_time() - began) / LOOKED
     counted = 0
     while counted < LOOKED and (not counted or time.process_time() - began < PATIENCE / 3):  # each may take seconds
-        problem.evaluate(lattice, nodes[counted : counted + 1])
+        problem.evaluate(space, drawn[counted : counted + 1])
         counted += 1
     return (time.process_time() - began) / counted
 
 
-def say_slow(problem: Problem, method: str = "exact", evaluations: int | None = None) -> str:
+def say_slow(problem: Problem, method: str = "exact", evaluations: int | None = None, kind: Kind = "lattice") -> str:
     """Why a search counts in plain Python, and what that will take, before it begins; empty where it takes no time."""
-    if not (why := problem.counted_in_python):
+    over: Kind = "lattice" if kind == "local" else kind  # classes with labels of their own are counted like nodes
+    if not (why := problem.why_in_python(over)):
         return ""
-    lattice = Lattice(problem.table.hierarchies)
-    pace = max(_pace(problem, lattice), 1e-6)
-    nodes = lattice.size if method == "exact" else evaluations
+    pace = max(_pace(problem, over), 1e-6)
+    nodes = Lattice(problem.table.hierarchies).size if method == "exact" else evaluations
     if nodes is not None and pace * nodes <= QUICK:
         return ""
     rate = f"{1 / pace:,.0f} a second" if pace <= 0.5 else f"one in {pace:,.0f} s" if pace >= 1.5 else "one a second"
@@ -78,9 +83,11 @@ def say_slow(problem: Problem, method: str = "exact", evaluations: int | None = 
     return f"{why[0].upper()}{why[1:]}, so each recoding is counted in Python: here about {rate}.{whole}"
 
 
-def warn_slow(problem: Problem, method: str = "exact", evaluations: int | None = None, level: int = 3) -> None:
+def warn_slow(
+    problem: Problem, method: str = "exact", evaluations: int | None = None, kind: Kind = "lattice", level: int = 3
+) -> None:
     """Warn the caller of a Python function before a search that counts in plain Python."""
-    if sentence := say_slow(problem, method, evaluations):
+    if sentence := say_slow(problem, method, evaluations, kind):
         warn(SearchWarning(sentence), stacklevel=level)
 
 

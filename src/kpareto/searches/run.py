@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kpareto.errors import BadJob, Progress
+from kpareto.errors import BadJob, Interrupted, Progress, Stopped
 from kpareto.fronts.choose import answer_wishes
 from kpareto.fronts.front import Front
 from kpareto.fronts.problem import Problem
-from kpareto.interrupts import TimeLimit, beating
+from kpareto.interrupts import OutOfTime, TimeLimit, beating
 from kpareto.kernels.compiling import working
 from kpareto.searches import Option, Search, options_of
 from kpareto.searches.checkpoint import Cancelled
@@ -95,8 +95,13 @@ def run_plan(
     with beating(report) as told:
         check_possible(problem)
         limit = TimeLimit(chosen.settings["seconds"], working, since)
-        with limit.part(BEGINNING).watching():
-            course = make_driven(problem, chosen, limit)
+        try:
+            with limit.part(BEGINNING).watching():
+                course = make_driven(problem, chosen, limit)
+        except OutOfTime:
+            raise
+        except Stopped:
+            raise Interrupted("Stopped before anything was counted.") from None
         # Local recodings share their time out among the class sizes themselves.
         until = None if chosen.method == "local" else limit
         try:
@@ -204,7 +209,7 @@ def run(
     >>> kp.run(asked, Lattice(table.hierarchies), Samarati())
     Front(2 points, objectives k, lm, samarati, not complete)
     """
-    warn_slow(problem, search.name, budget)
+    warn_slow(problem, search.name, budget, space.kind)
     with beating(report) as told:
         check_possible(problem)
         front = drive(Proposals(problem, space, search, budget, seed), told, checkpoint)

@@ -24,13 +24,13 @@ MOST_CLASSES = 10  # a column of numbers with more values is estimated, one of o
 
 @dataclass(frozen=True)
 class Prediction:
-    """How well a column is predicted from the quasi-identifiers."""
+    """How well a column is predicted from the quasi-identifiers; None where no fold has two values to tell apart."""
 
     column: str
     measure: str  # auc, r2
-    release: float
-    original: float
-    control: float
+    release: float | None
+    original: float | None
+    control: float | None
 
     def to_dict(self) -> dict[str, object]:
         """As plain data."""
@@ -81,8 +81,8 @@ def _answers(counts: Counts, numbers: np.ndarray | None) -> np.ndarray:
     return answers
 
 
-def _validate(side: Grouped, counts: Counts, folds: np.ndarray, targets: np.ndarray, by_number: bool) -> float:
-    """The mean over folds of how well a model of the other folds does on each."""
+def _validate(side: Grouped, counts: Counts, folds: np.ndarray, targets: np.ndarray, by_number: bool) -> float | None:
+    """The mean over folds of how well a model of the other folds does on each that can be judged."""
     sums = [_sums(side, counts, fold, targets) for fold in folds.T]
     scores = []
     for at, fold in enumerate(folds.T):
@@ -94,7 +94,7 @@ def _validate(side: Grouped, counts: Counts, folds: np.ndarray, targets: np.ndar
         truth = targets[counts.code]
         score = _r_squared(guess[:, 0], truth[:, 0], fold) if by_number else _auc(guess, truth, fold)
         scores += [] if score is None else [score]
-    return float(np.mean(scores)) if scores else float("nan")
+    return float(np.mean(scores)) if scores else None
 
 
 def _sums(side: Grouped, counts: Counts, fold: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -102,7 +102,7 @@ class Utility:
 
     def sentences(self) -> list[str]:
         """What a person should know first."""
-        return [*self._say_counts(), *self._say_relations(), *map(_say_model, self.models), *self._say_answers()]
+        return [*self._say_counts(), *self._say_relations(), *map(say_model, self.models), *self._say_answers()]
 
     def _say_counts(self) -> list[str]:
         counts = self.counts
@@ -156,12 +156,21 @@ class Utility:
         }
 
 
-def _say_model(model: Prediction) -> str:
-    name = {"auc": "an AUC", "r2": "an R²"}[model.measure]
-    return (
-        f"{model.column!r} is predicted with {name} of {model.release:.3f} from the release, {model.original:.3f} from "
-        f"the original and {model.control:.3f} from the column totals."
-    )
+def say_model(model: Prediction) -> str:
+    """How well a column is predicted from each side, and from which of them nothing can be said."""
+    sides = {"release": model.release, "original": model.original, "column totals": model.control}
+    told = _list_up([f"{value:.3f} from the {side}" for side, value in sides.items() if value is not None])
+    silent = _list_up([f"the {side}" for side, value in sides.items() if value is None])
+    measure = "an AUC" if model.measure == "auc" else "an R²"
+    why = f"from {silent} nothing can be said, for no fold has two values to tell apart"
+    if not told:
+        return f"How well {model.column!r} is predicted: {why}."
+    return f"{model.column!r} is predicted with {measure} of {told}{f'; {why}' if silent else ''}."
+
+
+def _list_up(words: Sequence[str]) -> str:
+    """One, two and three as words; empty where there are none."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def utility(

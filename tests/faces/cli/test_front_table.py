@@ -9,14 +9,19 @@ import shlex
 import sys
 from pathlib import Path
 
+import pyarrow.csv
 import pytest
 
+import kpareto as kp
 from kpareto.faces import console
 from kpareto.faces.cli import main
 from kpareto.faces.cli.front_table import pick_shown
 from kpareto.faces.cli.fronts import models_command
 from kpareto.jobs.front import search_job
 from kpareto.jobs.parse import load_job
+from kpareto.kernels.compiling import NotCompiled
+from kpareto.uses.models_in_use import models_in_use
+from tests.twins.use import related_rows
 
 NAMES = ["age", "postal_code", "sex", "marital_status", "country_of_birth", "highest_education", "year"]
 
@@ -135,6 +140,33 @@ def test_inspect_names_the_job_and_commands_that_run(job: Path, capsys: pytest.C
     assert main(["inspect", "visits.csv", "-o", "visits.toml"]) == 0
     assert "person =" in Path("visits.toml").read_text()
     assert "--model" not in capsys.readouterr().err
+
+
+def test_inspect_measures_both_models_where_nothing_is_compiled_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both numbers stand beside the question; where a loop is not at hand, or a table large, utility is named instead."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("kpareto.uses.models_in_use.SECONDS", 600.0)
+    pyarrow.csv.write_csv(related_rows(), "some.csv")
+    kp.front(kp.inspect("some.csv").job)  # from here on its loops are at hand
+    models_in_use(kp.inspect("some.csv").job.problem())
+    capsys.readouterr()
+    assert main(["inspect", "some.csv"]) == 0
+    told = capsys.readouterr().out
+    assert "if not, class by class is recommended (--model local). Measured on all 400 rows at k = 5: counts" in told
+
+    def compile_now(_: object) -> None:
+        raise NotCompiled
+
+    for name, value in (("models_in_use.models_in_use", compile_now), ("models_in_use.SECONDS", 0.0)):
+        with monkeypatch.context() as patched:
+            patched.setattr(f"kpareto.uses.{name}", value)
+            assert main(["inspect", "some.csv"]) == 0
+            assert "How far off counts are from either, kpareto utility tells." in capsys.readouterr().out
+    monkeypatch.setattr("kpareto.faces.cli.releases.MOST_READ", 399)
+    assert main(["inspect", "some.csv"]) == 0
+    assert "How far off counts are from either, kpareto utility tells." in capsys.readouterr().out
 
 
 def test_inspect_has_a_narrow_table(job: Path, capsys: pytest.CaptureFixture[str]) -> None:

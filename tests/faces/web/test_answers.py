@@ -24,6 +24,7 @@ from kpareto.searches.exact_front import exact_front
 from kpareto.tables.adult import adult_table
 from kpareto.tables.hierarchies import load
 from kpareto.tables.hierarchy import from_levels
+from kpareto.uses import models_in_use
 from tests.faces.web.test_api import searched
 from tests.twins.page import Page, write_people, write_towns, write_visits
 
@@ -150,6 +151,21 @@ def test_who_gains_is_told_in_the_order_of_ages(adult: Front) -> None:
     assert starts == sorted(starts)
     races = [each["rows"] for each in compare_view(adult, 4, 12, "race", "class-size")["groups"]]
     assert races == sorted(races, reverse=True)
+
+
+def test_the_question_has_both_numbers_of_use(page: Page, session: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is searched: those of the job as it stands; none where class by class is refused."""
+    monkeypatch.setattr(models_in_use, "SECONDS", 600.0)
+    draft = page.client.post(f"{session}/open", json={"name": "people.csv"}).json()["draft"]
+    draft["limits"] = {"k": 3}
+    draft = page.client.put(f"{session}/job", json=draft).json()["draft"]
+    use = page.client.post(f"{session}/models/use").json()["use"]
+    assert use["k"] == 3
+    assert use["sentence"].startswith(f"Measured on all {use['of']:,} rows at k = 3: counts over two and three columns")
+    assert 0 <= use["local"] <= use["whole"]
+    draft["limits"] = {"k": 3, "risk-mean": 0.4}
+    assert page.client.put(f"{session}/job", json=draft).status_code == 200
+    assert page.client.post(f"{session}/models/use").json() == {"use": None}
 
 
 def test_models_are_compared_as_a_run(page: Page, session: str) -> None:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numba import njit
 
 from kpareto.attacks.evidence import attack
 from kpareto.errors import Interrupted, Stopped
-from kpareto.faces.web import release
+from kpareto.faces.web import release, routes
 from kpareto.faces.web import search as searches
 from kpareto.faces.web.explore import attack_view, use_view
 from kpareto.faces.web.runs import KeptRuns, RunRecord
@@ -639,3 +640,24 @@ def test_the_page_proposes_a_time_only_for_hours(
     monkeypatch.setattr(SearchTask, "seconds", property(lambda _: seconds))
     draft = page.client.post(f"{session}/open", json={"name": "people.csv"}).json()["draft"]
     assert draft["search"].get("seconds") == time
+
+
+def test_a_trial_belongs_to_its_front(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that goes on has other points by the same numbers: what one's release would be is not told of another."""
+    search = Searching(load_job("adult"), tmp_path / "checkpoint.npz")
+    session: Any = SimpleNamespace(front=lambda: search.front, searched=lambda: search)
+    tried: list[Point] = []
+
+    def try_out(_: object, point: Point, __: object) -> Any:
+        tried.append(point)
+        return SimpleNamespace(suppressed=0, limits=(), met=True, warnings=())
+
+    monkeypatch.setattr(release, "check_release", try_out)
+    whole = run_plan(problem(adult_table(), ["k", "glm"], 0.01))
+    for front in (whole, whole.take([1, 0])):
+        search.front = front
+        for _ in range(2):
+            answer = routes.check(session, {"point": "0"}, Work())
+            assert answer["point"]["values"] == front[0].values
+        assert tried[-1].front is front
+    assert len(tried) == 2

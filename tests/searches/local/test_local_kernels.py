@@ -22,6 +22,7 @@ from tests.searches.local.test_local_search import wishes
 from tests.twins.strategies import Case, cases
 
 NOBODY = np.empty(0, dtype=np.int32)
+HALT = np.zeros(1, dtype=np.uint8)  # nobody wants it to end
 
 
 def prepared(case: Case, wish: LocalWish) -> LocalProblem | None:
@@ -81,7 +82,7 @@ def test_an_order_is_cut_at_the_least_loss(case: Case, wish: LocalWish, data: st
     count = len(order)
     least, back, cuts = np.empty(count + 1, np.int64), np.empty(count + 1, np.int64), np.empty(count + 1, np.int64)
     line = np.array(order, dtype=np.int32)
-    loss = int(cut_order(line, problem.pieces, problem.labels, problem.limits, 0, least, back))
+    loss = int(cut_order(line, problem.pieces, problem.labels, problem.limits, 0, least, back, HALT))
     classes = int(read_cuts(back, count, cuts))
     if not wish.limits:  # with limits a long class may be out of reach
         assert classes > 0
@@ -126,7 +127,7 @@ def test_steps_keep_classes_valid_and_never_lose_more(case: Case, wish: LocalWis
     less = LocalClasses(*drop(moved.order, moved.cuts, problem.allowed, *arrays))
     assert less.hold(problem)
     assert less.loss(problem) <= moved.loss(problem)
-    passed = LocalClasses(*recut_dropping(moved.order, moved.cuts, problem.allowed, *arrays))
+    passed = LocalClasses(*recut_dropping(moved.order, moved.cuts, problem.allowed, *arrays, HALT))
     assert passed.hold(problem)
     if not wish.limits:  # with limits a long class may be out of reach
         assert passed.loss(problem) <= moved.loss(problem)

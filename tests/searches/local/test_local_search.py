@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kpareto.engines.read import read
 from kpareto.errors import BadJob, Unsafe
+from kpareto.kernels.local.suppress import recut_dropping
 from kpareto.measures.cells import nwp
 from kpareto.searches.lattice.mondrian import relaxed
 from kpareto.searches.local import problem as problems
@@ -153,6 +154,25 @@ def test_a_stop_is_heard_at_once_and_leaves_a_valid_answer() -> None:
         search_classes(problem, Effort(seconds=0.0)),
     ):
         assert answer.hold(problem)
+
+
+def test_rows_are_not_chosen_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where somebody wants it to end no order is cut anew to suppress rows, and a cut that is under way is given up."""
+    problem = make_problem(adult_table(), LocalWish(k=7, suppression=0.02))
+    classes = search_classes(problem, Effort(turns=1))
+    arrays = problem.pieces, problem.labels, problem.limits
+    for wanted, stays in ((0, False), (1, True)):
+        halt = np.full(1, wanted, dtype=np.uint8)
+        order, cuts, dropped = recut_dropping(classes.order, classes.cuts, problem.allowed, *arrays, halt)
+        assert np.array_equal(order, classes.order) == np.array_equal(cuts, classes.cuts) == stays
+        assert len(order) + len(dropped) == len(classes.order)
+
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("kpareto.searches.local.search.recut_dropping", never)
+    assert search_classes(problem, Effort(), progress=lambda done, total: False).hold(problem)
+    assert search_classes(problem, Effort(seconds=0.0)).hold(problem)
 
 
 def test_limits_on_adult_are_kept_on_the_way() -> None:

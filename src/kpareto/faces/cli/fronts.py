@@ -81,7 +81,8 @@ def tell_forecast(job: Job, problem: Problem, quiet: bool) -> None:
         return
     from kpareto.searches.forecast import forecast_seconds, say_slow, spell_seconds
 
-    remark(say_slow(problem, plan_of(job).way, plan_of(job).evaluations))
+    plan = plan_of(job)
+    remark(say_slow(problem, plan.way, plan.evaluations, plan.kind))
     if job.method != "exact" or job.space != "lattice":
         return
     seconds, asked = forecast_seconds(problem, job.options.get("threads")), job.options.get("seconds")

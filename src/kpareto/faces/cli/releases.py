@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,11 @@ from warnings import catch_warnings, simplefilter
 import click
 
 from kpareto.atomic import write_whole
-from kpareto.engines import is_address, table_at
+from kpareto.engines import address_of, is_address, table_at
 from kpareto.engines.postgres.connect import bare
 from kpareto.engines.recognise import recognise
 from kpareto.engines.source import format_of, is_file_name
-from kpareto.errors import BadJob, ReleaseWarning, shorten
+from kpareto.errors import BadInput, BadJob, ReleaseWarning, Unsafe, shorten
 from kpareto.faces.cli.fronts import check_files, find_front, models_command, protect, read_problem
 from kpareto.faces.console import remark, reporting, show_table, visible, write_json
 from kpareto.fronts.choose import check_wish
@@ -31,7 +32,7 @@ from kpareto.jobs.kept import keep_front, kept_columns, recall_front, refuse_new
 from kpareto.jobs.parse import load_job, read_form_words
 from kpareto.jobs.private import PrivateWish, Privatized, privatize
 from kpareto.jobs.release import file_name, files_of, place_of, release_job
-from kpareto.kernels.compiling import working
+from kpareto.kernels.compiling import NotCompiled, without_compiling, working
 from kpareto.measures.cells import lm
 from kpareto.measures.measure import make, spell
 from kpareto.releases.apply import NewColumns, Unseen, apply
@@ -46,6 +47,8 @@ from kpareto.tables.recoding import recoding_words
 from kpareto.tables.spelling import MARKS, several
 from kpareto.verifier import Verified, parts, verify
 from kpareto.verifier.signatures import trusted_bytes
+
+MOST_READ = 200_000  # rows that inspect reads once more, to measure two models on a sample of them
 
 
 def where(source: str, table: str | None) -> Any:
@@ -83,7 +86,7 @@ def inspect_data(
         if may_ask_model(profile):
             click.echo(
                 f"{SAME_WAY} If so, stay with whole columns; if not, class by class is recommended (--model local). "
-                "How far off counts are from either, kpareto utility tells."
+                + say_models_in_use(profile)
             )
     write_json(profile.to_dict() if json_file else None, json_file)
     if target is None:
@@ -93,6 +96,17 @@ def inspect_data(
         remark(f"Wrote {target}. Look it over, then: kpareto front {target}", quiet)
         if profile.person is None:
             remark(f"Other models may keep more. Compare them with: {models_command(target)}", quiet)
+
+
+def say_models_in_use(profile: Profile) -> str:
+    """Both models in numbers of use, measured on a sample where that is quick: nothing is compiled for a sentence."""
+    use = None
+    if profile.total <= MOST_READ and address_of(profile.source) is None:
+        from kpareto.uses.models_in_use import models_in_use
+
+        with suppress(NotCompiled, BadInput, Unsafe), without_compiling():
+            use = models_in_use(profile.job.problem())
+    return "How far off counts are from either, kpareto utility tells." if use is None else use.sentence()
 
 
 def write_job(profile: Profile, source: str, table: str | None, target: str) -> None:

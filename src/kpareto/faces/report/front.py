@@ -198,6 +198,7 @@ def _drawing(
         _pairs(thin_cloud(cloud, shown.x_log, shown.y_log)),
         tuple(mark for mark in marks if np.isfinite(mark[1:]).all()),
         (float(chosen[0]), float(chosen[1])),
+        shown.control if shown.control is None or discretion.confidential else round_number(shown.control),
     )
 
 

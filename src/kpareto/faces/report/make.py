@@ -43,7 +43,7 @@ from kpareto.releases.warnings import Context, Remark, count_remarks, remarks, s
 from kpareto.tables.partition import Partition
 from kpareto.tables.recoding import HIDDEN, bottom
 from kpareto.tables.spelling import are, percent, several
-from kpareto.uses.utility import Utility
+from kpareto.uses.utility import Utility, say_model
 
 HIT = 3  # groups of people that are named
 QUASI = "Quasi-identifiers are the columns that somebody outside may know of a person."
@@ -405,6 +405,9 @@ def _say_possible(use: Utility) -> list[str]:
         worst = ", ".join(f"{' and '.join(pair.columns)} ({percent(pair.share)})" for pair in relations.pairs[:HIT])
         told.append(f"Of what columns tell about each other {percent(relations.kept)} is left; least of {worst}.")
     for model in use.models:
+        if model.release is None or model.original is None or model.control is None:
+            told.append(say_model(model))
+            continue
         name = {"auc": "AUC", "r2": "R²"}[model.measure]
         told.append(
             f"Predictions of {model.column} reach {model.release:.2f} from the release, {model.original:.2f} from the "

@@ -57,7 +57,11 @@ def _relations(answer: Utility) -> TableBlock:
 
 def _models(answer: Utility) -> TableBlock:
     rows = tuple(
-        (model.column, {"auc": "AUC", "r2": "R²"}[model.measure], *(f"{value:.3f}" for value in numbers))
+        (
+            model.column,
+            {"auc": "AUC", "r2": "R²"}[model.measure],
+            *("–" if value is None else f"{value:.3f}" for value in numbers),
+        )
         for model in answer.models
         for numbers in [(model.release, model.original, model.control)]
     )

@@ -27,6 +27,7 @@ from kpareto.jobs.job import Job
 from kpareto.measures.measure import Measure, aspect_of, is_privacy, make, parameters_of
 from kpareto.measures.plain import PLAIN, USUAL, USUAL_OF_POPULATION, most_lost, plain_of
 from kpareto.measures.properties import PROPERTIES, Comparison, subgroups
+from kpareto.measures.use import control_of
 from kpareto.releases.risk.anonymity import measure
 from kpareto.searches.local.further import is_searched, search_further
 from kpareto.tables.hierarchies import numbers_of
@@ -36,6 +37,7 @@ from kpareto.tables.proposals import round_width
 from kpareto.tables.schema import Schema
 from kpareto.tables.spelling import EXACT, without_point
 from kpareto.tables.table import Table, UniqueRows, distinct_rows
+from kpareto.uses.models_in_use import models_in_use
 from kpareto.uses.relations import Relations
 from kpareto.uses.utility import open_release, utility
 
@@ -72,6 +74,7 @@ def front_view(front: Front) -> dict[str, Any]:
                 "low": _number(float(values[:, c].min())),
                 "high": _number(float(values[:, c].max())),
                 "logs": bool((values[:, c] > 0).all()),
+                "control": control_of(front.problem.table, m.name),
                 **_spoken(m, front.problem.table),
                 "log": is_drawn_by_factors(m, values[:, c]),
             }
@@ -337,6 +340,13 @@ def use_view(point: Point, use: Mapping[str, Any], piece: Work) -> dict[str, Any
         "relations": _square_up(point.table, answer.relations),
         "method": METHOD,
     }
+
+
+def models_view(job: Job, piece: Work) -> dict[str, Any]:
+    """Whole columns and class by class in use, on a sample of the job's rows; None where nothing can be said."""
+    with hearing(Hearing(stopped=piece.stopped)):
+        use = models_in_use(job.problem(progress=piece), piece)
+    return {"use": None if use is None else {**use.to_dict(), "sentence": use.sentence()}}
 
 
 def _square_up(table: Table, relations: Relations) -> dict[str, Any]:

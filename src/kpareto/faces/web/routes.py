@@ -548,6 +548,11 @@ def _told_once(session: Session, question: Question, what: str, work: Callable[[
     return known[what, place]
 
 
+def models_use(session: Session, _: Question, piece: Work) -> Answer:
+    """How far off counts are from whole columns and class by class, before anything is searched."""
+    return explore.models_view(session.job, piece)
+
+
 def compare_points(session: Session, question: Question) -> Answer:
     """Two points side by side."""
     one, two = _place(question.get("a")), _place(question.get("b"))
@@ -602,7 +607,7 @@ def stop_models(session: Session, question: Question) -> Answer:
 def check(session: Session, question: Question, piece: Work) -> Answer:
     """Limits and warnings of a point, before anything is released."""
     place, front, search = _place(question["point"]), session.front(), session.searched()
-    return release.check(search.job, front, place, search.checked, piece)
+    return release.check(search.job, front, place, search.checked.setdefault(front, {}), piece)
 
 
 async def release_rows(request: Request) -> Response:
@@ -769,6 +774,7 @@ _OF_SESSION: tuple[tuple[str, str, Endpoint], ...] = (
     ("GET", "/models", at_once(models)),
     ("POST", "/models", at_once(start_models)),
     ("DELETE", "/models", at_once(stop_models)),
+    ("POST", "/models/use", long(models_use)),
     ("POST", "/points/{point}/check", long(check)),
     ("GET", "/points/{point}/report", report),
     ("POST", "/points/{point}/report", long(write_report)),

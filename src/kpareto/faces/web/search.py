@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class Searching:
     id: str = ""
     content: str = ""  # digest of the job and its hierarchies, to tell whether they have changed since
     keep: Callable[[], None] | None = None  # writes the run, when it begins and when it ends
-    checked: dict[int, ReleaseTrial] = field(default_factory=dict)  # point -> what its release would be
+    checked: WeakKeyDictionary[Front, dict[int, ReleaseTrial]] = field(default_factory=WeakKeyDictionary)  # by point
     phase: str = "waiting"  # waiting, reading, looking, searching, stopped, done, failed
     done: int = 0
     total: int = 0  # 0 where nobody knows before the end
@@ -139,7 +140,6 @@ class Searching:
         """Go on with a front that was searched for one more wish; its points have other numbers now."""
         with self._ending:
             self.front, self._kept_points = front, len(front)
-            self.checked.clear()
         self._keep()
         self.version += 1
 
@@ -183,7 +183,7 @@ class Searching:
         self.phase, self.began, self._best = "searching", time.monotonic(), None
         self._keep()
         self.version += 1
-        self.sentence = say_slow(problem, plan.way, plan.evaluations)
+        self.sentence = say_slow(problem, plan.way, plan.evaluations, plan.kind)
         self.version += 1
         self.front = search_job(self.job, problem, self._report, self.checkpoint, self._see)
         self._end("done", "")

@@ -123,7 +123,7 @@ def peel(pieces, labels, limits, copies, settings, seed, halt):
                 for _ in range(copies[alive[a]]):
                     orders[tree, filled] = alive[a]
                     filled += 1
-            cut_order(orders[tree], pieces, labels, limits, 0, least, back)
+            cut_order(orders[tree], pieces, labels, limits, 0, least, back, halt)
             more = read_runs(back, orders[tree], pieces, labels, starts[classes:], ends[classes:], cost[classes:])
             which[classes : classes + more] = tree
             classes += more

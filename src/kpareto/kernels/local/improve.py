@@ -68,7 +68,7 @@ def recut(order, cuts, pieces, labels, limits):
     count = len(order)
     arranged = sort_between(order, cuts, pieces, labels)
     least, back = np.empty(count + 1, np.int64), np.empty(count + 1, np.int64)
-    loss = cut_order(arranged, pieces, labels, limits, 0, least, back)
+    loss = cut_order(arranged, pieces, labels, limits, 0, least, back, np.zeros(1, np.uint8))
     fresh = np.empty(count + 1, np.int64)
     classes = read_cuts(back, count, fresh)
     # With limits, a long class may be out of reach.

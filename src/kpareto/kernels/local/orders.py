@@ -25,6 +25,7 @@ import numpy as np
 from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.local.classes import NEVER, add_values, holds
 
+LISTEN = 1_024  # entries between two looks whether somebody wants a cut to end
 FEW = 12  # rows up to which values are sorted by insertion instead of counted
 
 
@@ -188,12 +189,13 @@ def tree_order(codes, weights, labels, scale, power, logs):
 
 
 @compiled
-def cut_order(order, pieces, labels, limits, price, least, back):
+def cut_order(order, pieces, labels, limits, price, least, back, halt):
     """The least loss of an order cut into classes, where a row outside of any costs ``price``.
 
     A price of 0 means that none should be outside: an entry there then counts as if all rows were lost.
     least, back: (entries + 1,) int64, room; afterwards the class that ends at i begins at back[i], or entry i − 1 is
-    in no class where back[i] is negative.
+    in no class where back[i] is negative. halt: (1,) uint8; with a price, where it is not zero the cut is given up:
+    NEVER.
     """
     count, columns, k = len(order), pieces.codes.shape[1], limits.k
     limited = len(limits.kinds) > 0
@@ -210,6 +212,8 @@ def cut_order(order, pieces, labels, limits, price, least, back):
     reach = 2 * k - 2 + heaviest if not limited else limits.reach + heaviest
     least[0], back[0], ready, far = 0, 0, 0, 0
     for i in range(1, count + 1):
+        if price > 0 and i % LISTEN == 0 and halt[0] != 0:
+            return NEVER
         piece = order[i - 1]
         least[i], back[i] = least[i - 1] + (price * pieces.size[piece] if price > 0 else outside), -1
         while ready < i and ahead[i] - ahead[ready] >= k:

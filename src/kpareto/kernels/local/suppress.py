@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from kpareto.kernels.compiling import compiled
-from kpareto.kernels.local.classes import close_books, open_books
+from kpareto.kernels.local.classes import NEVER, close_books, open_books
 from kpareto.kernels.local.improve import cheapest_class, join, odd_ones, sort_between, unlink
 from kpareto.kernels.local.orders import cut_order
 
@@ -77,18 +77,19 @@ def bring_back(order, cuts, dropped, pieces, labels, limits):
 
 
 @compiled
-def recut_dropping(order, cuts, allowed, pieces, labels, limits):
+def recut_dropping(order, cuts, allowed, pieces, labels, limits, halt):
     """(order, cuts, dropped) recut, where rows may be passed over; as they were if none of it helps.
 
     A row that is passed over costs what a suppressed row loses; where that passes over more than ``allowed`` rows,
-    the price is raised until it does not.
+    the price is raised until it does not. halt: (1,) uint8, not zero where somebody wants it to end.
     """
     count, price = len(order), np.int64(labels.lost)
     arranged = sort_between(order, cuts, pieces, labels)
     least, back = np.empty(count + 1, np.int64), np.empty(count + 1, np.int64)
     kept, dropped = np.empty_like(order), np.empty_like(order)
     for _ in range(12):
-        cut_order(arranged, pieces, labels, limits, price, least, back)
+        if cut_order(arranged, pieces, labels, limits, price, least, back, halt) >= NEVER:
+            break
         fresh, classes, end, gone, rows = np.zeros(count + 1, np.int64), 0, count, 0, np.int64(0)
         written = 0
         while end > 0:

@@ -29,6 +29,7 @@ STRETCH = 8_192  # entries of a stretch that is improved by itself
 VARY = 0.5  # how much the weights of columns vary from one tree order to the next
 WORK = 1.5e7  # cells: the turns are as many as go into this, but
 FEWEST, MOST = 8, 120
+TURNED = 0.8  # of the time, where rows may be suppressed: choosing them has the rest
 IDLE = 12  # turns without a gain of one part in
 FINE = 20_000
 SMALL_K = 20  # up to which classes are grown anew: growing takes rows ** 2
@@ -71,14 +72,14 @@ def search_classes(
     best, idle = classes.loss(problem), 0
     for turn in range(turns):
         workers.listen()
-        if workers.stopped or idle >= IDLE:
+        if workers.stopped or idle >= IDLE or (problem.allowed and workers.is_late(TURNED)):
             break
         classes = take_turn(problem, classes, turn, effort, workers)
         loss = classes.loss(problem)
         idle = 0 if (best - loss) * FINE > best else idle + 1
         best = loss
         workers.done = turn + 2
-    return with_dropped(problem, classes) if problem.allowed else classes
+    return with_dropped(problem, classes, workers) if problem.allowed else classes
 
 
 def usual_turns(problem: LocalProblem) -> int:
@@ -143,18 +144,22 @@ def take_turn(
     return LocalClasses(np.concatenate(orders), np.concatenate(borders), classes.dropped)
 
 
-def with_dropped(problem: LocalProblem, classes: LocalClasses) -> LocalClasses:
+def with_dropped(problem: LocalProblem, classes: LocalClasses, workers: Workers) -> LocalClasses:
     """The classes after rows came back that need not be suppressed, and others went, as far as is allowed.
 
-    Where none of it lowers the loss, the very same classes, so that leave to suppress changes nothing by itself.
+    Where none of it lowers the loss, the very same classes, so that leave to suppress changes nothing by itself. Where
+    the time is up, no order is cut anew.
     """
     arrays = problem.pieces, problem.labels, problem.limits
-    best = classes
-    back = LocalClasses(*bring_back(classes.order, classes.cuts, classes.dropped, *arrays))
-    for step in (drop, recut_dropping):
-        for base in (best, back):
+    best = back = classes
+    if len(classes.dropped):
+        back = LocalClasses(*bring_back(classes.order, classes.cuts, classes.dropped, *arrays))
+    for step, halt in ((drop, ()), (recut_dropping, (workers.halt,))):
+        for base in (best,) if back is best else (best, back):
+            if halt and workers.stopped:
+                return best
             left = problem.allowed - int(problem.pieces.size[base.dropped].sum())
-            order, cuts, more = step(base.order, base.cuts, left, *arrays)
+            ((order, cuts, more),) = workers.run(step, [(base.order, base.cuts, left, *arrays, *halt)])
             changed = LocalClasses(order, cuts, np.concatenate((base.dropped, more)))
             other = not np.array_equal(changed.dropped, classes.dropped)
             best = changed if other and changed.loss(problem) < best.loss(problem) else best
@@ -216,10 +221,13 @@ class Workers:
         """Whether the work shall end."""
         return bool(self.halt[0])
 
+    def is_late(self, share: float = 1.0) -> bool:
+        """Whether a share of the time is over."""
+        return self.seconds is not None and working() - self.began >= share * self.seconds
+
     def listen(self) -> None:
         """Look at the clock and ask."""
-        late = self.seconds is not None and working() - self.began >= self.seconds
-        if late or (self.progress is not None and not self.progress(self.done, self.steps)):
+        if self.is_late() or (self.progress is not None and not self.progress(self.done, self.steps)):
             self.halt[0] = 1
 
     def run(self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> list[Any]:

@@ -21,7 +21,7 @@ const LONG = [
   [/\/points\/\d+$/, "Counting the point"],
   [/\/table\/measure$/, "Measuring how anonymous the table is"],
   [/\/points\/\d+\/tree$/, "Growing decision trees"],
-  [/\/points\/\d+\/use$/, "Measuring what an analyst gets", "behind"], // its own place says so
+  [/\/(points\/\d+|models)\/use$/, "Measuring what an analyst gets", "behind"], // its own place says so
   [/\/points\/\d+\/attack$/, "Trying attacks on people"],
   [/\/points\/\d+\/check$/, "Recoding the rows for a trial"],
   [/\/points\/\d+\/report$/, "Writing the report"],

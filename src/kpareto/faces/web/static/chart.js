@@ -122,7 +122,8 @@ export class Scatter {
       let low = Infinity,
         high = -Infinity;
       const lines = shown.curves || [];
-      for (const point of [...shown.points, ...lines.flatMap((curve) => curve.points)]) {
+      const alone = axis === "y" ? [{ y: shown.control ?? null }] : [];
+      for (const point of [...shown.points, ...lines.flatMap((curve) => curve.points), ...alone]) {
         if (point[axis] === null || (log && !(point[axis] > 0))) continue;
         low = Math.min(low, point[axis]);
         high = Math.max(high, point[axis]);
@@ -262,6 +263,7 @@ export class Scatter {
         title(1, bottom - pad.top),
       ),
     );
+    this.control(shown, parts);
     this.marks(shown, parts);
     this.pins(shown, parts);
     const chosen = shown.points[shown.chosen];
@@ -281,6 +283,18 @@ export class Scatter {
       this.body.setAttribute("aria-valuenow", String(shown.chosen ?? 0));
       this.body.setAttribute("aria-valuetext", chosen && shown.tell ? shown.tell(shown.chosen) : "none chosen");
     }
+  }
+
+  // What somebody gets who has the totals of every column and no release.
+  control({ control, logs }, parts) {
+    const [, y, pad, width, height] = this.frame;
+    if ((control ?? null) === null || (logs[1] && !(control > 0))) return;
+    const at = y(control);
+    if (at < pad.top - 1 || at > height - pad.bottom + 1) return;
+    parts.push(
+      s("line", { class: "control", x1: pad.left, x2: width - pad.right, y1: at, y2: at }),
+      s("text", { x: width - pad.right, y: at - 5, "text-anchor": "end" }, "the column totals alone"),
+    );
   }
 
   // Labels stand right below their point, or above where the frame ends; never over each other, a point or the axis.

@@ -78,6 +78,7 @@ export async function exploreView(page) {
       line,
       hidden,
       curves,
+      control: drawn(up, up.control),
       chosen: view.chosen,
     });
   }

@@ -1,6 +1,7 @@
 // How the table is recoded: one question, three ways in plain words, and the algorithms of the papers under Research.
 
-import { h, select } from "/static/dom.js";
+import * as api from "/static/api.js";
+import { h, replace, select } from "/static/dom.js";
 
 const WAYS = [
   {
@@ -142,6 +143,26 @@ export function ways(page, send, redraw) {
   ];
 }
 
+// How far off counts are by either way, measured behind the view on a sample, once for what a search would go by.
+const measured = { of: null, place: null };
+
+function inUse({ draft }) {
+  const { data, columns, suppression, limits, population, search } = draft;
+  const of = JSON.stringify([data, columns, suppression, limits, population, search.objectives]);
+  if (measured.of === of) return measured.place;
+  api.stopWork(/\/models\/use$/);
+  const place = h("p", { class: "quiet", role: "status", id: "models-in-use" }, "Measuring both; you can go on …");
+  Object.assign(measured, { of, place });
+  api.post("/models/use").then(
+    ({ use }) => replace(place, use ? use.sentence : ""),
+    () => {
+      replace(place, ""); // a job that cannot run is told where it is changed
+      if (measured.place === place) measured.of = null;
+    },
+  );
+  return place;
+}
+
 // The one question that chooses the way; the job stays as it is until somebody answers.
 function question(page, take, redraw) {
   const { draft } = page;
@@ -193,6 +214,7 @@ function question(page, take, redraw) {
       { class: "quiet", role: "status", id: "later-words" },
       (answers.find(([value]) => value === answer) || [])[2],
     ),
+    answer === "no" && !barred ? inUse(page) : null,
   );
 }
 
