@@ -68,10 +68,13 @@ def project(table: Table, columns: Sequence[int]) -> Table:
     group = np.empty(len(codes), dtype=np.int64)
     group[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
     quasi = tuple(table.schema.quasi[c] for c in columns)
-    weights = {name: weight for name, weight in table.schema.weights.items() if name in quasi}
+    weights, levels = (
+        {name: entry for name, entry in entries.items() if name in quasi}
+        for entries in (table.schema.weights, table.schema.levels)
+    )
     return replace(
         table,
-        schema=replace(table.schema, quasi=quasi, weights=weights),
+        schema=replace(table.schema, quasi=quasi, weights=weights, levels=levels),
         hierarchies=tuple(table.hierarchies[c] for c in columns),
         codes=codes[order[start]],
         weights=np.bincount(group, weights=table.weights, minlength=len(start)).astype(np.int64),

@@ -213,7 +213,9 @@ def flatten_trees(space: Cuts) -> Trees:
         kept = top[tree.first] == top[tree.last]  # the others hold several groups of the top level
         number = np.append(np.cumsum(kept) - 1 + count, -1)  # the last for a root, whose parent is -1
         number[:-1][~kept] = -1
-        first, stop = (int(space.gene_at[column]) + np.searchsorted(space.gaps[column], e) for e in (tree.first, tree.last))
+        first, stop = (
+            int(space.gene_at[column]) + np.searchsorted(space.gaps[column], e) for e in (tree.first, tree.last)
+        )
         parent = number[tree.parent]
         last_child = (parent < 0) | (tree.last == tree.last[tree.parent])
         firsts.append(first[kept])

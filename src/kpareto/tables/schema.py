@@ -83,8 +83,8 @@ class Schema:
     Raises
     ------
     BadInput
-        If no column is a quasi-identifier, a column has two roles, a weight is no number of at least 0, or levels are no
-        two whole numbers that do not fall.
+        If no column is a quasi-identifier, a column has two roles, a weight is no number of at least 0, or levels are
+        not two rising whole numbers.
 
     Examples
     --------
