@@ -342,7 +342,6 @@ def test_every_setting_without_a_counterpart_stands_in_the_job_and_is_told(tmp_p
         "later = '7'",
         "SENSITIVE_ATTRIBUTE",
         "microaggregationFunction = 'Geometric mean'",
-        "The levels 1 to All",
         "The format '#,##0'",
         f"{ILL!r} is a response variable of ARX; here its role is 'sensitive'",
         f"The hierarchy of {ILL!r} is not used",
@@ -352,6 +351,31 @@ def test_every_setting_without_a_counterpart_stands_in_the_job_and_is_told(tmp_p
     comments = [line.removeprefix("# ") for line in text.splitlines() if line.startswith("# ")]
     assert set(project.remarks) < set(comments)
     assert project.job.limits == {"k": 2}
+    assert project.job.columns[PLACE].levels == (1, 2)
+
+
+@pytest.mark.parametrize(("least", "most", "levels"), [("1", "1", (1, 1)), ("All", "1", (0, 1)), ("0", "2", (0, 2))])
+def test_levels_that_arx_allows_are_those_of_the_job(
+    tmp_path: Path, least: str, most: str, levels: tuple[int, int]
+) -> None:
+    """The front has no point outside of them, and the program for ARX names them again."""
+    ends = f"<min>{least}</min><max>{most}</max>"
+    project = read_arx(Made(columns={PLACE: ends}).write(tmp_path))
+    assert project.job.columns[PLACE].levels == levels
+    shown = {point.recoding.describe()[PLACE] for point in kp.front(project.job)}
+    assert shown <= set(range(levels[0], levels[1] + 1))
+    export_arx(project.job, tmp_path / "arx")
+    program = (tmp_path / "arx" / "CompareWithArx.java").read_text(encoding="utf-8")
+    for end, level in zip(("Minimum", "Maximum"), levels, strict=True):
+        assert re.search(rf"columns\.set{end}Generalization\(\"B.*place'\", {level}\);", program)
+
+
+@pytest.mark.parametrize("ends", ["<min>2</min><max>1</max>", "<min>0</min><max>7</max>", "<min>x</min><max>1</max>"])
+def test_levels_that_the_hierarchy_lacks_are_a_sentence(tmp_path: Path, ends: str) -> None:
+    """Reversed, beyond the hierarchy or no numbers: nothing is written."""
+    with pytest.raises(BadInput, match="whose hierarchy has 0 to 2"):
+        read_arx(Made(columns={PLACE: ends}).write(tmp_path))
+    assert not (tmp_path / "small.toml").exists()
 
 
 def test_without_a_limit_the_recommended_point_is_chosen(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kpareto.errors import BadJob, BadSchema
 from kpareto.tables.boxes import LabelBoxes, move_borders
-from kpareto.tables.hierarchy import Coarse, Hierarchy, levels_tree
+from kpareto.tables.hierarchy import Coarse, Hierarchy, levels_tree, runs_of
 from kpareto.tables.recoding import Recoding, local
 from kpareto.tables.table import Table
 
@@ -91,7 +91,7 @@ def limit_levels(table: Table) -> Table:
             )
         if least > known.first:
             cuts[column] = known.groups[least - known.first]
-            known = coarse_hierarchy(declared, least, rows)
+            known = coarse_hierarchy(_named_from(declared, least), least, rows)
         hierarchies[column] = replace(known, most=most - known.first)
     if all(new is old for new, old in zip(hierarchies, table.hierarchies, strict=True)):
         return table
@@ -100,6 +100,14 @@ def limit_levels(table: Table) -> Table:
         people = replace(people, table=_merge_leaves(people.table, hierarchies, cuts))
     merged = _merge_leaves(replace(table, population=None), hierarchies, cuts)
     return replace(merged, population=people, bare=table.bare)
+
+
+def _named_from(hierarchy: Hierarchy, least: int) -> Hierarchy:
+    """The hierarchy whose groups have the names of this level on: the only person of her nineties is 90-99, not 93."""
+    labels = list(hierarchy.tree.labels)
+    for group, run in enumerate(runs_of(hierarchy.groups[least])):
+        labels[hierarchy.tree.runs[run]] = hierarchy.labels[least][group]
+    return replace(hierarchy, tree=replace(hierarchy.tree, labels=tuple(labels)))
 
 
 def _merge_leaves(table: Table, hierarchies: list[Hierarchy], cuts: Mapping[int, np.ndarray]) -> Table:
