@@ -143,7 +143,7 @@ def test_a_project_becomes_a_job_that_runs(tmp_path: Path) -> None:
     assert job["suppression"]["limit"] < 1
     front = kp.front(project.job)
     best = front.choose(k=2)
-    assert best.values["lm"] == min(point.values["lm"] for point in front)
+    assert best.values["arx-loss"] == min(point.values["arx-loss"] for point in front)
     assert count_released(project.job) == len(ROWS)
 
 
@@ -295,12 +295,14 @@ def test_a_column_that_no_limit_can_spell_is_named() -> None:
 @pytest.mark.parametrize(
     ("text", "loss", "said"),
     [
-        ("Loss (0.5/1.0/1.0)", "lm", "geometric"),
-        ("Loss (0.007/1.0/0.014)", "lm", "0.014"),
+        ("Loss (0.5/1.0/1.0)", "arx-loss", "geometric"),
+        ("Loss (0.007/1.0/0.014)", "arx-loss", "0.014"),
         ("Non-monotonic discernability", "dcn", "is dcn here"),
-        ("Average equivalence class size", "average-class-size", "one class"),
-        ("Non-monotonic precision", "precision-loss", "height"),
-        ("Non-monotonic non-uniform entropy", "entropy", "suppressed"),
+        ("Average equivalence class size", "aecs", "is aecs here"),
+        ("Non-monotonic precision", "precision", "is precision here"),
+        ("Monotonic precision", "precision", "passes over suppressed rows"),
+        ("Non-monotonic non-uniform entropy", "nonuniform-entropy", "is nonuniform-entropy here"),
+        ("Non-uniform entropy", "nonuniform-entropy", "passes over suppressed rows"),
         ("Classification accuracy", "lm", "no counterpart"),
     ],
 )
@@ -421,7 +423,7 @@ def test_weights_make_the_loss_a_weighted_one(tmp_path: Path) -> None:
     assert job["search"]["objectives"] == ["k", "nwp"]
     assert (job["columns"][SEX]["weight"], job["columns"][PLACE]["weight"]) == (1.0, 2.0)
     assert any("nwp" in remark for remark in project.remarks)
-    assert look_at(Made(weights={SEX: "0.9", PLACE: "0.9"}).write(tmp_path, "even.deid")).loss == "lm"
+    assert look_at(Made(weights={SEX: "0.9", PLACE: "0.9"}).write(tmp_path, "even.deid")).loss == "arx-loss"
     other = look_at(Made(weights={SEX: "0.9"}, metric="Discernability").write(tmp_path, "dcn.deid"))
     assert other.loss == "dcn"
     assert any("weights" in remark for remark in other.remarks)

@@ -162,7 +162,7 @@ class CellLoss:
             loss = self.column(table, column)
             if not loss.exact:
                 return None
-            total += factor * _sum(partition, column, loss)
+            total += factor * sum_column(partition, column, loss)
         return total
 
     def reading(self, ask: Questions) -> Reading:
@@ -177,11 +177,11 @@ class CellLoss:
         """The loss."""
         table = partition.table
         columns = [self.column(table, c) for c in range(len(table.schema.quasi))]
-        parts = [f * _sum(partition, c, columns[c]) for c, f in enumerate(self._factors(table))]
+        parts = [f * sum_column(partition, c, columns[c]) for c, f in enumerate(self._factors(table))]
         return float(sum(parts, Fraction(0)))
 
 
-def _sum(partition: Partition, column: int, loss: ColumnLoss) -> int:
+def sum_column(partition: Partition, column: int, loss: ColumnLoss) -> int:
     """The numerators of one column, added over all rows."""
     first, last = partition.recoding.runs(column)
     numerators = loss.of_runs(first, last)
@@ -192,7 +192,7 @@ def _sum(partition: Partition, column: int, loss: ColumnLoss) -> int:
     return seen + loss.lost * partition.suppressed_rows
 
 
-def _remember(function: Callable[[Table, int], ColumnLoss]) -> Callable[[Table, int], ColumnLoss]:
+def remember(function: Callable[[Table, int], ColumnLoss]) -> Callable[[Table, int], ColumnLoss]:
     """Work a column's loss out once per table, and forget it with the table."""
     known: WeakKeyDictionary[Table, dict[int, ColumnLoss]] = WeakKeyDictionary()
 
@@ -224,7 +224,7 @@ def cell_loss(table: Table, column: int, first: np.ndarray, last: np.ndarray) ->
     return loss.of_runs(first, last), loss.denominator
 
 
-@_remember
+@remember
 def generalization_loss(table: Table, column: int) -> ColumnLoss:
     """The cell loss of LM, GLM and NWP: (|g| − 1) / (|domain| − 1), or (U_g − L_g) / (U − L) (Iyengar 2002, 3.1)."""
     hierarchy = table.hierarchies[column]
@@ -339,7 +339,7 @@ def precision_loss() -> CellLoss:
     return CellLoss("precision-loss", "mean share of the height", RISES, _height_loss, _mean, parameters={})
 
 
-@_remember
+@remember
 def _height_loss(table: Table, column: int) -> ColumnLoss:
     hierarchy = table.hierarchies[column]
 
@@ -357,11 +357,12 @@ def entropy() -> CellLoss:
     Without suppression it equals their non-uniform entropy Σ −log₂ P(value | group), as in ARX. A suppressed cell
     counts log₂ of the number of observed values, which no group exceeds.
     """
-    return CellLoss("entropy", "bits", RISES, _entropy_loss, _each, parameters={})
+    return CellLoss("entropy", "bits", RISES, entropy_loss, _each, parameters={})
 
 
-@_remember
-def _entropy_loss(table: Table, column: int) -> ColumnLoss:
+@remember
+def entropy_loss(table: Table, column: int) -> ColumnLoss:
+    """The bits one must guess of a cell: the entropy of the original values in its group."""
     rows = np.append(table.leaf_rows[column], 0).astype(np.float64)
     bits = rows * np.log2(np.maximum(rows, 1))
 

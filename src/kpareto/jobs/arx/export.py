@@ -27,6 +27,10 @@ from kpareto.tables.table import Table
 
 PROGRAM = "CompareWithArx"
 _QUALITY = {
+    "arx-loss": "Metric.createLossMetric(AggregateFunction.GEOMETRIC_MEAN)",
+    "aecs": "Metric.createAECSMetric()",
+    "precision": "Metric.createPrecisionMetric()",
+    "nonuniform-entropy": "Metric.createEntropyMetric()",
     "dcn": "Metric.createDiscernabilityMetric()",
     "average-class-size": "Metric.createAECSMetric()",
     "precision-loss": "Metric.createPrecisionMetric()",

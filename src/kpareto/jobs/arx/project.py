@@ -167,9 +167,10 @@ def _read(archive: Archive) -> ArxProject:
     loss, remark = read_quality((config.findtext("metric") or "none").strip())
     remarks.append(remark)
     if len({each.weight for each in columns if each.role == "quasi-identifier"}) > 1:
-        said = "so the loss is nwp: lm with weights" if loss == "lm" else f"which have no counterpart under {loss}"
+        known = loss in ("arx-loss", "lm")
+        said = "so the loss is nwp: lm with weights" if known else f"which have no counterpart under {loss}"
         remarks.append(f"The columns have weights, {said}")
-        loss = "nwp" if loss == "lm" else loss
+        loss = "nwp" if known else loss
     _others(config, remarks)
     version = (archive.xml("metadata.xml", "metadata").findtext("version") or "?").strip()
     share = _number(archive, config.findtext("relativeMaxOutliers") or "0", "relativeMaxOutliers")

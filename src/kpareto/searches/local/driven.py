@@ -324,7 +324,8 @@ class _Listener:
 
 def _objectives(problem: Problem) -> tuple[CellLoss, Measure | None]:
     """The loss to minimize, and the privacy objective beside k; raise where a local search cannot have them."""
-    losses = [measure for measure in problem.objectives if isinstance(measure, CellLoss)]
+    cells = [getattr(measure, "by_cells", None) or measure for measure in problem.objectives]
+    losses = [measure for measure in cells if isinstance(measure, CellLoss)]
     if not losses:
         raise BadJob(
             "A local search minimizes a loss that adds up over cells, and no objective is one. "
