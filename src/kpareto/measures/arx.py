@@ -12,7 +12,7 @@ from math import exp, lcm, log1p
 
 import numpy as np
 
-from kpareto.kernels.words import CLASSES, SUPPRESSED
+from kpareto.kernels.words import BY_LOSS, CLASSES, SUPPRESSED
 from kpareto.measures.cells import (
     FINE,
     RISES,
@@ -22,12 +22,13 @@ from kpareto.measures.cells import (
     entropy,
     entropy_loss,
     lm,
+    mean_share,
     precision_loss,
     remember,
     sum_column,
 )
 from kpareto.measures.measure import Number, named
-from kpareto.measures.reading import Questions, Reading, Statistics, real
+from kpareto.measures.reading import BoundTerm, Questions, Reading, Statistics, real
 from kpareto.tables.partition import Partition
 from kpareto.tables.table import Table
 
@@ -37,6 +38,12 @@ def _share_loss(table: Table, column: int) -> ColumnLoss:
     """What a cell loses of its domain: (|g| - 1) / (|D| - 1) by the values of the hierarchy, 0 where it has one."""
     most = len(table.hierarchies[column].leaves) - 1
     return ColumnLoss(lambda first, last: (last - first).astype(np.int64), max(most, 1), most)
+
+
+@remember
+def _rough_loss(table: Table, column: int) -> ColumnLoss:
+    """The same, to be added up in the finest unit there is, because logarithms are compared with it."""
+    return replace(_share_loss(table, column), exact=False)
 
 
 def _column_share(place: int) -> CellLoss:
@@ -60,7 +67,18 @@ def arx_loss() -> Number:
     def read(ask: Questions) -> Reading:
         losses = [_column_share(place) for place in range(len(ask.table.schema.quasi))]
         columns = [(ask.loss(loss), float(loss.scale(ask.table))) for loss in losses]
-        return real(lambda c: np.exp(np.mean([np.log1p(sums(c) * scale) for sums, scale in columns], axis=0)) - 1)
+        # log2(1 + x) is at least x from 0 to 1, so the mean over columns bounds the logarithm: keys are in its unit.
+        least = CellLoss("least of arx-loss", "mean share of a cell", RISES, _rough_loss, mean_share)
+        unit, coarse = float(least.scale(ask.table)), least.coarse(ask.table)
+
+        def bits(counted: Statistics) -> np.ndarray:
+            return np.asarray(np.mean([np.log2(1 + sums(counted) * scale) for sums, scale in columns], axis=0))
+
+        def key(counted: Statistics) -> np.ndarray:
+            return (np.rint(bits(counted) / unit).astype(np.int64) + (1 << coarse >> 1)) >> coarse
+
+        bounds = (BoundTerm(BY_LOSS, ask.loss_place(least), coarse),)
+        return Reading(lambda counted: np.exp2(bits(counted)) - 1, key, bounds)
 
     unit = "geometric mean share of a cell"
     return Number("arx-loss", "lower", unit, RISES, total, parameters={}, reading=read, by_cells=lm())

@@ -274,7 +274,8 @@ def _each(_: Table, __: int) -> Fraction:
     return Fraction(1)
 
 
-def _mean(table: Table, _: int) -> Fraction:
+def mean_share(table: Table, _: int) -> Fraction:
+    """What a cell counts in the mean over all cells."""
     return Fraction(1, table.rows * len(table.schema.quasi))
 
 
@@ -292,7 +293,7 @@ def glm() -> CellLoss:
 @named("lm")
 def lm() -> CellLoss:
     """Loss metric: the mean cell loss (Iyengar 2002, 3.1; a mean over columns too: readings.md#iy-readings)."""
-    return CellLoss("lm", "mean share of a cell", RISES, generalization_loss, _mean, parameters={})
+    return CellLoss("lm", "mean share of a cell", RISES, generalization_loss, mean_share, parameters={})
 
 
 def tells_detail(measure: Measure) -> bool:
@@ -336,7 +337,7 @@ def precision_loss() -> CellLoss:
     The level of a cell is the lowest at which the leaves of its group stand together, so tree cuts and ordered cuts
     have one too, and a group that a hierarchy repeats on several levels counts by the lowest.
     """
-    return CellLoss("precision-loss", "mean share of the height", RISES, _height_loss, _mean, parameters={})
+    return CellLoss("precision-loss", "mean share of the height", RISES, _height_loss, mean_share, parameters={})
 
 
 @remember
