@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kpareto.measures import arx, population, properties, targets, use
 from kpareto.measures import cells as loss
+from kpareto.measures import population, properties, targets, use
 from kpareto.measures import sensitive as diversity
 from kpareto.measures import sizes as privacy
 from kpareto.measures.measure import MAKERS, Measure, Model, Number, make
@@ -14,7 +14,6 @@ __all__ = [
     "Model",
     "Number",
     "make",
-    "arx",
     "diversity",
     "loss",
     "population",

@@ -71,14 +71,14 @@ class Schema:
         The column, or the columns together, that tell persons apart: everything then counts persons, not rows.
     weights : mapping of str to float, optional
         Quasi-identifier -> weight in the loss, 1 unless given.
-    levels : mapping of str to (int, int), optional
-        Quasi-identifier -> the least and the highest level of its hierarchy that may be released, such as (1, 3).
     plain : sequence of str, optional
         Columns that are meant to leave as they are. One that is not named here and looks like a direct identifier stops
         a release.
     spellings : {'fold', 'exact'}, optional
         Whether sensitive values, and persons, that differ only in case, blanks, the form of their characters or as
         numbers are written (1 and 1.0) are one.
+    levels : mapping of str to (int, int), optional
+        Quasi-identifier -> the least and the highest level of its hierarchy that may be released, such as (1, 3).
 
     Raises
     ------
