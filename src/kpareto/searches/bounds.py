@@ -68,10 +68,8 @@ def project(table: Table, columns: Sequence[int]) -> Table:
     group = np.empty(len(codes), dtype=np.int64)
     group[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
     quasi = tuple(table.schema.quasi[c] for c in columns)
-    weights, levels = (
-        {name: entry for name, entry in entries.items() if name in quasi}
-        for entries in (table.schema.weights, table.schema.levels)
-    )
+    weights = {name: weight for name, weight in table.schema.weights.items() if name in quasi}
+    levels = {name: pair for name, pair in table.schema.levels.items() if name in quasi}
     return replace(
         table,
         schema=replace(table.schema, quasi=quasi, weights=weights, levels=levels),
