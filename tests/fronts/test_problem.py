@@ -31,9 +31,9 @@ from tests.twins.use import related_rows, related_table
 COMPILED = (
     "k", "l", "entropy-l", "recursive-l", "recursive-l(l=3)", "alpha", "t", "t(distance=ordered)", "beta", "enhanced-beta",
     "delta", "risk-max", "risk-mean", "risk-share", "uniques", "suppressed", "classes", "glm", "lm", "nwp",
-    "precision-loss", "entropy", "dcn", "average-class-size", "cm", "cm-rows", "relations", "necd", "s-k", "s-l",
+    "precision-loss", "entropy", "dcn", "average-class-size", "arx-loss", "aecs", "precision", "cm", "cm-rows", "relations", "necd", "s-k", "s-l",
 )  # fmt: skip
-SLOW = ("reg-variance", "reg-deviation", "t(reference=release)", "bias(by=q0)")
+SLOW = ("nonuniform-entropy", "reg-variance", "reg-deviation", "t(reference=release)", "bias(by=q0)")
 EVERY_RULE: tuple[Rule, ...] = ("none", "below-k", "cap-max-k", "as-needed")
 
 

@@ -227,3 +227,17 @@ def test_forty_columns_are_no_obstacle() -> None:
     found = anonymize(pa.table(columns), list(columns), k=2)
     assert found.nodes == 2**40
     assert found.numbers["k"] == 4
+
+
+def test_levels_are_kept_in_every_model() -> None:
+    """Ages stay between the levels that were named, and the levels told are those of the hierarchy."""
+    rows = adult().select(["age", "sex"])
+    asked = {"hierarchies": {"age": {"intervals": [5, 10, 20], "from": 0}}, "k": 5, "levels": {"age": (2, 3)}}
+    done = anonymize(rows, ["age", "sex"], **asked)  # type: ignore[arg-type]  # named by a dict
+    assert done.levels == (2, 0)
+    for model in ("cuts", "local"):
+        shown = anonymize(rows, ["age", "sex"], model=model, suppression_limit=0.01, **asked)  # type: ignore[arg-type]
+        spans = [[int(end) for end in age.split("-")] for age in set(shown.data["age"].to_pylist())]
+        assert all((high - low + 1) % 10 == 0 and low // 20 == high // 20 for low, high in spans)
+    with pytest.raises(BadInput, match="has the levels 0 to 4"):
+        anonymize(rows, ["age", "sex"], **{**asked, "levels": {"age": (2, 9)}})  # type: ignore[arg-type]

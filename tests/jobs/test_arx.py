@@ -143,7 +143,7 @@ def test_a_project_becomes_a_job_that_runs(tmp_path: Path) -> None:
     assert job["suppression"]["limit"] < 1
     front = kp.front(project.job)
     best = front.choose(k=2)
-    assert best.values["lm"] == min(point.values["lm"] for point in front)
+    assert best.values["arx-loss"] == min(point.values["arx-loss"] for point in front)
     assert count_released(project.job) == len(ROWS)
 
 
@@ -295,12 +295,14 @@ def test_a_column_that_no_limit_can_spell_is_named() -> None:
 @pytest.mark.parametrize(
     ("text", "loss", "said"),
     [
-        ("Loss (0.5/1.0/1.0)", "lm", "geometric"),
-        ("Loss (0.007/1.0/0.014)", "lm", "0.014"),
+        ("Loss (0.5/1.0/1.0)", "arx-loss", "geometric"),
+        ("Loss (0.007/1.0/0.014)", "arx-loss", "0.014"),
         ("Non-monotonic discernability", "dcn", "is dcn here"),
-        ("Average equivalence class size", "average-class-size", "one class"),
-        ("Non-monotonic precision", "precision-loss", "height"),
-        ("Non-monotonic non-uniform entropy", "entropy", "suppressed"),
+        ("Average equivalence class size", "aecs", "is aecs here"),
+        ("Non-monotonic precision", "precision", "is precision here"),
+        ("Monotonic precision", "precision", "passes over suppressed rows"),
+        ("Non-monotonic non-uniform entropy", "nonuniform-entropy", "is nonuniform-entropy here"),
+        ("Non-uniform entropy", "nonuniform-entropy", "passes over suppressed rows"),
         ("Classification accuracy", "lm", "no counterpart"),
     ],
 )
@@ -342,7 +344,6 @@ def test_every_setting_without_a_counterpart_stands_in_the_job_and_is_told(tmp_p
         "later = '7'",
         "SENSITIVE_ATTRIBUTE",
         "microaggregationFunction = 'Geometric mean'",
-        "The levels 1 to All",
         "The format '#,##0'",
         f"{ILL!r} is a response variable of ARX; here its role is 'sensitive'",
         f"The hierarchy of {ILL!r} is not used",
@@ -352,6 +353,31 @@ def test_every_setting_without_a_counterpart_stands_in_the_job_and_is_told(tmp_p
     comments = [line.removeprefix("# ") for line in text.splitlines() if line.startswith("# ")]
     assert set(project.remarks) < set(comments)
     assert project.job.limits == {"k": 2}
+    assert project.job.columns[PLACE].levels == (1, 2)
+
+
+@pytest.mark.parametrize(("least", "most", "levels"), [("1", "1", (1, 1)), ("All", "1", (0, 1)), ("0", "2", (0, 2))])
+def test_levels_that_arx_allows_are_those_of_the_job(
+    tmp_path: Path, least: str, most: str, levels: tuple[int, int]
+) -> None:
+    """The front has no point outside of them, and the program for ARX names them again."""
+    ends = f"<min>{least}</min><max>{most}</max>"
+    project = read_arx(Made(columns={PLACE: ends}).write(tmp_path))
+    assert project.job.columns[PLACE].levels == levels
+    shown = {point.recoding.describe()[PLACE] for point in kp.front(project.job)}
+    assert shown <= set(range(levels[0], levels[1] + 1))
+    export_arx(project.job, tmp_path / "arx")
+    program = (tmp_path / "arx" / "CompareWithArx.java").read_text(encoding="utf-8")
+    for end, level in zip(("Minimum", "Maximum"), levels, strict=True):
+        assert re.search(rf"columns\.set{end}Generalization\(\"B.*place'\", {level}\);", program)
+
+
+@pytest.mark.parametrize("ends", ["<min>2</min><max>1</max>", "<min>0</min><max>7</max>", "<min>x</min><max>1</max>"])
+def test_levels_that_the_hierarchy_lacks_are_a_sentence(tmp_path: Path, ends: str) -> None:
+    """Reversed, beyond the hierarchy or no numbers: nothing is written."""
+    with pytest.raises(BadInput, match="whose hierarchy has 0 to 2"):
+        read_arx(Made(columns={PLACE: ends}).write(tmp_path))
+    assert not (tmp_path / "small.toml").exists()
 
 
 def test_without_a_limit_the_recommended_point_is_chosen(tmp_path: Path) -> None:
@@ -397,7 +423,7 @@ def test_weights_make_the_loss_a_weighted_one(tmp_path: Path) -> None:
     assert job["search"]["objectives"] == ["k", "nwp"]
     assert (job["columns"][SEX]["weight"], job["columns"][PLACE]["weight"]) == (1.0, 2.0)
     assert any("nwp" in remark for remark in project.remarks)
-    assert look_at(Made(weights={SEX: "0.9", PLACE: "0.9"}).write(tmp_path, "even.deid")).loss == "lm"
+    assert look_at(Made(weights={SEX: "0.9", PLACE: "0.9"}).write(tmp_path, "even.deid")).loss == "arx-loss"
     other = look_at(Made(weights={SEX: "0.9"}, metric="Discernability").write(tmp_path, "dcn.deid"))
     assert other.loss == "dcn"
     assert any("weights" in remark for remark in other.remarks)

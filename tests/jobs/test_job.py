@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import ast
+import json
 from pathlib import Path
 
 import pytest
 
 from kpareto.errors import BadInput, BadJob
+from kpareto.fronts.front import load_front
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import load_job, parse_job
+from kpareto.jobs.release import release_job
 from kpareto.searches.cuts.score import Score
 from kpareto.searches.run import run_plan
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import make_cuts
 from kpareto.tables.partition import Suppression
+from kpareto.verifier import verify
 
 PEOPLE = "id,age,zip,sex,illness\n" + "\n".join(
     f"{i},{20 + i % 40},{13000 + i % 7 * 37:05d},{'MF'[i % 2]},{['flu', 'cold', 'gout'][i % 3]}" for i in range(120)
@@ -234,6 +238,15 @@ def test_rules_take_their_limits(folder: Path) -> None:
             r"representative\.age is 'mean'\. Did you mean 'median'",
         ),
         ("weight = 2.0", "weight = -2.0", r"The weight of 'age' is -2\.0"),
+        ("weight = 2.0", "levels = 2", r"columns\.age\.levels is 2\. Give the least and the highest level"),
+        ("weight = 2.0", "levels = [3, 1]", r"columns\.age\.levels is 1\. Give a whole number of at least 3"),
+        ("weight = 2.0", "levels = [0.5, 1]", r"columns\.age\.levels is 0\.5\. Give a whole number"),
+        (
+            "weight = 2.0",
+            "levels = [1, 9]",
+            r"The levels of 'age' are \[1, 9\], and its hierarchy has the levels 0 to 4",
+        ),
+        ('role = "sensitive"', 'role = "sensitive"\nlevels = [0, 1]', r"columns\.illness\.levels is not used"),
         ("[columns.age]", "[columns.agee]", r"No column 'agee' in the table\. Did you mean 'age'"),
         ("hierarchy = {prefix = [4, 3]}", "hierarchy = 7", r"columns\.zip\.hierarchy is 7"),
         ("[data]", "[data", r"is not valid TOML"),
@@ -300,6 +313,24 @@ def test_roles_beside_those_of_a_preset() -> None:
     with pytest.raises(BadJob, match=r"columns\.agee\.weight is not used"):
         adult_job("[columns.agee]\nweight = 2\n")
     assert adult_job("[columns.age]\nweight = 2\n").table().schema.weight("age") == 2
+    assert adult_job("[columns.age]\nlevels = [1, 3]\n").problem().table.hierarchies[0].first == 1
+
+
+def test_levels_of_a_job_reach_the_release(folder: Path) -> None:
+    """A column is released within its levels, the files say so, and the verifier counts the release by itself."""
+    text = JOB.replace("weight = 2.0", "weight = 2.0\nlevels = [1, 2]").replace("cap-max-k", "as-needed")
+    (folder / "job.toml").write_text(text)
+    job = load_job(folder / "job.toml")
+    front = run_plan(job.problem())
+    assert all(1 <= point.recoding.describe()["age"] <= 2 for point in front)  # type: ignore[operator]  # whole levels
+    written = front.to_dict()
+    assert written["space"]["levels"] == {"age": [1, 2]}
+    again = load_front(json.loads(json.dumps(written)), job.problem())
+    assert [point.values for point in again] == [point.values for point in front]
+    release_job(job)
+    ages = {line.split(",")[0] for line in (folder / "people-anon.csv").read_text().splitlines()[1:]}
+    assert all(high - low in (4, 9) for low, high in (map(int, age.split("-")) for age in ages))
+    assert verify(folder / "people-anon.csv", folder / "people-anon.certificate.json").numbers["k"] >= 5
 
 
 def test_how_the_embedded_table_is_read_is_not_left_aside() -> None:

@@ -175,6 +175,7 @@ def test_a_certificate_counts_levels_in_one_way(job_file: Path) -> None:
         (["columns.remark.role=sensitive"], "remark would be shown as they are"),
         (["data.person=remark"], "Persons are told apart by 'remark'"),
         (["data.missing=error"], "A private run tells nothing of the rows"),
+        (["columns.age.levels=[0, 1]"], "a private release draws among all levels"),
         (["release.seed=3"], "A seed is given"),
         (["release.target=out.txt"], "goes to a .csv or .parquet file"),
         (["columns.remark.role=quasi-identifier", "columns.remark.hierarchy=town.csv", "columns.tow.role=identifier"],

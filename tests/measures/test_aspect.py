@@ -34,7 +34,10 @@ MODELS = {"l", "entropy-l", "recursive-l", "alpha", "t", "beta", "enhanced-beta"
     [
         ("privacy", {"k", "risk-max", "risk-mean", "risk-share", "uniques", "s-k", "s-l", *MODELS, *PEOPLE}),
         ("population", PEOPLE),
-        ("logarithmic", {"k", "k-map", "l", "dcn", "s-k", "s-l", "average-class-size", "risk-max", "risk-mean"}),
+        (
+            "logarithmic",
+            {"k", "k-map", "l", "dcn", "s-k", "s-l", "average-class-size", "aecs", "risk-max", "risk-mean"},
+        ),
         ("sensitive", {"s-l", *MODELS}),
         ("target", {"cm", "cm-rows", "cost-cm", "reg", "reg-variance", "reg-deviation", "multi-target"}),
         ("relative", {"t", "beta", "enhanced-beta", "delta"}),

@@ -15,14 +15,14 @@ from kpareto.measures import cells as loss
 from kpareto.measures import make
 from kpareto.measures.cells import CellLoss, cell_loss
 from kpareto.tables.hierarchy import Hierarchy, flat, from_levels
-from kpareto.tables.partition import Partition, Suppression, classes, partition
+from kpareto.tables.partition import Partition, Suppression, classes, partition, partitions
 from kpareto.tables.recoding import bottom, node, run_ends
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table, make_table
 from tests.measures.test_measure import rows_in_classes
 from tests.tables.test_partition import table_of_sizes
 from tests.twins import slow as twins
-from tests.twins.strategies import Case, Pair, cases, pairs, recodings
+from tests.twins.strategies import Case, Pair, cases, pairs, recodings, suppressions, twin_releases
 
 CELL_LOSSES = ("glm", "lm", "nwp", "precision-loss", "entropy")
 
@@ -55,6 +55,22 @@ def test_losses_agree_with_the_slow_twin(pair: Pair, data: st.DataObject) -> Non
     pair.check(make("entropy"), twins.entropy(release))
     pair.check(make("dcn"), twins.dcn(release))
     pair.check(make("average-class-size"), twins.average_class_size(release))
+    pair.check(make("arx-loss"), twins.arx_loss(release))
+    pair.check(make("aecs"), twins.aecs(release))
+    pair.check(make("nonuniform-entropy"), twins.nonuniform_entropy(release))
+
+
+@settings(max_examples=100)
+@given(case=cases(), data=st.data(), suppression=suppressions())
+def test_arx_precision_of_nodes_agrees_with_the_slow_twin(
+    case: Case, data: st.DataObject, suppression: Suppression
+) -> None:
+    """It goes by the level of a column, also where a level repeats the groups of the one below."""
+    levels = [data.draw(st.integers(0, h.height)) for h in case.table.hierarchies]
+    recoding = node(case.table.hierarchies, levels)
+    both = zip(partitions(case.table, recoding, suppression), twin_releases(case, recoding, suppression), strict=True)
+    for made, release in both:
+        Pair(case, made, release).check(make("precision"), twins.arx_precision(release, levels))
 
 
 @settings(max_examples=60)

@@ -471,6 +471,49 @@ def dcn(release: Release) -> Value:
     return Fraction(sum(len(g.rows) ** 2 for g in release.kept) + len(release.world.rows) * len(release.lost))
 
 
+def arx_loss(release: Release) -> Value:
+    """ARX's loss: each column's mean share of its domain, put together by the geometric mean of one plus it."""
+    product, rows = 1.0, len(release.world.rows)
+    for column, cut in enumerate(release.cuts):
+        own = 0.0
+        for g in release.kept:
+            for row in g.rows:
+                own += (list(cut).count(cut[row.leaves[column]]) - 1) / max(len(cut) - 1, 1)
+        own += len(release.lost) if len(cut) > 1 else 0
+        product *= (1 + own / rows) ** (1 / len(release.cuts))
+    return product - 1
+
+
+def aecs(release: Release) -> Value:
+    """All rows over the kept classes and one for the lost rows."""
+    return Fraction(len(release.world.rows), len(release.kept) + (1 if release.lost else 0))
+
+
+def arx_precision(release: Release, levels: Sequence[int]) -> Value:
+    """ARX's precision of a node: level over height in every cell of a kept row, one in every lost cell."""
+    total = Fraction(0)
+    for column, level in enumerate(levels):
+        height = len(release.world.columns[column].levels) - 1
+        for g in release.groups:
+            for _ in g.rows:
+                total += (Fraction(level, height) if height else Fraction(0)) if g.kept else 1
+    return total / (len(release.world.rows) * len(release.cuts))
+
+
+def nonuniform_entropy(release: Release) -> Value:
+    """ARX's bits: of each value in its group, over all rows, and of each lost row's label among the lost rows."""
+    total = 0.0
+    for column, cut in enumerate(release.cuts):
+        for row in release.world.rows:
+            alike = [other for other in release.world.rows if cut[other.leaves[column]] == cut[row.leaves[column]]]
+            same = [other for other in alike if other.leaves[column] == row.leaves[column]]
+            total -= math.log2(len(same) / len(alike))
+        for row in release.lost:
+            alike = [other for other in release.lost if cut[other.leaves[column]] == cut[row.leaves[column]]]
+            total -= math.log2(len(alike) / len(release.lost))
+    return total
+
+
 def average_class_size(release: Release) -> Value:
     """Kept rows per class."""
     if not release.kept:

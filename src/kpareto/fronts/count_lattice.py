@@ -144,7 +144,7 @@ def count_parts(
 
 def count_fixed(table: Table) -> int:
     """How many columns a part of the whole lattice fixes: two, or so many that the nodes of a part can be held."""
-    levels = [table.hierarchies[column].height + 1 for column in walk_order(table)]
+    levels = [table.hierarchies[column].top + 1 for column in walk_order(table)]
     fixed = min(2, len(levels) - 1)
     while math.prod(levels[fixed:]) > MOST_NODES:
         fixed += 1
@@ -427,7 +427,7 @@ def _level_columns(table: Table, order: Sequence[int]) -> LevelColumns:
     """Heights, fields and merges of the columns in the order of the walk: of what occurs, not of what is declared."""
     ordered = [table.hierarchies[c] for c in order]
     bits = np.array([_bits(len(table.occurring[c])) for c in order], dtype=np.int64)
-    heights = np.array([h.height for h in ordered], dtype=np.int64)
+    heights = np.array([h.top for h in ordered], dtype=np.int64)
     most = int(heights.max()) + 1
     group_counts = np.zeros((len(order), most), dtype=np.int64)
     merge_at = np.zeros((len(order), most), dtype=np.int64)
@@ -456,7 +456,7 @@ def _level_columns(table: Table, order: Sequence[int]) -> LevelColumns:
 
 def _level_losses(table: Table, losses: Sequence[CountedCells], order: Sequence[int]) -> LevelLosses:
     """Cell losses of every group of every level, columns in the order of the walk."""
-    most = max(table.hierarchies[c].height for c in order) + 1
+    most = max(table.hierarchies[c].top for c in order) + 1
     at = np.zeros((len(order), most), dtype=np.int64)
     sums = np.zeros((len(losses), len(order), most), dtype=np.int64)
     lost = np.zeros((len(losses), len(order)), dtype=np.int64)
@@ -466,7 +466,7 @@ def _level_losses(table: Table, losses: Sequence[CountedCells], order: Sequence[
         leaf_rows = table.leaf_rows[column]
         for b, loss in enumerate(losses):
             lost[b, a] = loss.suppressed(table, column)
-        for level, cut in enumerate(table.hierarchies[column].groups):
+        for level, cut in enumerate(table.hierarchies[column].shown):
             at[a, level] = length
             shown = np.unique(cut[table.occurring[column]])  # groups that occur, as losses know them
             piece = np.zeros((len(losses), len(shown)), dtype=np.int64)
@@ -478,14 +478,14 @@ def _level_losses(table: Table, losses: Sequence[CountedCells], order: Sequence[
             length += piece.shape[1]
     rest = np.zeros((len(losses), len(order) + 1), dtype=np.int64)
     for a in range(len(order) - 1, -1, -1):
-        levels = table.hierarchies[order[a]].height + 1
+        levels = table.hierarchies[order[a]].top + 1
         rest[:, a] = rest[:, a + 1] + sums[:, a, :levels].min(axis=1)
     return LevelLosses(at, np.concatenate(pieces, axis=1), sums, lost, rest)
 
 
 def occurring_groups(table: Table, column: int) -> np.ndarray:
     """The groups of a column's occurring leaves, numbered without gaps on each level: (levels, leaves) int64."""
-    return number_groups(table.hierarchies[column].groups[:, table.occurring[column]])
+    return number_groups(table.hierarchies[column].shown[:, table.occurring[column]])
 
 
 def number_groups(cuts: np.ndarray) -> np.ndarray:

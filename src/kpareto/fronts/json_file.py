@@ -112,6 +112,7 @@ def front_print(problem: Problem, space: Space) -> str:
 def write_front(problem: Problem, space: Space, provenance: Provenance) -> dict[str, Any]:
     """What a front is of and where it comes from: all but its points."""
     table, rule = problem.table, problem.suppression
+    levels = table.schema.levels
     first = {hierarchy.name: hierarchy.first for hierarchy in table.hierarchies if hierarchy.first}
     return {
         "kpareto": __version__,
@@ -122,6 +123,7 @@ def write_front(problem: Problem, space: Space, provenance: Provenance) -> dict[
             "kind": space.kind,
             "size": space.size,
             **({"first": first} if first else {}),
+            **({"levels": {name: list(pair) for name, pair in levels.items()}} if levels else {}),
             **(space.to_dict() if isinstance(space, LocalSpace) else {}),
         },
         "search": {

@@ -24,6 +24,7 @@ from kpareto.measures.measure import Measure, Model, aspect_of, exact, is_privac
 from kpareto.measures.population import is_estimated, least_size
 from kpareto.measures.reading import CLASS_SIZE, Questions, Reading, real_keys
 from kpareto.measures.sizes import is_smallest_class
+from kpareto.tables.coarse import limit_levels
 from kpareto.tables.fingerprint import fingerprint
 from kpareto.tables.lattice import Kind, Lattice, Space
 from kpareto.tables.partition import Partition, Suppression, partition, partitions, rank_numbers
@@ -112,7 +113,7 @@ class Problem:
     Parameters
     ----------
     table : Table
-        The rows.
+        The rows; where their schema allows some levels alone, the problem has them by these.
     objectives : tuple of Measure
         What is to be as good as possible, each named once.
     suppression : Suppression
@@ -154,6 +155,7 @@ class Problem:
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise BadJob(f"The objective {twice!r} is named twice. Name it once.")
+        object.__setattr__(self, "table", limit_levels(self.table))
         object.__setattr__(self, "suppression", self._completed())
 
     def _completed(self) -> Suppression:
@@ -360,6 +362,10 @@ class Problem:
 
     def evaluate(self, space: Space, genomes: np.ndarray, threads: int | None = None) -> Numbers:
         """The numbers of some genomes of a space; ``which`` is the place among the genomes."""
+        if [(h.first, h.top) for h in space.hierarchies] != [(h.first, h.top) for h in self.table.hierarchies]:
+            raise BadJob(
+                "The space has other levels than the problem allows. Make it of the hierarchies of problem.table."
+            )
         translation = self.translation
         # The loops count cuts; classes with labels of their own are few, and counted one by one.
         known = translation is not None and (space.kind == "lattice" or not translation.by_levels)

@@ -43,6 +43,7 @@ from kpareto.searches.forecast import warn_slow
 from kpareto.searches.names import METHODS, MODELS
 from kpareto.searches.possible import check_possible
 from kpareto.searches.run import Plan
+from kpareto.tables.coarse import declared_recoding, limit_levels
 from kpareto.tables.hierarchies import load
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.lattice import Lattice
@@ -143,6 +144,7 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
     plain: str | Iterable[str] = (),
     accept: str | Iterable[str] = (),
     counts: bool = False,
+    levels: Mapping[str, tuple[int, int]] | None = None,
 ) -> Anonymized:
     """The table with the least loss (LM) that has k rows in each class, and l values of each sensitive column.
 
@@ -182,6 +184,8 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
         Warnings such as "W1" that do not stop the release where they are dangers.
     counts : bool, optional
         Whether the public part says how many rows have each value, as for ``release``.
+    levels : mapping of str to (int, int), optional
+        Quasi-identifier -> the least and the highest level of its hierarchy that may be released.
 
     Returns
     -------
@@ -206,7 +210,7 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
     if model not in MODELS:
         raise BadJob(f"No model {model!r}. {did_you_mean(model, MODELS)}There are: {', '.join(MODELS)}.")
     quasi, sensitive, left_out = (as_names(each) for each in (quasi_identifiers, sensitive_attributes, identifiers))
-    schema = Schema(quasi, sensitive, (), left_out, person, plain=as_names(plain))
+    schema = Schema(quasi, sensitive, (), left_out, person, plain=as_names(plain), levels=levels or {})
     if l is not None and not schema.sensitive:
         raise BadJob(f"l is {l}, and no column is sensitive. Give sensitive_attributes, or leave l out.")
     table = _table(data, schema, hierarchies or {}, missing)
@@ -223,7 +227,7 @@ def anonymize(  # noqa: PLR0913 (what users of other packages write)
     tell_once(done.warnings)
     return Anonymized(
         done.data,
-        choice.recoding.levels or () if model == "lattice" else (),
+        declared_recoding(choice.recoding).levels or () if model == "lattice" else (),
         _partition_numbers(done.partition),
         done.suppressed,
         done.verified.rows == done.rows,
@@ -278,7 +282,7 @@ def _table(data: object, schema: Schema, hierarchies: Mapping[str, object], miss
         if name in hierarchies:
             rows = dict(zip(table.hierarchies[column].leaves, table.leaf_rows[column].tolist(), strict=True))
             known[name] = load(name, hierarchies[name], rows)
-    return complete_hierarchies(table.bind(known))
+    return limit_levels(complete_hierarchies(table.bind(known)))
 
 
 def wishes(k: int, l: int | None, suppression_limit: float) -> tuple[Suppression, dict[str, float]]:

@@ -33,6 +33,7 @@ class Column:
     first: int = 0  # the level to read from where rows must come in coarser
     tie: str | None = None  # a plain column: the quasi-identifier whose groups it shows instead of its own values
     declared: bool = False  # a plain column that may tell what others hide: nobody outside knows it
+    levels: tuple[int, int] | None = None  # the least and the highest level that may be released; None: all
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,7 +61,7 @@ class Job:
     table_name : str or None
         Of a table in a database.
     columns : mapping of str to Column
-        The role, hierarchy and weight of each.
+        The role, hierarchy, weight and levels of each.
     rule : {'as-needed', 'none', 'below-k', 'cap-max-k'}
         Which classes are suppressed.
     step : float
@@ -174,6 +175,7 @@ class Job:
         for name, column in self.columns.items():
             by_role["identifier" if column.role == DECIDE else column.role].append(name)
         identifier, quasi, sensitive, target, plain = (tuple(by_role[role]) for role in ROLES)
+        levels = {name: column.levels for name, column in self.columns.items() if column.levels is not None}
         if self.embedded and not quasi:
             from kpareto.tables.adult import adult_schema
 
@@ -183,10 +185,10 @@ class Job:
                 name for name in plain if name not in preset.named
             )  # a weight alone leaves the preset's role
             named = replace(preset, identifier=identifier, person=self.person, spellings=self.spellings)
-            return replace(named, weights=weights, plain=others)
+            return replace(named, weights=weights, plain=others, levels=levels)
         weights = {n: c.weight for n, c in self.columns.items() if c.role == "quasi-identifier" and c.weight != 1.0}
         try:
-            return Schema(quasi, sensitive, target, identifier, self.person, weights, plain, self.spellings)
+            return Schema(quasi, sensitive, target, identifier, self.person, weights, plain, self.spellings, levels)
         except BadSchema as error:
             remedy = Remedy("give-role", "Roles are given under [columns.NAME] in the job file.")
             raise BadJob(str(error), remedy=remedy) from error

@@ -473,7 +473,7 @@ def _columns(raw: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Colum
         where = f"columns.{name}"
         if not isinstance(entry, dict):
             raise BadJob(f'is {entry!r}. Write [{where}] with role = "quasi-identifier", say.', where=where)
-        _keys(entry, where, ("role", "hierarchy", "weight", "first", "tie", "declared"))
+        _keys(entry, where, ("role", "hierarchy", "weight", "levels", "first", "tie", "declared"))
         hierarchy = entry.get("hierarchy")
         if hierarchy is not None and not isinstance(hierarchy, str | dict):
             raise BadJob(
@@ -487,6 +487,7 @@ def _columns(raw: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Colum
             _whole(entry.get("first", 0), f"{where}.first", 0),
             _text_of(entry, where, "tie"),
             _truth(entry.get("declared", False), f"{where}.declared"),
+            _levels(entry["levels"], f"{where}.levels") if "levels" in entry else None,
         )
     quasi = [name for name, column in columns.items() if column.role == "quasi-identifier"]
     if not quasi and data["source"] == "adult":
@@ -495,11 +496,19 @@ def _columns(raw: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Colum
     return columns
 
 
+def _levels(value: Any, where: str) -> tuple[int, int]:
+    """The least and the highest level of a column; whether its hierarchy has them is seen with the table."""
+    if not isinstance(value, list) or len(value) != 2:
+        raise BadJob(f"is {value!r:.60}. Give the least and the highest level, such as [1, 3].", where=where)
+    least = _whole(value[0], where, 0)
+    return least, _whole(value[1], where, least)
+
+
 def check_columns(columns: Mapping[str, Any], quasi: Collection[str], data: Mapping[str, Any]) -> None:
     """Raise where a column that is no quasi-identifier has what only those use, or a first level nobody reads."""
     coarser = data.get("too_many") == "coarsen" or data.get("coarsen") == "always"
     for name, column in columns.items():
-        for key in ("hierarchy", "weight", "first"):
+        for key in ("hierarchy", "weight", "levels", "first"):
             if key in column and name not in quasi:
                 raise _unused_key(
                     f"columns.{name}.{key}",

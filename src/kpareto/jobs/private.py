@@ -167,6 +167,11 @@ def privatize(job: Job, wish: PrivateWish, place: str | Path | None = None, draw
 def _schema(job: Job) -> Schema:
     """The roles that the job gives; of the embedded table's own, the quasi-identifiers alone."""
     schema = job.schema()
+    if schema.levels:
+        raise BadJob(
+            f"columns.{next(iter(schema.levels))}.levels: a private release draws among all levels. Take levels out, "
+            "or give a hierarchy that has no others."
+        )
     others = [name for name, column in job.columns.items() if column.role in ("sensitive", "target")]
     return Schema(schema.quasi, person=schema.person) if job.embedded and not others else schema
 

@@ -110,6 +110,7 @@ class Number:
     parameters: Mapping[str, object] | None = field(default=None, hash=False)
     reading: Reader | None = None  # how the kernels count it; None: it needs a Partition
     term: TargetTerm | None = None  # how the compiled searches for one number minimize it
+    by_cells: Measure | None = field(default=None, compare=False)  # a loss of cells, for a search that needs one
 
     def __call__(self, partition: Partition) -> float:
         """The number."""

@@ -69,9 +69,10 @@ def project(table: Table, columns: Sequence[int]) -> Table:
     group[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
     quasi = tuple(table.schema.quasi[c] for c in columns)
     weights = {name: weight for name, weight in table.schema.weights.items() if name in quasi}
+    levels = {name: pair for name, pair in table.schema.levels.items() if name in quasi}
     return replace(
         table,
-        schema=replace(table.schema, quasi=quasi, weights=weights),
+        schema=replace(table.schema, quasi=quasi, weights=weights, levels=levels),
         hierarchies=tuple(table.hierarchies[c] for c in columns),
         codes=codes[order[start]],
         weights=np.bincount(group, weights=table.weights, minlength=len(start)).astype(np.int64),

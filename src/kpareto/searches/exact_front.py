@@ -269,8 +269,8 @@ def state_from(arrays: Arrays) -> State:
 # -- small spaces of cuts ----------------------------------------------------------------------------------------------
 
 
-def tree_cuts(tree: Tree) -> np.ndarray:
-    """Every cut of a tree, from the coarsest to the finest: (cuts, borders) uint8."""
+def tree_cuts(tree: Tree, root: int = 0) -> np.ndarray:
+    """Every cut of a tree below a node, from the coarsest to the finest: (cuts, borders) uint8."""
     rows: list[np.ndarray] = [np.zeros((1, 0), dtype=np.uint8)] * len(tree.labels)
     for node in range(len(tree.labels) - 1, -1, -1):
         if not tree.children[node]:
@@ -282,7 +282,7 @@ def tree_cuts(tree: Tree) -> np.ndarray:
             left = np.repeat(inside, len(rows[child]), axis=0)
             inside = np.hstack((left, border, np.tile(rows[child], (len(inside), 1))))
         rows[node] = np.vstack((np.zeros((1, inside.shape[1]), dtype=np.uint8), inside))
-    return rows[0]
+    return rows[root]
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,7 +297,9 @@ class NumberedCuts:
         bit = np.array([[0], [1]], dtype=np.uint8)
         columns = zip(self.space.hierarchies, self.space.free, self.space.gaps, strict=True)
         return tuple(
-            digit for h, free, gaps in columns for digit in ([bit] * len(gaps) if free else [tree_cuts(h.tree)])
+            digit
+            for h, free, gaps in columns
+            for digit in ([bit] * len(gaps) if free else [tree_cuts(h.tree, root) for root in h.roots])
         )
 
     @cached_property
@@ -531,7 +533,7 @@ def _deal(table: Table, columns: Sequence[int]) -> list[tuple[int, ...]]:
     group: tuple[int, ...] = ()
     size = 1
     for column in sorted(columns, key=lambda c: -len(table.occurring[c])):
-        levels = table.hierarchies[column].height + 1
+        levels = table.hierarchies[column].top + 1
         if group and size * levels > GROUP:
             dealt.append(group)
             group, size = (), 1
@@ -553,7 +555,7 @@ def _count(problem: Problem, objectives: Sequence[int], columns: tuple[int, ...]
     for place, objective in enumerate(objectives):
         measure = problem.objectives[objective]
         for position, column in enumerate(columns):
-            cuts = table.hierarchies[column].groups
+            cuts = table.hierarchies[column].shown
             by_level = [
                 int((measure.table_of(table, column, cut)[cut] * table.leaf_rows[column]).sum())  # type: ignore[attr-defined]  # a CellLoss
                 for cut in cuts

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from kpareto.errors import BadJob
+from kpareto.errors import BadJob, BadSchema
 from kpareto.tables.boxes import LabelBoxes, move_borders
-from kpareto.tables.hierarchy import Coarse, Hierarchy, levels_tree
+from kpareto.tables.hierarchy import Coarse, Hierarchy, levels_tree, runs_of
 from kpareto.tables.recoding import Recoding, local
 from kpareto.tables.table import Table
 
@@ -68,6 +68,54 @@ def coarsen_table(table: Table, first: Mapping[str, int]) -> Table:
             hierarchies[column] = coarse_hierarchy(declared, level, table.leaf_rows[column])
             codes[:, column] = declared.groups[level][codes[:, column]]
     return replace(table, hierarchies=tuple(hierarchies), codes=codes, leaf_counts=None)
+
+
+def limit_levels(table: Table) -> Table:
+    """The table with the levels of each hierarchy that its schema allows; rows that look alike from there on are one.
+
+    The groups of the least level are the leaves that the rows have, and no recoding goes beyond the highest level.
+    """
+    hierarchies, cuts = list(table.hierarchies), {}
+    for name, (least, most) in table.schema.levels.items():
+        column = table.column(name)
+        known = hierarchies[column]
+        if known.most is not None:
+            continue  # limited already
+        declared, rows = known, table.leaf_rows[column]
+        if known.coarse is not None:
+            declared, rows = known.coarse.declared, known.coarse.rows
+        if not known.first <= most <= declared.height:
+            raise BadSchema(
+                f"The levels of {name!r} are [{least}, {most}], and its hierarchy has the levels {known.first} to "
+                f"{declared.height}. Take two of these."
+            )
+        if least > known.first:
+            cuts[column] = known.groups[least - known.first]
+            known = coarse_hierarchy(_named_from(declared, least), least, rows)
+        hierarchies[column] = replace(known, most=most - known.first)
+    if all(new is old for new, old in zip(hierarchies, table.hierarchies, strict=True)):
+        return table
+    people = table.population
+    if people is not None and people.table is not None:
+        people = replace(people, table=_merge_leaves(people.table, hierarchies, cuts))
+    merged = _merge_leaves(replace(table, population=None), hierarchies, cuts)
+    return replace(merged, population=people, bare=table.bare)
+
+
+def _named_from(hierarchy: Hierarchy, least: int) -> Hierarchy:
+    """The hierarchy whose groups have the names of this level on: the only person of her nineties is 90-99, not 93."""
+    labels = list(hierarchy.tree.labels)
+    for group, run in enumerate(runs_of(hierarchy.groups[least])):
+        labels[hierarchy.tree.runs[run]] = hierarchy.labels[least][group]
+    return replace(hierarchy, tree=replace(hierarchy.tree, labels=tuple(labels)))
+
+
+def _merge_leaves(table: Table, hierarchies: list[Hierarchy], cuts: Mapping[int, np.ndarray]) -> Table:
+    """The rows under other hierarchies, in which the leaves of some columns are merged by a cut."""
+    codes = table.codes.copy()
+    for column, cut in cuts.items():
+        codes[:, column] = cut[codes[:, column]]
+    return table.roll_up(codes, tuple(hierarchies), table.domain)
 
 
 def declare(table: Table) -> Table:

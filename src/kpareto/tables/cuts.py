@@ -60,10 +60,17 @@ class Cuts:
 
     @cached_property
     def gaps(self) -> tuple[np.ndarray, ...]:
-        """Per column, the gap each gene stands for: gap g lies between leaf g and leaf g + 1."""
+        """Per column, the gap each gene stands for: gap g lies between leaf g and leaf g + 1; fixed ones have none."""
         return tuple(
-            np.asarray(self.ends.get(h.name, np.arange(len(h.leaves) - 1)), dtype=np.int64) for h in self.hierarchies
+            np.setdiff1d(self.ends.get(h.name, np.arange(len(h.leaves) - 1)), h.fixed).astype(np.int64)
+            for h in self.hierarchies
         )
+
+    @cached_property
+    def fixed(self) -> np.ndarray:
+        """The leaves just after borders that are always drawn, among all leaves side by side: (borders,) int64."""
+        pieces = [self.leaf_at[c] + h.fixed + 1 for c, h in enumerate(self.hierarchies)]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *pieces])
 
     @cached_property
     def gene_at(self) -> np.ndarray:
@@ -101,7 +108,7 @@ class Cuts:
     def size(self) -> int:
         """How many recodings there are."""
         return math.prod(
-            2 ** len(gaps) if free else h.tree.cuts()
+            2 ** len(gaps) if free else h.tree.cuts(h.roots)
             for h, free, gaps in zip(self.hierarchies, self.free, self.gaps, strict=True)
         )
 
@@ -116,6 +123,7 @@ class Cuts:
         """Genomes (n, genes) -> cuts of the columns side by side, (n, all leaves) int32."""
         borders = np.zeros((len(genomes), int(self.leaf_at[-1])), dtype=np.int32)
         borders[:, self.gene_leaf] = genomes
+        borders[:, self.fixed] = 1
         # Running numbers over all leaves, less the number at the start of the column.
         running = np.cumsum(borders, axis=1, dtype=np.int32)
         for column in range(1, len(self.hierarchies)):
@@ -144,6 +152,9 @@ class Cuts:
         genome = np.zeros(len(self.genes), dtype=np.int64)
         for c, (hierarchy, cut) in enumerate(zip(self.hierarchies, recoding.cuts, strict=True)):
             bits = cut_bits(cut)
+            if not bits[hierarchy.fixed].all():
+                raise BadInput(f"The recoding shows {hierarchy.name!r} above the highest level that is allowed for it.")
+            bits[hierarchy.fixed] = 0
             genome[self.gene_at[c] : self.gene_at[c + 1]] = bits[self.gaps[c]]
             if int(bits.sum()) != int(bits[self.gaps[c]].sum()):
                 lost = int(np.setdiff1d(np.flatnonzero(bits), self.gaps[c])[0])
@@ -198,15 +209,21 @@ def flatten_trees(space: Cuts) -> Trees:
     for column, hierarchy in enumerate(space.hierarchies):
         if space.free[column] or len(hierarchy.leaves) == 1:
             continue
-        tree, start = hierarchy.tree, int(space.gene_at[column])
-        firsts.append(start + tree.first.astype(np.int64))
-        stops.append(start + tree.last.astype(np.int64))
-        parent = tree.parent.astype(np.int64)
-        last_child = (parent < 0) | (tree.last == tree.last[parent])
-        borders.append(np.where(last_child, -1, start + tree.last.astype(np.int64)))
-        parents.append(np.where(parent < 0, -1, parent + count))
-        shares.append(np.exp(-_log_cuts(tree)))
-        count += len(tree.labels)
+        tree, top = hierarchy.tree, hierarchy.groups[hierarchy.top]
+        kept = top[tree.first] == top[tree.last]  # the others hold several groups of the top level
+        number = np.append(np.cumsum(kept) - 1 + count, -1)  # the last for a root, whose parent is -1
+        number[:-1][~kept] = -1
+        first, stop = (
+            int(space.gene_at[column]) + np.searchsorted(space.gaps[column], e) for e in (tree.first, tree.last)
+        )
+        parent = number[tree.parent]
+        last_child = (parent < 0) | (tree.last == tree.last[tree.parent])
+        firsts.append(first[kept])
+        stops.append(stop[kept])
+        borders.append(np.where(last_child, -1, stop)[kept])
+        parents.append(parent[kept])
+        shares.append(np.exp(-_log_cuts(tree))[kept])
+        count += int(kept.sum())
     none = np.zeros(0, dtype=np.int64)
     return Trees(
         np.concatenate([none, *firsts]),

@@ -49,13 +49,13 @@ class Tree:
         """(first leaf, last leaf) -> node."""
         return {(f, e): n for n, (f, e) in enumerate(zip(self.first.tolist(), self.last.tolist(), strict=True))}
 
-    def cuts(self) -> int:
-        """How many cuts the tree has: c(leaf) = 1, c(v) = 1 + product over the children (readings.md#spaces)."""
+    def cuts(self, roots: Sequence[int] = (0,)) -> int:
+        """How many cuts these nodes have: c(leaf) = 1, c(v) = 1 + product over the children (readings.md#spaces)."""
         count = [1] * len(self.labels)
         for node in range(len(self.labels) - 1, -1, -1):
             if self.children[node]:
                 count[node] = 1 + math.prod(count[child] for child in self.children[node])
-        return count[0]
+        return math.prod(count[root] for root in roots)
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,8 @@ class Hierarchy:
         The inline rule that made it, by which new values find their group.
     coarse : Coarse or None
         The declared hierarchy, where the leaves of this one are groups of it.
+    most : int or None
+        The highest level that may be shown, where the schema allows some levels alone.
 
     Examples
     --------
@@ -142,6 +144,7 @@ class Hierarchy:
     layout: Layout = field(default_factory=Layout)
     rule: Mapping[str, object] | None = None
     coarse: Coarse | None = None
+    most: int | None = None
 
     def __post_init__(self) -> None:
         count = len(self.leaves)
@@ -163,8 +166,28 @@ class Hierarchy:
 
     @property
     def height(self) -> int:
-        """The highest level; the lattice has height + 1 levels for this column."""
+        """The last level, of one group."""
         return int(self.groups.shape[0]) - 1
+
+    @property
+    def top(self) -> int:
+        """The highest level that may be shown; the lattice has top + 1 levels for this column."""
+        return self.height if self.most is None else self.most
+
+    @property
+    def shown(self) -> np.ndarray:
+        """The cuts of the levels that may be shown: (top + 1, leaves) int32."""
+        return self.groups[: self.top + 1]
+
+    @cached_property
+    def fixed(self) -> np.ndarray:
+        """The gaps between leaves that no recoding may close: (gaps,) int64; gap g is before leaf g + 1."""
+        return np.flatnonzero(np.diff(self.groups[self.top]))
+
+    @cached_property
+    def roots(self) -> tuple[int, ...]:
+        """The nodes of the tree that are the groups of the top level, from left to right."""
+        return tuple(self.tree.runs[run] for run in runs_of(self.groups[self.top]))
 
     @property
     def first(self) -> int:

@@ -54,7 +54,7 @@ class Lattice:
     @cached_property
     def genes(self) -> np.ndarray:
         """Levels of each column: (columns,) int64."""
-        return np.array([h.height + 1 for h in self.hierarchies], dtype=np.int64)
+        return np.array([h.top + 1 for h in self.hierarchies], dtype=np.int64)
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
@@ -89,7 +89,7 @@ def walk_order(table: Table) -> list[int]:
     The innermost column is never rotated and its leaf level is visited in every table above it, so a column that is
     nearly constant (native-country in Adult) belongs there. Within a few percent of the best order on Adult.
     """
-    heights = [h.height for h in table.hierarchies]
+    heights = [h.top for h in table.hierarchies]
     order = sorted(range(len(heights)), key=lambda c: (heights[c], len(table.occurring[c])))
     tall = [c for c in order if 2 * heights[c] >= max(heights)]
     spread = {c: float(((table.leaf_rows[c] / table.rows) ** 2).sum()) for c in tall}

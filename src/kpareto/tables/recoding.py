@@ -125,8 +125,8 @@ def node(hierarchies: Sequence[Hierarchy], levels: Sequence[int] | Mapping[str, 
 
 
 def top(hierarchies: Sequence[Hierarchy]) -> Recoding:
-    """Everything generalized to one group."""
-    return node(hierarchies, [h.height for h in hierarchies])
+    """Everything generalized as far as it may be: to one group, unless levels are left out."""
+    return node(hierarchies, [h.top for h in hierarchies])
 
 
 def bottom(hierarchies: Sequence[Hierarchy]) -> Recoding:

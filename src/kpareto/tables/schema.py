@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from kpareto.errors import BadSchema, KparetoError, did_you_mean, shorten
 
@@ -39,6 +39,18 @@ def check_quasi(names: Iterable[str], quasi: Sequence[str], begin: str, error: t
             )
 
 
+def read_levels(levels: Any, name: str) -> tuple[int, int]:
+    """The least and the highest level that a column may be released at, from a list of the two."""
+    pair = list(levels) if isinstance(levels, list | tuple) else []
+    if len(pair) != 2 or any(isinstance(level, bool) or not isinstance(level, int) for level in pair):
+        raise BadSchema(f"The levels of {name!r} are {levels!r:.60}. Give two whole numbers such as [1, 3].")
+    if not 0 <= pair[0] <= pair[1]:
+        raise BadSchema(
+            f"The levels of {name!r} are {levels!r:.60}. Give the least level first, 0 or more, and then the highest."
+        )
+    return pair[0], pair[1]
+
+
 @dataclass(frozen=True)
 class Schema:
     """The role of each column; a column that is named nowhere is plain, and was not declared to be.
@@ -65,11 +77,14 @@ class Schema:
     spellings : {'fold', 'exact'}, optional
         Whether sensitive values, and persons, that differ only in case, blanks, the form of their characters or as
         numbers are written (1 and 1.0) are one.
+    levels : mapping of str to (int, int), optional
+        Quasi-identifier -> the least and the highest level of its hierarchy that may be released, such as (1, 3).
 
     Raises
     ------
     BadInput
-        If no column is a quasi-identifier, a column has two roles, or a weight is no number of at least 0.
+        If no column is a quasi-identifier, a column has two roles, a weight is no number of at least 0, or levels are
+        not two rising whole numbers.
 
     Examples
     --------
@@ -87,6 +102,7 @@ class Schema:
     weights: Mapping[str, float] = field(default_factory=dict)
     plain: tuple[str, ...] = ()
     spellings: Spellings = "fold"
+    levels: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("quasi", "sensitive", "target", "identifier", "plain"):
@@ -113,6 +129,8 @@ class Schema:
                 raise BadSchema(f"The weight of {name!r} is {weight!r}. Give a number of at least 0.")
         if self.weights and not any(self.weight(name) > 0 for name in self.quasi):
             raise BadSchema("Every weight is 0. Give at least one quasi-identifier a weight above 0.")
+        check_quasi(self.levels, self.quasi, "Levels are given for", BadSchema)
+        object.__setattr__(self, "levels", {name: read_levels(pair, name) for name, pair in self.levels.items()})
 
     def _check_person(self, roles: Mapping[str, str]) -> None:
         """One column stays a text, several are a tuple; none of them may be released."""

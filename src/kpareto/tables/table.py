@@ -354,9 +354,10 @@ class Table:
             leaf = hierarchy.locate(self.hierarchies[column].leaves)
             codes[:, column] = leaf[self.codes[:, column]]
             check_places(hierarchy, self.hierarchies[column].leaves, self.leaf_rows[column], leaf)
-        return self._roll_up(codes, chosen, self.domain if domain is None else domain)
+        return self.roll_up(codes, chosen, self.domain if domain is None else domain)
 
-    def _roll_up(self, codes: np.ndarray, hierarchies: tuple[Hierarchy, ...], domain: Domain) -> Table:
+    def roll_up(self, codes: np.ndarray, hierarchies: tuple[Hierarchy, ...], domain: Domain) -> Table:
+        """The rows by other leaves, (distinct, quasi) int32, of other hierarchies; equal ones become one."""
         order, start = distinct_rows(codes)
         old = self.hierarchies
         group = np.empty(len(codes), dtype=np.int64)

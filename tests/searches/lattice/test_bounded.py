@@ -25,9 +25,9 @@ from kpareto.tables.table import Table
 from tests.searches.lattice.test_exact import found
 from tests.twins.strategies import Case, cases
 
-BOUNDED = ("k", "risk-max", "l", "t", "t(distance=ordered)", "alpha", "cm", "cm-rows", "dcn", "glm", "lm")
+BOUNDED = ("k", "risk-max", "l", "t", "t(distance=ordered)", "alpha", "cm", "cm-rows", "dcn", "glm", "lm", "arx-loss")
 UNSUPPRESSED = (*BOUNDED, "entropy-l", "recursive-l", "beta", "enhanced-beta")
-FREE = ("cm", "dcn", "glm", "lm", "nwp")  # bounded whatever is suppressed
+FREE = ("cm", "dcn", "glm", "lm", "nwp", "arx-loss")  # bounded whatever is suppressed
 
 
 @st.composite

@@ -244,6 +244,9 @@ def method(
     weights = {name: weight for name, weight in table.schema.weights.items() if weight != 1}
     if weights:
         parameters.append(("weights", ", ".join(f"{name} {weight:g}" for name, weight in weights.items())))
+    if table.schema.levels:
+        pairs = (f"{name} {least} to {most}" for name, (least, most) in table.schema.levels.items())
+        parameters.append(("levels allowed", ", ".join(pairs)))
     versions = [("kpareto", __version__), ("Python", platform.python_version()), ("numpy", np.__version__)]
     hashes: list[tuple[str, str]] = []
     open_part = (certificate or {}).get("public") or {}

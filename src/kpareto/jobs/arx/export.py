@@ -27,6 +27,10 @@ from kpareto.tables.table import Table
 
 PROGRAM = "CompareWithArx"
 _QUALITY = {
+    "arx-loss": "Metric.createLossMetric(AggregateFunction.GEOMETRIC_MEAN)",
+    "aecs": "Metric.createAECSMetric()",
+    "precision": "Metric.createPrecisionMetric()",
+    "nonuniform-entropy": "Metric.createEntropyMetric()",
     "dcn": "Metric.createDiscernabilityMetric()",
     "average-class-size": "Metric.createAECSMetric()",
     "precision-loss": "Metric.createPrecisionMetric()",
@@ -156,7 +160,11 @@ def _column_lines(schema: Schema, files: dict[str, str]) -> list[str]:
     }
     types = {name: f"Hierarchy.create({json.dumps(files[name])}, StandardCharsets.UTF_8, ';')" for name in schema.quasi}
     types |= {name: f"AttributeType.{kind}_ATTRIBUTE" for kind, names in kinds.items() for name in names}
-    return [f"columns.setAttributeType({json.dumps(name)}, {told});" for name, told in types.items()]
+    lines = [f"columns.setAttributeType({json.dumps(name)}, {told});" for name, told in types.items()]
+    for name, pair in schema.levels.items():
+        ends = zip(("Minimum", "Maximum"), pair, strict=True)
+        lines += [f"columns.set{end}Generalization({json.dumps(name)}, {level});" for end, level in ends]
+    return lines
 
 
 def _comment(text: str) -> str:

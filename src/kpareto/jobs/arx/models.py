@@ -150,12 +150,13 @@ _MODELS: tuple[tuple[str, Callable[..., ModelLimits]], ...] = (
 
 # A part of ARX's text -> our measure, and how the two differ.
 _QUALITY = (
-    ("loss", "lm", "ARX takes the geometric mean of the columns unless told otherwise, lm the arithmetic one"),
+    ("loss", "arx-loss", "the geometric mean of the columns; whether ARX takes another is in no readable part"),
     ("discernab", "dcn", ""),
-    ("equivalence class size", "average-class-size", "ARX also counts the suppressed rows, as one class"),
-    ("precision", "precision-loss", "ARX counts the level of a column, precision-loss the height of a group"),
-    ("non-uniform entropy", "entropy", "a suppressed cell counts the bits of its column here"),
+    ("equivalence class size", "aecs", ""),
+    ("precision", "precision", ""),
+    ("non-uniform entropy", "nonuniform-entropy", ""),
 )
+PASSING = ("precision", "nonuniform-entropy")  # whose monotonic variants pass over suppressed rows
 
 
 def read_quality(text: str) -> tuple[str, str]:
@@ -167,6 +168,8 @@ def read_quality(text: str) -> tuple[str, str]:
                 remark += (
                     f"; the factors {factors[2]} and {factors[3]} of generalizing and suppressing have no counterpart"
                 )
+            if name in PASSING and "non-monotonic" not in text.lower():
+                remark = "ARX's monotonic variant of it passes over suppressed rows, which count here"
             return name, f"The quality model {text!r} is {name} here{remark and f': {remark}'}"
     return "lm", f"The quality model {text!r} has no counterpart: lm is taken instead"
 

@@ -50,7 +50,7 @@ class ArxColumn:
     name: str
     role: str
     hierarchy: Hierarchy | None = None
-    levels: tuple[str, str] = ("All", "All")  # the least and the most that ARX may take
+    levels: tuple[int, int] | None = None  # the least and the highest that ARX may take
     weight: float = EVEN
     date: str = ""  # the form of its dates, where they are not written year-month-day
 
@@ -167,9 +167,10 @@ def _read(archive: Archive) -> ArxProject:
     loss, remark = read_quality((config.findtext("metric") or "none").strip())
     remarks.append(remark)
     if len({each.weight for each in columns if each.role == "quasi-identifier"}) > 1:
-        said = "so the loss is nwp: lm with weights" if loss == "lm" else f"which have no counterpart under {loss}"
+        known = loss in ("arx-loss", "lm")
+        said = "so the loss is nwp: lm with weights" if known else f"which have no counterpart under {loss}"
         remarks.append(f"The columns have weights, {said}")
-        loss = "nwp" if loss == "lm" else loss
+        loss = "nwp" if known else loss
     _others(config, remarks)
     version = (archive.xml("metadata.xml", "metadata").findtext("version") or "?").strip()
     share = _number(archive, config.findtext("relativeMaxOutliers") or "0", "relativeMaxOutliers")
@@ -245,9 +246,10 @@ def _column(archive: Archive, name: str, entry: Element, separator: str, remarks
     kind = texts.get("type", "").removesuffix("_ATTRIBUTE")
     if kind not in ROLES:
         raise archive.bad(f"has the column {name!r} of type {texts.get('type')!r}, which is not known")
-    column = ArxColumn(name, ROLES[kind], levels=(texts.get("min", "All"), texts.get("max", "All")))
+    column = ArxColumn(name, ROLES[kind])
     if texts.get("ref"):
         column = _with_hierarchy(archive, column, texts["ref"], separator, remarks)
+        column = _with_levels(archive, column, texts.get("min", "All"), texts.get("max", "All"))
     elif column.role == "quasi-identifier":
         remarks.append(f"{name!r} has no hierarchy, so it is shown or starred as a whole; ARX only shows it")
     if texts.get("response") == "true":
@@ -295,10 +297,20 @@ def _with_hierarchy(archive: Archive, column: ArxColumn, ref: str, separator: st
         why = str(error).rstrip(".") or "it is empty"
         remarks.append(f"The hierarchy of {name!r} cannot be used, so the column is shown or starred as a whole: {why}")
         return column
-    if column.levels != ("All", "All"):  # to be levels = [min, max] in the job
-        low, high = column.levels
-        remarks.append(f"The levels {low:.20} to {high:.20} that ARX allows for {name!r} have no counterpart yet")
     return replace(column, hierarchy=hierarchy)
+
+
+def _with_levels(archive: Archive, column: ArxColumn, least: str, most: str) -> ArxColumn:
+    """The column with the levels that ARX allows for it, where it does not allow all."""
+    if column.hierarchy is None or (least, most) == ("All", "All"):
+        return column
+    height = column.hierarchy.height
+    ends = ("0" if least == "All" else least, str(height) if most == "All" else most)
+    if not all(re.fullmatch(r"[0-9]{1,6}", end) for end in ends) or not int(ends[0]) <= int(ends[1]) <= height:
+        raise archive.bad(
+            f"allows the levels {least!r:.20} to {most!r:.20} for {column.name!r}, whose hierarchy has 0 to {height}"
+        )
+    return replace(column, levels=(int(ends[0]), int(ends[1])))
 
 
 def _weights(archive: Archive, config: Element) -> dict[str, float]:
@@ -393,6 +405,8 @@ def job_text(project: ArxProject, encoding: str, rows: int, files: Mapping[str, 
             lines.append(f"hierarchy = {toml_value(f'{project.folder}/{files[each.name]}')}")
         elif each.role == "quasi-identifier":
             lines.append("hierarchy = {flat = true}")
+        if each.levels is not None:
+            lines.append(f"levels = {list(each.levels)!r}")
         if project.loss == "nwp" and each.role == "quasi-identifier":
             lines.append(f"weight = {each.weight / EVEN!r}")
     share = "  # no limit in ARX" if project.suppression == UNLIMITED else ""
@@ -406,6 +420,8 @@ def job_text(project: ArxProject, encoding: str, rows: int, files: Mapping[str, 
 def _search_lines(project: ArxProject, rows: int) -> list[str]:
     quasi = [each.hierarchy for each in project.columns if each.role == "quasi-identifier"]
     levels = [2 if each is None else each.height + 1 for each in quasi]
+    for place, pair in enumerate(each.levels for each in project.columns if each.role == "quasi-identifier"):
+        levels[place] = levels[place] if pair is None else pair[1] - pair[0] + 1
     leaves = tuple(rows if each is None else len(each.leaves) for each in quasi)
     sensitive = any(each.role == "sensitive" for each in project.columns)
     size = math.prod(levels)

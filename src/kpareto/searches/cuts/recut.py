@@ -35,6 +35,10 @@ class Recutter:
     score: Score
 
     def __post_init__(self) -> None:
+        if len(self.score.space.fixed):
+            raise BadJob(
+                "Recutting knows no highest level of a column. Take 'flip', or let levels end with the last one."
+            )
         if any(term.kind != "minority" for term in self.score.targets):
             raise BadJob(
                 "Recutting needs a loss that adds up over classes: a cell loss, cm, or a sum of them. "

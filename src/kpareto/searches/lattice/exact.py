@@ -89,14 +89,14 @@ def _count_fixed(table: Table, order: list[int]) -> int:
     """How many columns are fixed first, so that there are parts enough."""
     fixed, count = 0, 1
     while fixed < len(order) - 1 and count < PREFIXES:
-        count *= table.hierarchies[order[fixed]].height + 1
+        count *= table.hierarchies[order[fixed]].top + 1
         fixed += 1
     return fixed
 
 
 def settled_parts(problem: Problem, way: Way, done: int) -> np.ndarray:
     """Which combinations of levels of the fixed columns are settled: (combinations,) bool, first column slowest."""
-    heights = [problem.table.hierarchies[column].height + 1 for column in way.fixed]
+    heights = [problem.table.hierarchies[column].top + 1 for column in way.fixed]
     settled = np.zeros(math.prod(heights), dtype=np.bool_)
     if way.kind == "leaves":
         for prefix in BranchTree(problem, way.fixed).prefixes[:done]:
@@ -180,7 +180,7 @@ def _rolled_up(
 ) -> Iterator[State]:
     """Roll up, leaving out what bounds beat, one prefix of levels after the other; a chunk is judged by one front."""
     walk, fixed = BoundedWalk(problem), find_way(problem).fixed
-    parts = math.prod(problem.table.hierarchies[c].height + 1 for c in fixed)
+    parts = math.prod(problem.table.hierarchies[c].top + 1 for c in fixed)
     guides, state = _look_around(problem, lattice, state, limit)
     if limit is not None or is_stopped():
         yield state  # what was reached is an answer, should the time be up
@@ -253,7 +253,7 @@ class BranchTree:
     def __init__(self, problem: Problem, fixed: Sequence[int]) -> None:
         self.table, self.order = problem.table, walk_order(problem.table)
         self.objectives = _objectives(problem, self.order)
-        ranges = [range(self.table.hierarchies[column].height + 1) for column in self.order[: len(fixed)]]
+        ranges = [range(self.table.hierarchies[column].top + 1) for column in self.order[: len(fixed)]]
         prefixes = [np.array(levels, dtype=np.int64) for levels in itertools.product(*ranges)]
         # What loses little first: the floor of what is left then rises as the search goes on.
         lost = self.objectives.parts[self.objectives.adds].sum(axis=0)
@@ -278,7 +278,7 @@ class BranchTree:
 def _leaf_columns(table: Table, order: list[int]) -> LeafColumns:
     """The leaves of each row and the cuts of every level, columns in this order."""
     ordered = [table.hierarchies[c] for c in order]
-    heights = np.array([h.height for h in ordered], dtype=np.int64)
+    heights = np.array([h.top for h in ordered], dtype=np.int64)
     codes = np.ascontiguousarray(table.codes[:, order].T)
     sorted_rows = np.empty(codes.shape, dtype=np.int32)
     for a, column in enumerate(codes):
@@ -287,7 +287,7 @@ def _leaf_columns(table: Table, order: list[int]) -> LeafColumns:
     cut_at = np.zeros((len(ordered), int(heights.max()) + 1), dtype=np.int64)
     pieces, length = [], 0
     for a, hierarchy in enumerate(ordered):
-        for level in range(hierarchy.height + 1):
+        for level in range(hierarchy.top + 1):
             cut_at[a, level] = length
             pieces.append(hierarchy.groups[level].astype(np.int32))
             length += len(hierarchy.leaves)
@@ -305,12 +305,12 @@ def _leaf_columns(table: Table, order: list[int]) -> LeafColumns:
 def _objectives(problem: Problem, order: list[int]) -> Objectives:
     """What each level of each column adds to the keys; minus k is no sum."""
     table, rule = problem.table, problem.suppression
-    most = max(h.height for h in table.hierarchies) + 1
+    most = max(h.top for h in table.hierarchies) + 1
     parts = np.zeros((len(problem.objectives), len(order), most), dtype=np.int64)
     for m, measure in enumerate(problem.objectives):
         if isinstance(measure, CellLoss):
             for a, column in enumerate(order):
-                for level, cut in enumerate(table.hierarchies[column].groups):
+                for level, cut in enumerate(table.hierarchies[column].shown):
                     cells = measure.table_of(table, column, cut)
                     parts[m, a, level] = int((cells[cut] * table.leaf_rows[column]).sum())
     return Objectives(

@@ -115,6 +115,8 @@ def _mondrian(table: Table, k: int, method: str) -> MondrianRecoding:
         raise Unsafe(f"k = {k:,} cannot be reached: the table has only {table.rows:,} rows. Ask for a smaller k.")
     if table.persons is not None:
         raise BadJob("Mondrian counts rows, and this table tells persons apart. Take a recoding from the front.")
+    if any(len(hierarchy.fixed) for hierarchy in table.hierarchies):
+        raise BadJob("Mondrian divides the whole table, and knows no highest level of a column. Leave it out.")
     trees, node_at = _trees(table)
     rows, weights, owner, boxes, _ = mondrian(trees, table.weights, int(k), method == "mondrian-relaxed")
     nodes = (boxes - node_at[:-1]).astype(np.int32)

@@ -133,6 +133,7 @@ class LocalDriven:
         """Search every step that is not done yet, then prove; a k that no table of this size has is told first."""
         check_possible(self.problem, {"k": self.ks[0]})
         done = list(() if known is None else self._unpack(known))
+        beyond: Unsafe | None = None
         missed: dict[float, str] = {}  # levels that even the whole table as one class misses
         for place, step in enumerate(self._in_order()):
             if step.level in missed or any(each.step == step for each in done):
@@ -149,9 +150,15 @@ class LocalDriven:
                 missed[step.level] = str(error)
                 continue
             listener = _Listener(tell, place, lambda: self._count_done(done))
-            done.append(self._search(ready, step, done, listener, left / (len(self.steps) - place)))
+            try:
+                done.append(self._search(ready, step, done, listener, left / (len(self.steps) - place)))
+            except Unsafe as error:  # too large a k within the highest levels
+                beyond = error
+                continue
             kept.take(tuple(done))
             tell(PARTS * (place + 1), lambda: self._count_done(done))
+        if beyond is not None and not done:
+            raise beyond
         if self.walks:
             self._prove(done, tell, kept)
         return self._front(done)
@@ -317,7 +324,8 @@ class _Listener:
 
 def _objectives(problem: Problem) -> tuple[CellLoss, Measure | None]:
     """The loss to minimize, and the privacy objective beside k; raise where a local search cannot have them."""
-    losses = [measure for measure in problem.objectives if isinstance(measure, CellLoss)]
+    cells = [getattr(measure, "by_cells", None) or measure for measure in problem.objectives]
+    losses = [measure for measure in cells if isinstance(measure, CellLoss)]
     if not losses:
         raise BadJob(
             "A local search minimizes a loss that adds up over cells, and no objective is one. "

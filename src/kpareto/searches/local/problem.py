@@ -29,6 +29,7 @@ from kpareto.tables.table import Counts, Table
 LEAVES = 6_000  # of one column: its square of losses takes 2 x 8 x LEAVES ** 2 bytes, half a gigabyte
 LARGEST = 2**59  # all rows lost twice must stay below 2 ** 62
 ENTRIES = 2_000_000  # copies from which on equal rows are bundled
+DEAR = 8  # times all cells: what a label above the highest level of its column costs a row
 SPARE = 8  # times k: as many rows of a bundled distinct row stay single
 
 
@@ -64,6 +65,11 @@ class LocalProblem:
     value: np.ndarray  # (pieces,) int64, the code of the one known column that varies in the row, -1 where none does
     leaves: tuple[np.ndarray, ...]  # per column, the leaf of each code: (codes,) int64
     unit: Fraction  # what one whole number of ``labels.losses`` counts in the loss
+
+    @property
+    def dear(self) -> int:
+        """What a label costs at the least that no class may show; more than all cells, so that no other row pays it."""
+        return DEAR * self.labels.lost + 1
 
     @property
     def allowed(self) -> int:
@@ -115,22 +121,26 @@ def with_k(problem: LocalProblem, k: int) -> LocalProblem:
 def _labels(table: Table, wish: LocalWish) -> tuple[Labels, tuple[np.ndarray, ...], np.ndarray, Fraction]:
     """The losses of all labels, per column the leaves that occur, the codes among these, and the unit of losses."""
     codes = np.empty(table.codes.shape, dtype=np.int32)
-    losses, names, width, free, leaves = [], [], [], [], []
+    losses, names, width, free, leaves, barred = [], [], [], [], [], []
     for column, hierarchy in enumerate(table.hierarchies):
         present, codes[:, column] = np.unique(table.codes[:, column], return_inverse=True)
         free.append(wish.intervals and hierarchy.ordered)
         first, last = _runs(table, column, present, free[-1])
         runs = wish.loss.run_table(table, column)
+        top = hierarchy.groups[hierarchy.top]
+        barred.append((top[first] != top[last]).ravel())
         losses.append(runs[first, last].ravel())
         names.append((first * len(hierarchy.leaves) + last).ravel())
         width.append(len(present))
         leaves.append(present.astype(np.int64))
     lost = sum(wish.loss.suppressed(table, column) for column in range(len(width)))
     # Whole numbers too large for sums over all rows are halved until they fit: the search then sees them rounded.
-    halved = max(0, (table.rows * lost).bit_length() - LARGEST.bit_length() + 1)
+    above = np.concatenate(barred)
+    largest = lost * (2 * DEAR * len(width) if above.any() else 1)
+    halved = max(0, (table.rows * largest).bit_length() - LARGEST.bit_length() + 1)
     squares = np.array(width, dtype=np.int64) ** 2
     record = Labels(
-        np.concatenate(losses) >> halved,
+        np.where(above, DEAR * (lost >> halved) + 1, np.concatenate(losses) >> halved),
         np.concatenate(names).astype(np.int64),
         np.concatenate(([0], np.cumsum(squares)[:-1])).astype(np.int64),
         np.array(width, dtype=np.int64),

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kpareto.errors import BadJob
+from kpareto.errors import BadJob, Unsafe
 from kpareto.kernels.local.classes import boxes_of, class_losses, class_sizes, run_holds
 from kpareto.searches.local.problem import LocalProblem
 from kpareto.tables.boxes import Division, LabelBoxes, Question, make_boxes
@@ -39,9 +39,30 @@ class LocalClasses:
             return False
         tally = np.zeros(len(problem.limits.totals), dtype=np.int64)
         borders = zip(self.cuts[:-1].tolist(), self.cuts[1:].tolist(), strict=True)
-        return int(problem.pieces.size[self.dropped].sum()) <= problem.allowed and all(
-            run_holds(self.order, start, end, problem.pieces, problem.limits, tally) for start, end in borders
+        return (
+            int(problem.pieces.size[self.dropped].sum()) <= problem.allowed
+            and all(run_holds(self.order, start, end, problem.pieces, problem.limits, tally) for start, end in borders)
+            and not self.above(problem).any()
         )
+
+    def above(self, problem: LocalProblem) -> np.ndarray:
+        """Which classes show a label above the highest level of its column: (classes,) bool."""
+        return class_losses(self.order, self.cuts, problem.pieces, problem.labels) >= problem.dear
+
+    def within_levels(self, problem: LocalProblem) -> LocalClasses:
+        """The classes that show no such label; the rows of the others are suppressed, unless these are too many."""
+        above = self.above(problem)
+        if not above.any():
+            return self
+        sizes = np.diff(self.cuts)
+        gone = np.repeat(above, sizes)
+        dropped = np.concatenate((self.dropped, self.order[gone]))
+        if int(problem.pieces.size[dropped].sum()) > problem.allowed or above.all():
+            raise Unsafe(
+                f"No classes of {problem.limits.k:,} rows were found within the highest levels of the columns. "
+                "Allow more rows to be suppressed, higher levels, or a smaller k."
+            )
+        return LocalClasses(self.order[~gone], np.append(0, np.cumsum(sizes[~above])), dropped)
 
 
 @dataclass(frozen=True, eq=False)

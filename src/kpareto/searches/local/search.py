@@ -79,7 +79,7 @@ def search_classes(
         idle = 0 if (best - loss) * FINE > best else idle + 1
         best = loss
         workers.done = turn + 2
-    return with_dropped(problem, classes, workers) if problem.allowed else classes
+    return (with_dropped(problem, classes, workers) if problem.allowed else classes).within_levels(problem)
 
 
 def usual_turns(problem: LocalProblem) -> int:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kpareto.errors import BadJob
 from kpareto.kernels.local.classes import run_holds
 from kpareto.searches.local.problem import LocalProblem, LocalWish, make_problem
 from kpareto.searches.local.recoding import LocalClasses, LocalRecoding, read_classes
@@ -60,6 +61,11 @@ def strict_recoding(
     seconds: float | None = None,
 ) -> StrictRecoding:
     """The same on a problem made ready; stopped or out of time, parts that were not looked at yet stay undivided."""
+    if any(len(hierarchy.fixed) for hierarchy in problem.table.hierarchies):
+        raise BadJob(
+            "Strict local recoding divides the whole table, and knows no highest level of a column. Take strict out, "
+            "or let levels end with the last one."
+        )
     workers = Workers(1, seconds, progress, trees)
     columns, rng = problem.pieces.codes.shape[1], np.random.default_rng(seed)
     best = _Grown(problem, np.ones(columns), 0.5, workers)

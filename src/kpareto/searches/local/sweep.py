@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kpareto.errors import BadJob
+from kpareto.errors import BadJob, Unsafe
 from kpareto.kernels.compiling import working
 from kpareto.searches.local.bound import LocalBound, lower_bound
 from kpareto.searches.local.problem import LocalProblem, LocalWish, make_problem, with_k
@@ -67,7 +67,10 @@ def sweep(
     larger: LocalClasses | None = None
     for k in wanted:
         problem = with_k(problem, k)
-        larger = search_k(problem, effort, [] if larger is None else [larger], tell)
+        try:
+            larger = search_k(problem, effort, [] if larger is None else [larger], tell)
+        except Unsafe:  # too large within the highest levels
+            continue
         bound = lower_bound(problem, larger, walks, effort.seconds, tell) if walks and not stop else None
         points.append(CurvePoint(k, read_classes(problem, larger), bound, larger))
         if stop:
@@ -82,4 +85,5 @@ def search_k(problem: LocalProblem, effort: Effort, starts: Sequence[LocalClasse
     start = min((quick, *starts), key=lambda classes: classes.loss(problem))
     if effort.seconds is not None:
         effort = replace(effort, seconds=max(0.0, effort.seconds - (working() - workers.began)))
-    return min((search_classes(problem, effort, start, progress), start), key=lambda classes: classes.loss(problem))
+    both = (search_classes(problem, effort, start, progress), start)
+    return min(both, key=lambda classes: classes.loss(problem)).within_levels(problem)

@@ -253,7 +253,7 @@ function withRoles(page, names, role) {
       after.hierarchy = column.own || column.hierarchy || column.suits;
     if (role !== QUASI) {
       if (after.hierarchy) column.own = after.hierarchy; // an edited one comes back with the role
-      for (const key of ["hierarchy", "weight", "first"]) delete after[key];
+      for (const key of ["hierarchy", "weight", "levels", "first"]) delete after[key];
     }
     columns = { ...columns, [column.name]: after };
   }

@@ -2,7 +2,7 @@
 // The tree is one stop of the tab key; arrow keys walk in it, the space bar chooses, with Shift a whole range.
 
 import * as api from "/static/api.js";
-import { h, number, replace, say, wrong } from "/static/dom.js";
+import { h, number, replace, say, select, several, wrong } from "/static/dom.js";
 import { bring, builder } from "/static/builder.js";
 import { saveFile } from "/static/plain.js";
 
@@ -235,6 +235,7 @@ function draw(page, view, place, state) {
           view.lint.map((each) => h("li", {}, h("strong", {}, each.kind.replaceAll("-", " ")), " ", each.text)),
         )
       : h("p", { class: "good" }, "Nothing odd about this hierarchy."),
+    limits(page, view),
     history,
     view.leaves > 20 ? find : null,
     region,
@@ -245,6 +246,51 @@ function draw(page, view, place, state) {
   region.scrollTop = top;
   const stop = rove(region, state.at);
   if (state.at && stop) stop.focus({ preventScroll: true });
+}
+
+// The least and the highest level that may be released, and how much the column counts in a weighted loss.
+function limits(page, view) {
+  const known = page.draft.columns[view.name] || {};
+  const ends = (known.levels || [0, view.height]).map((level) => Math.min(level, view.height));
+  const change = (next) =>
+    page.change({
+      ...page.draft,
+      columns: { ...page.draft.columns, [view.name]: { ...page.draft.columns[view.name], ...next } },
+    });
+  const levels = view.levels.map(({ level, count }) => [String(level), `${level}: ${several(count, "group")}`]);
+  const end = (at, label, id) =>
+    select(
+      label,
+      levels,
+      String(ends[at]),
+      (value) => {
+        ends[at] = Number(value);
+        ends[1 - at] = at ? Math.min(...ends) : Math.max(...ends); // the other end gives way
+        boxes[1 - at].querySelector("select").value = String(ends[1 - at]);
+        change({ levels: ends[0] === 0 && ends[1] === view.height ? null : [...ends] });
+      },
+      { id },
+    );
+  const boxes = [end(0, "Released from level", "least-level"), end(1, "to level", "most-level")];
+  const weights = Object.entries({
+    0.25: "hardly any",
+    0.5: "less",
+    "1.0": "usual",
+    "2.0": "more",
+    "4.0": "much more",
+  });
+  const weight = Number(known.weight ?? 1);
+  if (!weights.some(([value]) => Number(value) === weight)) weights.push([String(weight), String(weight)]);
+  const chosen = weights.find(([value]) => Number(value) === weight)[0];
+  return h(
+    "div",
+    { class: "row", role: "group", "aria-label": `Levels and importance of ${view.name}` },
+    boxes,
+    select("Importance", weights, chosen, (value) => change({ weight: Number(value) === 1 ? null : Number(value) }), {
+      id: "importance",
+      title: "Counts in the loss nwp; the other losses take every column alike.",
+    }),
+  );
 }
 
 // A name for several groups: the range that numbers span, what words begin with, or all of them.
