@@ -53,6 +53,7 @@ REMEDIES = (
     "group-values",
     "keep-rows",
     "leave-out",
+    "limit-values",
     "name-person",
     "observe-values",
     "recode-beforehand",

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from kpareto.engines.form import DataFile, Form
 from kpareto.engines.read import read
 from kpareto.errors import BadTable
+from kpareto.faces.cli.releases import print_profile
 from kpareto.fronts.markup import safe
 from kpareto.jobs.inspect import SAME_WAY, Profile, inspect, job_text, may_ask_model
 from kpareto.jobs.job import Job
@@ -701,3 +702,31 @@ def test_many_quasi_identifiers_are_said_to_be_many(grades: int) -> None:
     }
     told = [each for each in inspect(pa.table(cells)).sentences() if "coarser each of them becomes" in each]
     assert [each.startswith("15 quasi-identifiers are proposed.") for each in told] == [True] * (grades == 5)
+
+
+def test_gaps_in_a_column_change_neither_its_kind_nor_whom_a_share_is_of(tmp_path: Path) -> None:
+    """Codes that a program wrote as 47.0 beside gaps stay codes, and what is said of rows is true of those with gaps."""
+    lines = [
+        f"{20 + row % 60},{f'{row % 40}.0' if row % 4 else ''},{row}.5,{row if row % 3 else ''}" for row in range(400)
+    ]
+    (tmp_path / "gaps.csv").write_text("\n".join(["age,birthplace,v1,v2", *lines]) + "\n", encoding="utf-8")
+    profile = inspect(tmp_path / "gaps.csv")
+    place = column(profile, "birthplace")
+    assert (place["kind"], place["hierarchy"]) == ("whole number", {"flat": True})
+    assert str(column(profile, "v1")["why"]).startswith("100% of the rows have a value of their own;")
+    assert str(column(profile, "v2")["why"]).startswith("100% of the rows with a value have it alone;")
+
+
+def test_columns_of_which_nothing_is_known_have_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Forty columns without a hint are not forty equal lines."""
+    names = ["age", *(f"v{number}" for number in range(40))]
+    rows = [[20 + row % 50, *(row % 2 for _ in range(40))] for row in range(200)]
+    lines = [",".join(names), *(",".join(map(str, row)) for row in rows)]
+    (tmp_path / "wide.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print_profile(inspect(tmp_path / "wide.csv"))
+    said = [line for line in capsys.readouterr().out.splitlines() if "say" in line]
+    assert len(said) == 1
+    assert said[0].startswith("v0, v1, v2")
+    assert said[0].endswith("their names say nothing.")

@@ -168,7 +168,7 @@ def _kind(engine_kind: str, any_value: bool, every: tuple[bool | None, ...]) -> 
         return "whole number" if whole else "number"
     kinds: Mapping[Kind, bool] = {
         "yes/no": yes,
-        "whole number": whole_texts,
+        "whole number": whole_texts or (numeric and whole),  # 47.0 too: so programs write codes beside missing values
         "number": numeric,
         "date": date,
         "other date": other,

@@ -114,11 +114,12 @@ class ProvenGap:
         return {"loss": self.loss, "at": dict(self.at), "least": self.least, "reached": self.reached, "gap": gap}
 
     def sentence(self) -> str:
-        """``at most 12 % above what any local recoding with these labels could reach at k = 5``."""
+        """``its loss is at most 12 % above what any local recoding with these labels could reach at k = 5``."""
         where = ", ".join(f"{name} = {value:g}" for name, value in self.at.items())
         if math.isinf(self.gap):
             return f"what any local recoding with these labels could reach at {where} is not known to be above 0"
-        return f"at most {self.percent} above what any local recoding with these labels could reach at {where}"
+        above = f"its loss is at most {self.percent} above what any local recoding with these labels"
+        return f"{above} could reach at {where}"
 
 
 def spell_count(size: int) -> str:

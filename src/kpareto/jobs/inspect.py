@@ -383,7 +383,9 @@ def _say_unlimited(profile: Profile) -> list[str]:
     if not names:
         return []
     why = f"one value has more than {LIKELY:.0%} of its rows, so that a limit would cost much"
-    return [f"No limit is proposed on {shorten(names)}: {why}; whoever finds the class is likely to know the value."]
+    learn = "whoever finds the class is likely to know the value"
+    do = "Set a limit, such as l = 2 under [limits] in the job, or accept that: a release may stop for it (W2)."
+    return [f"No limit is proposed on {shorten(names)}: {why}; {learn}. {do}"]
 
 
 def _say_many(profile: Profile) -> list[str]:

@@ -206,7 +206,7 @@ class SearchProposal:
 def propose_search(task: SearchTask) -> SearchProposal:
     """The exact search; where it may take long, with a time, after which its best so far has proven bounds."""
     if task.seconds <= PATIENCE:
-        return SearchProposal("exact", f"all are tried or ruled out, in {_time(task.seconds)} or so.")
+        return SearchProposal("exact", f"all are tried or ruled out, in {_time(task.seconds)}.")
     long = "are too many to number" if task.seconds == math.inf else f"would take {_time(task.seconds)} or more"
     why = f"all {long}, so it ends after {SECONDS} s: the best so far, with a bound for every point. Give it more time."
     return SearchProposal("exact", why, {"seconds": SECONDS})

@@ -220,10 +220,10 @@ def _w2(context: Context) -> Remark | None:
         f"{worst.share:.0%} or more, and {classes_have(worst.certain_classes, worst.certain_rows, worst.unit)} one "
         "value only: finding the class is knowing the value."
     )
-    remedy = Remedy("set-limit", "Add a limit such as l = 2.")
+    remedy = Remedy("limit-values", "Add a limit such as l = 2.")
     if not worst.rows:
         text = f"{head} In no class one value has {worst.share:.0%} or more;"
-        remedy = Remedy("set-limit", "a limit such as l = 2 would keep it so.")
+        remedy = Remedy("limit-values", "a limit such as l = 2 would keep it so.")
     numbers: dict[str, Number] = {
         "column": worst.column,
         "likely_classes": worst.classes,
@@ -522,7 +522,7 @@ def _w12(context: Context) -> Remark | None:
     )
     grave = _severity(verdict.rows, verdict.all_rows) == "danger"
     numbers: dict[str, Number] = {"likely_rows": verdict.rows, "rows": verdict.all_rows}
-    remedy = Remedy("set-limit", "Set a limit on it, such as l = 2 under [limits] in the job.")
+    remedy = Remedy("limit-values", "Set a limit on it, such as l = 2 under [limits] in the job.")
     return _advise("W12", "danger" if grave else "caution", text, numbers, remedy)
 
 

@@ -25,7 +25,10 @@ PARTS = 16  # intervals on the first level, about
 LEFT_OUT = "; left out of the release"
 UNDECIDED = f"{LEFT_OUT} until you decide"
 CODES = 10  # whole numbers up to which they may be codes
+NAMELESS = "its name says nothing"
 ASK = "Give it a role: plain only if nobody outside can know it and nobody is hurt by it."
+UNKNOWN = f"{NAMELESS}{UNDECIDED}. {ASK}"  # all that is said of a column of which nothing is known
+SPARSE = "Give it another role if it is needed, and decide what becomes of the rows without a value."
 READ_FIRST = "Read its texts first: free text may hold names, telephone numbers and dates. "
 NAMED_PERSONS: tuple[Topic, ...] = ("name", "person id", "person")  # where they repeat, a person may have several rows
 CODED: tuple[Topic, ...] = ("marital", "race", "sex", "place", "country", "occupation")  # numbers there are codes
@@ -73,6 +76,11 @@ class ColumnFacts:
         """Of the rows that have a value."""
         have = self.rows - self.missing
         return self.unique / have if have else 0.0
+
+    @property
+    def have_own(self) -> str:
+        """What ``unique_share`` is the share of, and says of them."""
+        return "of the rows with a value have it alone" if self.missing else "of the rows have a value of their own"
 
     @property
     def distinct_share(self) -> float:
@@ -167,7 +175,7 @@ def _sensitive(facts: ColumnFacts, why: str) -> Proposal:
     unique = facts.unique_share >= NEARLY_UNIQUE and facts.rows > 1
     if not (counted and facts.distinct > 2) and not unique:
         return Proposal("sensitive", why)
-    own = f"{facts.unique_share:.1%} of the rows have a value of their own" if unique else "its numbers are exact"
+    own = f"{facts.unique_share:.1%} {facts.have_own}" if unique else "its numbers are exact"
     steps = hierarchy_for(facts)[0].get("intervals") if counted else None
     how = f"Round it in the table, to steps of {steps[0]} say" if isinstance(steps, list) else "Put values in groups"
     note = f"{how}, and make it sensitive with a limit; or make it sensitive as it is, if nobody outside can know it."
@@ -180,6 +188,7 @@ def _word_reason(topic: Topic) -> str:
         "person": "number of a person",
         "sex": "sex or gender",
         "health": "health data",
+        "marital": "marital status",
     }
     return words.get(topic, topic)
 
@@ -202,13 +211,13 @@ def _by_numbers(facts: ColumnFacts) -> Proposal:
     warning = READ_FIRST if _may_be_free_text(facts) else ""
     if facts.unique_share >= RATHER_UNIQUE and facts.rows > 1:
         make = "Make it a quasi-identifier with a hierarchy if it is needed, or plain if nobody outside can know it."
-        why = f"{facts.unique_share:.0%} of the rows have a value of their own{LEFT_OUT}"
+        why = f"{facts.unique_share:.0%} {facts.have_own}{LEFT_OUT}"
         return Proposal("identifier", why, note=warning + make)
     if facts.unique and facts.kind == "text":
         return quasi(facts, several(facts.unique, "value occurs once", "values occur once"), None)
     rows = f"{facts.unique:,} rows have" if facts.unique > 1 else "1 row has"
     note = f"{rows} a value of {'their' if facts.unique > 1 else 'its'} own. " if facts.unique else ""
-    why = f"{facts.like} free text" if facts.topic == "free text" else "its name says nothing"
+    why = f"{facts.like} free text" if facts.topic == "free text" else NAMELESS
     return Proposal(DECIDE, f"{why}{UNDECIDED}", note=note + warning + ASK)
 
 
@@ -293,7 +302,7 @@ def settle(facts: Sequence[ColumnFacts], proposals: Sequence[Proposal]) -> list[
     for index, (column, proposal) in enumerate(zip(facts, new_proposals, strict=True)):
         if proposal.role in ("quasi-identifier", "sensitive") and column.missing > NEARLY_UNIQUE * column.rows:
             why = f"{proposal.why}, but {column.missing / column.rows:.0%} of the rows have no value{LEFT_OUT}"
-            new_proposals[index] = Proposal("identifier", why, note="Rows without a value would be dropped otherwise.")
+            new_proposals[index] = Proposal("identifier", why, note=SPARSE)
     persons = [index for index, proposal in enumerate(new_proposals) if proposal.person]
     for index in persons[1:]:
         new_proposals[index] = replace(new_proposals[index], person=False)

@@ -122,7 +122,9 @@ _WORDS: Mapping[Topic, str] = {
     "health": """health chronic injury injured injuries medicaid
         diagnosis diagnoses diagnosed disease illness condition icd icd9 icd10 symptom symptoms treatment
         medication drug drugs therapy hiv aids cancer tumor tumour blood glucose cholesterol bmi pregnancy pregnant
-        disability disabled mental psychiatric genetic genotype mutation lab result smoker smoking alcohol allergy
+        disability disabled mental psychiatric asthma diabetes diabetic
+        hepatitis tuberculosis polio colitis epilepsy stroke hypertension depression headache allergies infection
+        pregnancies genetic genotype mutation lab result smoker smoking alcohol allergy
         diagnose krankheit behandlung medikament befund blutgruppe behinderung diagnostic maladie traitement handicap
         diagnostico enfermedad tratamiento medicamento discapacidad diagnosi malattia trattamento farmaco disabilita
         doenca tratamento ziekte behandeling procedure outcome surgery vaccination""",

@@ -325,7 +325,11 @@ def test_from_upload_to_verified_release(page: Page, session: str, tmp_path: Pat
     for kind in ("release", "certificate"):
         sent = (tmp_path / done["files"][kind]).read_bytes()
         page.client.put(f"{session}/upload/{kind}", content=sent, headers={"x-name": done["files"][kind]})
-    assert page.client.post(f"{session}/verify").json()["holds"]
+    verdict = page.client.post(f"{session}/verify").json()
+    assert verdict["holds"]
+    assert "kpareto verify --trust KEY.pub" in verdict["sentence"]
+    assert "codebook" not in verdict["sentence"]  # what is only said stands apart
+    assert any(each.startswith("codebook") for each in verdict["said"])
     rows = (tmp_path / "out.csv").read_bytes().splitlines(keepends=True)
     page.client.put(f"{session}/upload/release", content=b"".join(rows[:-1]), headers={"x-name": "out.csv"})
     lie = page.client.post(f"{session}/verify").json()

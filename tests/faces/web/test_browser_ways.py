@@ -85,3 +85,16 @@ def test_one_number_of_recodings(visit: Visit) -> None:
     expect(tab.locator("#search-proof")).to_contain_text("recodings were found in")
     expect(tab.locator("#progress-words")).to_contain_text("steps")
     expect(tab.locator("#progress-words")).not_to_contain_text("recodings")
+
+
+def test_warnings_come_first_and_labels_by_class_are_drawn_once(visit: Visit) -> None:
+    """The panel of a point begins with its warnings; class by class, a town is drawn once and not again as a value."""
+    tab = to_search(visit)
+    with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+        tab.get_by_role("radio", name="Class by class: keeps most").check()
+    visit.explore()
+    expect(tab.locator(".detail details summary h3").first).to_have_text("Warnings")
+    town = tab.locator("svg.bands[aria-label^='town']")
+    labels = town.locator("rect title").all_text_contents()
+    assert len(labels) == len(set(labels))
+    expect(town.locator("rect:not(.chosen)")).to_have_count(0)

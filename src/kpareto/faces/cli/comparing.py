@@ -41,7 +41,7 @@ def show_searches(  # noqa: PLR0913 (the options of the command)
     own = plan_of(job)
     for words in searches:
         read_search(words, own)  # a wrong one is a sentence before the table is read
-    problem = read_problem(job, quiet)
+    problem = read_problem(job, quiet, job.remarks)
     wished = read_wish(job.choose).models() if job.choose else {}
     with reporting("Comparing searches", quiet) as report:
         trials = compare_searches(problem, searches, seeds, wished.get("k"), own, report)

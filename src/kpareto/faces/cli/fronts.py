@@ -43,14 +43,14 @@ def protect(job: Job, path: str, *outputs: str | PathLike[str] | None) -> None:
     refuse_overwriting([*([] if path == "adult" else [Path(path)]), *job.inputs], *outputs)
 
 
-def read_problem(job: Job, quiet: bool) -> Problem:
-    """Read the job's table with a progress bar, and say how it came in."""
+def read_problem(job: Job, quiet: bool, also: Sequence[str] = ()) -> Problem:
+    """Read the job's table with a progress bar, and say how it came in, and what else there is to say."""
     began = time.perf_counter()
     with reporting("Reading", quiet) as report:
         problem = read_in_time(job, report)
     seconds = time.perf_counter() - began
     remark(f"Read {problem.table.rows:,} rows ({problem.table.distinct:,} distinct) in {seconds:.1f} s.", quiet)
-    for sentence in (*problem.table.remarks, *problem.remarks, *job.remarks):
+    for sentence in (*problem.table.remarks, *problem.remarks, *also):
         remark(sentence, quiet)
     return problem
 
@@ -136,7 +136,7 @@ def show_front(
         remark(f"Going on from {checkpoint.name}.", quiet)
     else:
         remark("There is no checkpoint to go on from; starting anew.", quiet)
-    since, problem = working(), read_problem(job, quiet)
+    since, problem = working(), read_problem(job, quiet, job.remarks)
     stopped: Cancelled | None = None
     try:
         front = find_front(job, problem, quiet, checkpoint, since)
@@ -278,7 +278,7 @@ def show_models(
     protect(job, path, json_file, picture)
     check_files(json_file, picture)
     check_picture(picture)
-    problem = read_problem(job, quiet)
+    problem = read_problem(job, quiet, job.remarks)
     plan = plan_of(job)
     wished = read_wish(job.choose).models() if job.choose else {}
     ks = usual_ks(problem, plan, [wished["k"]] if "k" in wished else [])

@@ -43,6 +43,7 @@ from kpareto.releases.signing import key_named, load_key, new_key, signature_fil
 from kpareto.releases.spread import impute, note_of
 from kpareto.releases.warnings import Remark, count_remarks, rank_remarks, read_accepted
 from kpareto.strict import FileKind
+from kpareto.tables.proposals import UNKNOWN
 from kpareto.tables.recoding import recoding_words
 from kpareto.tables.spelling import MARKS, several
 from kpareto.verifier import Verified, parts, verify
@@ -123,7 +124,10 @@ def write_job(profile: Profile, source: str, table: str | None, target: str) -> 
 
 
 def print_profile(profile: Profile) -> None:
-    """A table of what was counted, which fits a screen, and below it a line on each column: why, and how it may be."""
+    """A table of what was counted, which fits a screen, and below it why each column is so, and how it may be.
+
+    Columns of which nothing is known have one sentence together, at the end.
+    """
     rows = profile.rows()
     words = ("hierarchy", "why")
     show_table(
@@ -131,8 +135,13 @@ def print_profile(profile: Profile) -> None:
     )
     click.echo()
     for row in rows:
+        if row["why"] == UNKNOWN:
+            continue
         rule = f" Hierarchy: {row['hierarchy']}." if row["hierarchy"] else ""
         click.echo(visible(f"{row['column']}: {row['why']}{rule}"))
+    if unknown := [row["column"] for row in rows if row["why"] == UNKNOWN]:
+        says = "its name says" if len(unknown) == 1 else "their names say"
+        click.echo(visible(f"{shorten(unknown)}: {says} nothing."))
 
 
 def show_release(  # noqa: PLR0913 (the options of the command)

@@ -42,13 +42,14 @@ ADVICE = {
     "keep-rows": "if they must stay, allow fewer rows to be left out on the Search step, and search again.",
     "leave-out": "on the Data step, make identifiers of them to leave them out, or quasi-identifiers of those that "
     "somebody outside may know.",
+    "limit-values": "fill in a limit on sensitive values on the Search step, such as l at least 2.",
     "name-person": "choose the column that tells persons apart on the Data step.",
     "observe-values": "write domain = 'observed' in the job file, unless you replicate a paper.",
     "recode-beforehand": "against it helps a recoding that was fixed before anybody looked at these rows: kpareto "
     "apply in the terminal.",
     "recode-by-class": "take labels class by class on the Search step, or publish the totals of the columns alone.",
     "search-longer": "on the Search step, give it more time, or take whole columns, which are searched completely.",
-    "set-limit": "fill in a limit on the Search step, such as k at least 5 or l at least 2.",
+    "set-limit": "fill in a limit on the Search step, such as k at least 5.",
     "set-time": "fill in a time on the Search step, such as 60 seconds, or take fewer columns or levels.",
     "shuffle-rows": "take order = 'kept' out of the job file.",
     "tell-population": "say so on the Data step, under Population: the share sampled (1 for a census), or a table of "

@@ -20,6 +20,11 @@ from kpareto.releases.recoded_rows import WAYS
 from kpareto.releases.warnings import read_accepted
 from kpareto.verifier import verify
 
+# What the verifier says of signatures, and as the page says it: keys are given in the terminal alone.
+TRUST = (
+    "give the key of somebody you trust: --trust KEY.pub.",
+    "verify it in the terminal with the key of somebody you trust: kpareto verify --trust KEY.pub.",
+)
 TRYING = ("Recoding the rows for a trial", "Counting what the trial gives away")
 RELEASING = (
     "Writing the rows",
@@ -131,12 +136,10 @@ def is_verified(path: Path, certificate: Path) -> dict[str, Any]:
     except KparetoError as error:
         return {"holds": False, "sentence": str(error)}
     numbers = ", ".join(f"{name} = {value:g}" for name, value in verified.numbers.items())
-    open_ones = [*verified.unchecked, *verified.said]
-    said = f" Said, and not checked: {'; '.join(open_ones)}." if open_ones else ""
     sentence = f"{path.name} holds what its certificate claims: {verified.rows:,} rows in {verified.classes:,} classes"
     return {
         "holds": True,
-        "sentence": f"{sentence}; {numbers}.{said} {verified.proves}",
+        "sentence": f"{sentence}; {numbers}. {verified.proves.replace(*TRUST)}",
         "rows": verified.rows,
         "classes": verified.classes,
         "numbers": dict(verified.numbers),

@@ -389,6 +389,6 @@ def _note(front: Front, stopped: bool) -> str:
         return begin
     worst = max(gaps, key=lambda gap: gap.gap)
     shown = next((gap for gap in gaps if gap.at == {"k": 5.0}), worst)
-    rest = "" if shown.percent == worst.percent else f", {worst.percent} at the most"
+    rest = "" if shown.percent == worst.percent else f", and at no k more than {worst.percent} above"
     quick = " (a quick bound; a longer proof, search.prove = true, may say more)" if details.get("quick") else ""
     return f"{begin}; {shown.sentence()}{rest}{quick}"

@@ -155,7 +155,7 @@ export function columnsCard(page, panel) {
       h(
         "td",
         {},
-        meter(column.unique_share, `${percent(column.unique_share)} of the rows have a value of their own`),
+        meter(column.unique_share, `${percent(column.unique_share)} of the rows with a value have it alone`),
         h("span", { class: "why" }, percent(column.unique_share)),
       ),
     );
@@ -167,7 +167,7 @@ export function columnsCard(page, panel) {
       why.textContent =
         column.role === now
           ? `${column.why}${column.note ? ". " + column.note : ""}`
-          : `proposed: ${column.role} (${column.why})`;
+          : `proposed: ${column.role} (${column.why.split("; left out")[0]})`;
       why.title = why.textContent;
       button.setAttribute("aria-label", `Show the ${now === QUASI ? "hierarchy" : "values"} of ${name}`);
     };

@@ -10,6 +10,7 @@ const opened = new Map(); // which parts are open; they stay so when another poi
 
 export function detail(page, front, about) {
   return [
+    part("Warnings", "Those of its release: the rows are recoded for a trial.", () => warnings(about.id), true),
     part(
       "Recoding",
       about.columns.some((each) => each.by_class)
@@ -38,7 +39,6 @@ export function detail(page, front, about) {
     part("What an analyst still gets", "Measured for this point, before anything is released.", () => use(about.id)),
     part("Rows before and after", about.sample.note, () => sample(about.sample)),
     about.tree ? part("Decision tree", "How well the target can still be learned.", () => tree(about)) : null,
-    part("Warnings", "Those of its release: the rows are recoded for a trial.", () => warnings(about.id), true),
   ];
 }
 
@@ -216,7 +216,8 @@ function column(about) {
   const width = 460,
     high = 13,
     gap = 2;
-  const bands = [...about.bands].reverse();
+  // Labels by class say all: beneath them the hierarchy would draw the same values again.
+  const bands = about.bands.filter((each) => each.chosen || !about.by_class).reverse();
   const total = about.leaves;
   const svg = s("svg", {
     class: "bands",
@@ -265,7 +266,7 @@ function column(about) {
     { class: "column" },
     h("p", {}, h("strong", {}, about.name), " ", h("span", { class: "quiet" }, where)),
     svg,
-    h("p", { class: "quiet clip" }, shown, about.codes.length > 6 ? " …" : ""),
+    h("p", { class: "quiet clip" }, shown === "*" ? "hidden" : shown, about.codes.length > 6 ? " …" : ""),
   );
 }
 

@@ -303,7 +303,7 @@ export function factsLine(page) {
 function factWords(page, facts) {
   const fate = {
     drop: "and will be left out",
-    category: "which counts as a value of its own",
+    category: "and having none counts as a value of its own",
     error: "so the search will be refused",
   }[facts.policy];
   const whose =
@@ -324,9 +324,9 @@ function factWords(page, facts) {
             { class: facts.policy === "category" ? "" : "bad" },
             `${several(facts.lacking, "row")} (${percent(facts.lacking / facts.rows)})`,
           ),
-          ` ${facts.lacking === 1 ? "lacks" : "lack"} a value in a column that counts, ${fate}${facts.named ? "" : whose}.`,
+          ` ${facts.lacking === 1 ? "lacks" : "lack"} a value in a quasi-identifier, a sensitive column or a target, ${fate}${facts.named ? "" : whose}.`,
         ]
-      : "No row lacks a value in a column that counts.",
+      : "No row lacks a value in a quasi-identifier, a sensitive column or a target.",
     facts.remarks.map((each) => [" ", each]),
   ];
 }

@@ -326,7 +326,24 @@ function verifyCard(page) {
       await api.upload("certificate", chosen.certificate);
       return api.post("/verify");
     }, "Verifying …");
-    if (verdict) replace(answer, h("p", { class: verdict.holds ? "good" : "bad" }, verdict.sentence));
+    if (!verdict) return;
+    const said = [...(verdict.unchecked || []), ...(verdict.said || [])];
+    replace(
+      answer,
+      h("p", { class: verdict.holds ? "good" : "bad" }, verdict.sentence),
+      said.length
+        ? h(
+            "details",
+            {},
+            h("summary", {}, `${several(said.length, "statement")} that the file alone cannot confirm`),
+            h(
+              "ul",
+              {},
+              said.map((each) => h("li", {}, each)),
+            ),
+          )
+        : null,
+    );
   };
   return h(
     "section",
