@@ -82,6 +82,7 @@ _SHAPE = record(
             {"kind": word("lattice", "cuts", "order", "local")},
             {
                 "items": record({"row": text, "value": text, "weight": text}),
+                "ends": map_of(list_of(whole())),
                 "boxes": list_of(record({"member": text, "first": text, "last": text}, {"questions": anything})),
             },
         ),
@@ -123,6 +124,7 @@ def write_front(problem: Problem, space: Space, provenance: Provenance) -> dict[
             "size": space.size,
             **({"first": first} if first else {}),
             **(space.to_dict() if isinstance(space, LocalSpace) else {}),
+            **({"ends": _gaps(space)} if isinstance(space, Cuts) and space.ends else {}),
         },
         "search": {
             "method": provenance.method,
@@ -145,6 +147,11 @@ def write_front(problem: Problem, space: Space, provenance: Provenance) -> dict[
         "limits": {measure.name: threshold for measure, threshold in problem.limits},
         "objectives": [{"name": m.name, "better": m.better, "unit": m.unit} for m in problem.objectives],
     }
+
+
+def _gaps(space: Cuts) -> dict[str, list[int]]:
+    """The gaps that may hold a border, of the columns where not all of them may."""
+    return {name: np.asarray(gaps).tolist() for name, gaps in space.ends.items()}
 
 
 def write_genome(recoding: Recoding, genome: np.ndarray) -> dict[str, Any]:
@@ -196,7 +203,8 @@ def read_front(
         )
     try:
         kind, table = data["space"]["kind"], problem.table
-        space = read_local_space(data["space"], table) if kind == "local" else make_space(kind, table)
+        ends = {name: np.array(gaps, dtype=np.int64) for name, gaps in data["space"].get("ends", {}).items()}
+        space = read_local_space(data["space"], table) if kind == "local" else make_space(kind, table, ends)
         genomes = np.array([_genome(point, space) for point in data["points"]], dtype=np.int64)
         genomes = genomes.reshape(len(data["points"]), len(space.genes))
         provenance = _provenance(data["search"])

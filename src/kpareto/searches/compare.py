@@ -32,14 +32,13 @@ from kpareto.searches.lattice.boxes import Coverage, Grid, coverage, grid_for
 from kpareto.searches.names import METHODS, OPTIONS, check_known
 from kpareto.searches.run import Plan, run_plan
 from kpareto.strict import read_value
-from kpareto.tables.cuts import make_space
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SCHEMA = "kpareto-searches-1"
 NO_CHANCE = ("exact", "poka", "poka-literal", "datafly", "samarati")  # every run of these is the same
-SHARED = ("preference", "seconds", "budget")  # of a job, for other searches than its own
+SHARED = ("preference", "ends", "seconds", "budget")  # of a job, for other searches than its own
 LARGE = 2_000_000_000  # nodes × distinct rows of a lattice that is counted to judge by: some seconds
 MOST_EXACT = 50  # runs of both together whose rank test counts every way to deal them out
 STEPS = 60  # places along a curve
@@ -446,14 +445,14 @@ def _exact_values(asked: Problem, plans: Sequence[Plan]) -> np.ndarray | None:
 
     None too where it is too large to be counted beside.
     """
-    kinds = {plan.kind for plan in plans}
-    if len(kinds) > 1 or not kinds <= set(METHODS["exact"]):
+    kind, ends = plans[0].kind, plans[0].settings.get("ends")
+    if any((plan.kind, plan.settings.get("ends")) != (kind, ends) for plan in plans) or kind not in METHODS["exact"]:
         return None
-    kind = next(iter(kinds))
-    size = make_space(kind, asked.table).size
+    exact = Plan("exact", kind, options={"ties": "one", "ends": ends})
+    size = exact.space_on(asked.table).size
     if size > MOST_CUTS if kind != "lattice" else size * max(asked.table.distinct, 1) > LARGE:
         return None
-    front = run_plan(asked, Plan("exact", kind, options={"ties": "one"}))
+    front = run_plan(asked, exact)
     return front.numbers.values if front.provenance.complete and len(front) else None
 
 
