@@ -82,7 +82,7 @@ _SHAPE = record(
             {"kind": word("lattice", "cuts", "order", "local")},
             {
                 "items": record({"row": text, "value": text, "weight": text}),
-                "ends": map_of(list_of(whole())),
+                "end_points": map_of(list_of(whole())),
                 "boxes": list_of(record({"member": text, "first": text, "last": text}, {"questions": anything})),
             },
         ),
@@ -124,7 +124,7 @@ def write_front(problem: Problem, space: Space, provenance: Provenance) -> dict[
             "size": space.size,
             **({"first": first} if first else {}),
             **(space.to_dict() if isinstance(space, LocalSpace) else {}),
-            **({"ends": _gaps(space)} if isinstance(space, Cuts) and space.ends else {}),
+            **({"end_points": _gaps(space)} if isinstance(space, Cuts) and space.ends else {}),
         },
         "search": {
             "method": provenance.method,
@@ -203,7 +203,7 @@ def read_front(
         )
     try:
         kind, table = data["space"]["kind"], problem.table
-        ends = {name: np.array(gaps, dtype=np.int64) for name, gaps in data["space"].get("ends", {}).items()}
+        ends = {name: np.array(gaps, dtype=np.int64) for name, gaps in data["space"].get("end_points", {}).items()}
         space = read_local_space(data["space"], table) if kind == "local" else make_space(kind, table, ends)
         genomes = np.array([_genome(point, space) for point in data["points"]], dtype=np.int64)
         genomes = genomes.reshape(len(data["points"]), len(space.genes))

@@ -185,6 +185,7 @@ class Compiled:
             "bound_by": bound.how,
             "gap": gap,
             "distinct": result.distinct,
+            "goal": f"least {self.problem.objectives[0].name}",
             "trace": [[int(e), float(v), int(d)] for e, v, d in trace],
         }
         seconds = working() - self.began

@@ -45,8 +45,10 @@ class Plan:
         """Raise unless the method is known, walks this kind of space, and takes every setting that is given."""
         check_method(self.method, self.kind)
         SEED.check(self.seed, "seed")
-        if read_options(self.method, self._choices).get("ends") and self.kind not in ("cuts", "order"):
-            raise BadJob("is for the spaces cuts and order, where borders are set. Take it out.", where="search.ends")
+        if read_options(self.method, self._choices).get("end_points") and self.kind not in ("cuts", "order"):
+            raise BadJob(
+                "is for the spaces cuts and order, where borders are set. Take it out.", where="search.end_points"
+            )
 
     @property
     def kind(self) -> Kind:
@@ -57,7 +59,7 @@ class Plan:
         """The space of a table that is walked."""
         if not isinstance(self.space, str):
             return self.space
-        return make_space(self.space, table, find_ends(table, self.settings.get("ends") or {}))
+        return make_space(self.space, table, find_ends(table, self.settings.get("end_points") or {}))
 
     @property
     def way(self) -> str:
@@ -146,7 +148,7 @@ def make_driven(problem: Problem, plan: Plan, limit: TimeLimit | None = None) ->
     if isinstance(space, Cuts) and can_compile(plan.method, problem, space):
         return Compiled(plan.method, problem, space, plan.evaluations, plan.seed, settings, limit or TimeLimit())
     search = make_search(plan.method, problem, space, settings)
-    return Proposals(problem, space, search, plan.evaluations, plan.seed)
+    return Proposals(problem, space, search, plan.evaluations, plan.seed, settings.get("preference"))
 
 
 def check_population(genomes: int, genes: int) -> None:

@@ -90,7 +90,7 @@ def test_every_search_keeps_to_the_end_points_of_a_job(method: str) -> None:
     table = people()
     asked = problem(table, ["lm"], Suppression("below-k", k=30))
     small = {"genitor": {"population": 10, "budget": 200}, "nsga2": {"population": 8, "generations": 4}}
-    front = run_plan(asked, Plan(method, "cuts", options={"ends": {"age": "mdlp"}, **small.get(method, {})}))
+    front = run_plan(asked, Plan(method, "cuts", options={"end_points": {"age": "mdlp"}, **small.get(method, {})}))
     assert isinstance(front.space, Cuts)
     assert len(front) >= 1
     for point in front:
@@ -98,15 +98,15 @@ def test_every_search_keeps_to_the_end_points_of_a_job(method: str) -> None:
         assert set((np.flatnonzero(np.diff(cut)) + 21).tolist()) <= {35, 50}
     again = load_front(json.loads(json.dumps(front.to_dict())), asked)
     assert [point.values for point in again] == [point.values for point in front]
-    assert again.provenance.options["ends"] == {"age": "mdlp"}
+    assert again.provenance.options["end_points"] == {"age": "mdlp"}
 
 
 @pytest.mark.parametrize(
     ("wish", "words"),
     [
-        ({"height": 5}, r"search\.ends\.height is for no quasi-identifier\. There are: age, sex"),
-        ({"age": [10]}, r"search\.ends\.age has the border 10, which separates no two values"),
-        ({"age": "mdl"}, r"search\.ends\.age is 'mdl'\. Give end points by column"),
+        ({"height": 5}, r"search\.end_points\.height is for no quasi-identifier\. There are: age, sex"),
+        ({"age": [10]}, r"search\.end_points\.age has the border 10, which separates no two values"),
+        ({"age": "mdl"}, r"search\.end_points\.age is 'mdl'\. Give end points by column"),
         ({"age": "mdlp(column=sex)"}, r"needs the classes of a target\. No target column 'sex'"),
     ],
 )
@@ -118,7 +118,7 @@ def test_wishes_that_cannot_be_met_are_sentences(wish: dict[str, object], words:
 
 def test_the_lattice_has_no_end_points() -> None:
     """Beside a search of the lattice the key is refused, and a step of nothing too."""
-    with pytest.raises(BadJob, match=r"search\.ends is for the spaces cuts and order"):
-        Plan("exact", options={"ends": {"age": 5}}).check()
-    with pytest.raises(BadJob, match=r"ends is \{'age': 0\}\. Give end points by column"):
-        Plan("genitor", "cuts", options={"ends": {"age": 0}}).check()
+    with pytest.raises(BadJob, match=r"search\.end_points is for the spaces cuts and order"):
+        Plan("exact", options={"end_points": {"age": 5}}).check()
+    with pytest.raises(BadJob, match=r"end_points is \{'age': 0\}\. Give end points by column"):
+        Plan("genitor", "cuts", options={"end_points": {"age": 0}}).check()

@@ -31,7 +31,7 @@ def find_ends(table: Table, wishes: Mapping[str, object]) -> dict[str, np.ndarra
     """The gaps that may hold a border in each column with a wish: gap g lies between leaf g and leaf g + 1."""
     ends = {}
     for name, wish in wishes.items():
-        where = f"search.ends.{name}"
+        where = f"search.end_points.{name}"
         if name not in table.schema.quasi:
             near = did_you_mean(name, table.schema.quasi)
             raise BadJob(f"is for no quasi-identifier. {near}There are: {shorten(table.schema.quasi)}.", where=where)

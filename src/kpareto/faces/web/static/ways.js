@@ -1,6 +1,7 @@
 // How the table is recoded: one question, three ways in plain words, and the algorithms of the papers under Research.
 
 import { h, select } from "/static/dom.js";
+import { research } from "/static/research.js";
 
 const WAYS = [
   {
@@ -137,6 +138,7 @@ export function ways(page, send, redraw) {
             : null,
           search.method === "exact" ? null : typed("seed", "Seed of its chance", { min: 0, value: search.seed ?? 1 }),
         ),
+        research(page),
       ),
     ),
   ];
