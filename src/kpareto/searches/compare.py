@@ -21,6 +21,7 @@ import numpy as np
 
 from kpareto._version import __version__
 from kpareto.errors import BadJob, Interrupted, Progress, Unsafe
+from kpareto.fronts.choose import Goal, goal_of
 from kpareto.fronts.dominance import drawn_costs, hypervolume, non_dominated
 from kpareto.fronts.front import Front
 from kpareto.fronts.numbers import Numbers
@@ -28,7 +29,6 @@ from kpareto.fronts.picture import new_axes, save_figure
 from kpareto.fronts.problem import Problem
 from kpareto.interrupts import pause
 from kpareto.searches.exact_front import MOST_CUTS
-from kpareto.searches.goals import Goal, goal_of
 from kpareto.searches.lattice.boxes import Coverage, Grid, coverage, grid_for
 from kpareto.searches.names import METHODS, OPTIONS, check_known
 from kpareto.searches.run import Plan, run_plan

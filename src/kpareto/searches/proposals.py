@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from kpareto.errors import BadJob, Stopped
+from kpareto.fronts.choose import goal_of
 from kpareto.fronts.front import Front, list_front, make_front
 from kpareto.fronts.numbers import Numbers, Provenance
 from kpareto.fronts.problem import Problem
@@ -17,7 +18,6 @@ from kpareto.kernels.compiling import working
 from kpareto.searches import OwnSet, ReportingMoves, Search
 from kpareto.searches.checkpoint import Arrays, Kept, job_print
 from kpareto.searches.driver import Ending, Tell
-from kpareto.searches.goals import goal_of
 from kpareto.searches.lattice.exact import CLOUD
 from kpareto.searches.memo import Memo, Recalled, names_of, numbers_arrays, recall_from
 from kpareto.tables.lattice import Space
