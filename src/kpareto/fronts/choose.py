@@ -199,7 +199,7 @@ class Goal:
     def path(self, numbers: Numbers) -> list[list[float]]:
         """Recodings in the order they were counted: [how many until then, the least until then] where it falls."""
         least = np.minimum.accumulate(self.each(numbers))
-        steps = np.flatnonzero(np.diff(least, prepend=np.inf) < 0)
+        steps = np.flatnonzero(least < np.concatenate(([np.inf], least[:-1])))
         shown = steps[np.unique(np.linspace(0, len(steps) - 1, min(len(steps), MOST_STEPS)).astype(np.int64))]
         falls = [[int(place) + 1, float(least[place])] for place in shown.tolist()]
         return [*falls, [len(least), float(least[-1])]] if falls and falls[-1][0] < len(least) else falls
