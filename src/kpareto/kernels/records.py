@@ -122,7 +122,7 @@ class TargetEntries(NamedTuple):
     at: np.ndarray  # (targets + 1,) int64, where the entries of each target start
     row: np.ndarray  # (entries,) int32, the distinct row
     step: np.ndarray  # (entries,) int64, the number, in whole steps from the median of all
-    count: np.ndarray  # (entries,) int64, rows
+    weight: np.ndarray  # (entries,) int64, rows
 
 
 class PartRows(NamedTuple):

@@ -83,8 +83,8 @@ def test_deviations_from_the_median_equal_the_measure(case: Case, k: int, seed: 
     for genome, raw in zip(genomes, score.raw(genomes).tolist(), strict=True):
         groups = space.cuts(genome[None, :])[0].astype(np.int32)
         merged = roll_up_parts(groups, leaf_at, rows, room)
-        assert len(merged.entries.count) <= len(rows.entries.count)
-        assert merged.entries.count.sum() == case.table.rows
+        assert len(merged.entries.weight) <= len(rows.entries.weight)
+        assert merged.entries.weight.sum() == case.table.rows
         assert score_one(groups, leaf_at, merged, losses, terms, room) == pytest.approx(raw, rel=1e-12, abs=1e-12)
 
 

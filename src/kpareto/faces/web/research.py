@@ -14,6 +14,7 @@ from kpareto.interrupts import Hearing, hearing
 from kpareto.jobs.front import plan_of
 from kpareto.jobs.job import Job
 from kpareto.searches.compare import SearchTrials, compare_searches, read_search
+from kpareto.searches.defects import say_defects
 from kpareto.searches.lattice.boxes import grid_for
 from kpareto.searches.names import OPTIONS
 
@@ -38,6 +39,7 @@ def run_view(front: Front) -> dict[str, Any]:
         "settings": settings,
         "goal": origin.details.get("goal", ""),
         "curve": [[done, least, least, least] for done, least in trace if least < float("inf")],
+        "exact": say_defects(exact) if (exact := origin.details.get("exact")) else [],
         "archive": _archive(front) if origin.points == "archive" else None,
     }
 

@@ -76,9 +76,9 @@ def roll_up_parts(groups, leaf_at, rows, room):
 @compiled
 def merge_entries(entries, ids, n):
     """The entries of n merged rows, ids[row] each: those of one row and one number become one."""
-    at, row, step, count = entries.at, entries.row, entries.step, entries.count
+    at, row, step, weight = entries.at, entries.row, entries.step, entries.weight
     out_at = np.zeros_like(at)
-    out_row, out_step, out_count = np.zeros_like(row), np.zeros_like(step), np.zeros_like(count)
+    out_row, out_step, out_weight = np.zeros_like(row), np.zeros_like(step), np.zeros_like(weight)
     last = np.zeros(n, dtype=np.int64)  # the newest entry of each row
     used = np.int64(0)
     for t in range(at.shape[0] - 1):
@@ -91,9 +91,9 @@ def merge_entries(entries, ids, n):
                 out_row[used] = i
                 out_step[used] = step[e]
                 used += 1
-            out_count[last[i]] += count[e]
+            out_weight[last[i]] += weight[e]
         out_at[t + 1] = used
-    return TargetEntries(out_at, out_row[:used], out_step[:used], out_count[:used])
+    return TargetEntries(out_at, out_row[:used], out_step[:used], out_weight[:used])
 
 
 @compiled
@@ -176,7 +176,7 @@ def deviation_score(counts, members, n, lost, entries, terms):
     The deviations of a class add up to its upper half less its lower half, whichever median is taken of two; so one
     pass over the numbers in rising order is enough.
     """
-    at, row, step, count, k = entries.at, entries.row, entries.step, entries.count, terms.k
+    at, row, step, weight, k = entries.at, entries.row, entries.step, entries.weight, terms.k
     below = np.zeros(n + 1, dtype=np.int64)  # rows of each class that came before
     score = 0.0
     for t in range(at.shape[0] - 1):
@@ -189,7 +189,7 @@ def deviation_score(counts, members, n, lost, entries, terms):
             if size < k:
                 i, size = n, lost
             before = below[i]
-            after = before + count[e]
+            after = before + weight[e]
             below[i] = after
             half = size // 2
             low = min(after, half) - min(before, half)

@@ -44,6 +44,7 @@ export async function showRun(page) {
           h("p", { class: "quiet" }, `From ${said(run.curve[0])} to ${said(run.curve.at(-1))}.`),
         ]
       : null,
+    run.exact.map((sentence) => h("p", { class: "quiet" }, sentence)),
     run.archive ? archive(run.archive) : null,
   );
 }
