@@ -154,7 +154,7 @@ def compare_front(front: Front, search: Search) -> dict[str, Any]:
 
 
 def say_defects(exact: Mapping[str, Any]) -> list[str]:
-    """What ``compare_front`` tells, in sentences: boxes that are held, points that were missed or are wrong, and why."""
+    """What ``compare_front`` tells, in sentences: boxes that are held, points that were missed or wrong, and why."""
     covered, sentences = exact.get("coverage"), []
     proof = "complete" if exact["complete"] else "not complete"
     if covered is not None:
@@ -164,8 +164,8 @@ def say_defects(exact: Mapping[str, Any]) -> list[str]:
         )
     fate = "were missed" if covered is None else "are not in the archive, which keeps one a box"
     sentences.append(
-        f"The exact front has {len(exact['points']):,} different points ({proof}): {len(exact['missed']):,} {fate}, and "
-        f"{len(exact['wrong']):,} of the points that were found are not optimal."
+        f"The exact front has {len(exact['points']):,} different points ({proof}): {len(exact['missed']):,} {fate}, "
+        f"and {len(exact['wrong']):,} of the points that were found are not optimal."
     )
     return [*sentences, *(f"{cause}: {meaning}." for cause, meaning in exact["meaning"].items())]
 
