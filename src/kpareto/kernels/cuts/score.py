@@ -184,13 +184,13 @@ def deviation_score(counts, members, n, lost, entries, terms):
             below[i] = 0
         total = np.int64(0)
         for e in range(at[t], at[t + 1]):
-            i = np.int64(members[row[e]])
-            size = counts[i]
+            member = members[row[e]]
+            size = counts[member]
             if size < k:
-                i, size = n, lost
-            before = below[i]
+                member, size = n, lost
+            before = below[member]
             after = before + weight[e]
-            below[i] = after
+            below[member] = after
             half = size // 2
             low = min(after, half) - min(before, half)
             high = max(after, size - half) - max(before, size - half)
