@@ -62,7 +62,9 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         ("limits.exact", "limits.genetic", "limits.local"),
         always=False,
     ),
-    "cuts": Benchmark("recodings by cuts, as genetic searches count them", ("cuts.bits_105", "cuts.bits_157")),
+    "cuts": Benchmark(
+        "recodings by cuts, as genetic searches count them", ("cuts.bits_105", "cuts.bits_157", "cuts.uses")
+    ),
     "genitor": Benchmark(
         "GENITOR over cuts, compiled: the papers' whole budgets",
         ("genetic.genitor_30000", "genetic.genitor_500000_lm", "genetic.genitor_500000_cm"),

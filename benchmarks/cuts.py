@@ -15,7 +15,9 @@ from kpareto.fronts.count_lattice import Wanted
 from kpareto.fronts.packed_values import HistNumber
 from kpareto.kernels.words import CLASSES, INTS, MINORITY
 from kpareto.measures.cells import lm
+from kpareto.searches.cuts.score import Score
 from kpareto.tables.adult import adult_table
+from kpareto.tables.cuts import make_cuts
 from kpareto.tables.hierarchy import Hierarchy, bits_cut
 from kpareto.tables.partition import Suppression
 from kpareto.tables.table import Table
@@ -103,3 +105,20 @@ def bits_105(quick: bool) -> list[Line]:
 def bits_157(quick: bool) -> list[Line]:
     """The 157-bit scheme."""
     return _lines(adult_table("iyengar_157"), 157, quick)
+
+
+def uses(quick: bool) -> list[Line]:
+    """Losses by use as GENITOR counts them, one recoding each, beside the same by a partition."""
+    table = adult_table("iyengar_157", target="hours-per-week")
+    space = make_cuts(table.hierarchies)
+    genomes = space.sample(16 if quick else 256, np.random.default_rng(1))
+    both = "multi-target(of=lm*1 + reg-variance*1 + reg-deviation*1)"
+    lines: list[Line] = []
+    for loss in ("lm", "cm", "reg-variance", "reg-deviation", both):
+        score, few = Score(table, space, {loss: 1.0}, 100), genomes[:8]
+        time = best(lambda score=score: score.raw(genomes), 1 if quick else 5)  # type: ignore[misc]
+        slow = best(lambda score=score, few=few: [score.exact(genome) for genome in few], 1)  # type: ignore[misc]
+        ratio = slow.cpu / len(few) / (time.cpu / len(genomes))
+        note = f"{1e3 * slow.cpu / len(few):.1f} ms by a partition, {ratio:.0f} x as long"
+        lines.append(Line(f"one recoding, 157 bits: {loss}", time, len(genomes), "recodings", True, 1, "", note))
+    return lines

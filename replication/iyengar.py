@@ -54,6 +54,8 @@ YOURSELF = (
     "| LM minimized, CM beside it | `kpareto front examples/iyengar.toml --set 'search.objectives=[\"lm\"]' --measure cm` |",
     "| costs of errors: a high salary told low costs 5 | `kpareto front examples/iyengar.toml --set 'search.objectives=[\"cost-cm(costs=>50K/<=50K*5)\"]'` |",
     "| regression: hours per week as the target | `kpareto front examples/iyengar.toml --set 'columns.hours-per-week.role=\"target\"' --set 'search.objectives=[\"reg-variance(column=hours-per-week)\"]'` |",
+    "| the same by the median | `kpareto front examples/iyengar.toml --set 'columns.hours-per-week.role=\"target\"' --set 'search.objectives=[\"reg-deviation(column=hours-per-week)\"]'` |",
+    "| end points of intervals: every five years, and where the salary changes | `kpareto front examples/iyengar.toml --set 'search.end_points={age = 5, education = \"mdlp\"}'` |",
     "| error of a decision tree on the recoded rows | `kpareto front examples/iyengar.toml --tree-error` |",
     "| a recoding to be stored | `kpareto release examples/iyengar.toml --target iyengar-250.csv` |",
     "| the stored recoding on new rows | `kpareto apply iyengar-250.recoding.json new.csv` |",

@@ -15,9 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kpareto as kp
-from kpareto.errors import BadJob
+from kpareto.errors import BadJob, Interrupted, Stopped
 from kpareto.faces.cli import main
+from kpareto.fronts.choose import goal_of
 from kpareto.fronts.problem import Problem, problem
+from kpareto.interrupts import Hearing, hearing
 from kpareto.searches.compare import MOST_EXACT, SearchTrials, compare_searches, rank_test, read_search
 from kpareto.searches.exact_front import exact_front
 from kpareto.searches.lattice.boxes import coverage, grid_for
@@ -98,6 +100,35 @@ def test_every_run_is_measured(asked: Problem, trials: SearchTrials) -> None:
         assert trial.curve[-1][0] == trial.evaluated
         assert trial.curve[-1][1] == pytest.approx(trial.loss)
         assert trial.covered == coverage(grid_for(asked), trial.values, best.values)
+
+
+@pytest.mark.parametrize("options", [{}, {"preference": WISH}])
+def test_the_file_of_a_run_tells_how_it_came_along(asked: Problem, options: dict[str, Any]) -> None:
+    """By the goal that searches are compared by: the least until then, at most 100 steps and the end of the run."""
+    front = run_plan(asked, Plan("nsga2", "order", options={"generations": 30, **options}))
+    goal, details = goal_of(asked, options.get("preference")), front.provenance.details
+    steps = details["trace"]
+    assert details["goal"] == goal.words
+    assert steps[-1] == [front.provenance.evaluated, goal.of(front.numbers)]
+    assert [done for done, _ in steps] == sorted({done for done, _ in steps})
+    assert [least for _, least in steps] == sorted((least for _, least in steps), reverse=True)
+    assert len(steps) <= 101
+    nothing = problem(asked.table, ["k"], Suppression("none"))
+    assert "trace" not in run_plan(nothing, Plan("nsga2", "order", options={"generations": 2})).provenance.details
+
+
+def test_a_comparison_is_stopped_within_a_run(asked: Problem) -> None:
+    """Somebody who waits need not wait for the end of the run that is under way."""
+    waiting = Hearing()
+    reports: list[tuple[int, int]] = []
+
+    def stop(done: int, total: int) -> None:
+        reports.append((done, total))
+        waiting.stop()
+
+    with hearing(waiting), pytest.raises((Interrupted, Stopped)):
+        compare_searches(asked, ["nsga2", "flip"], 50, own=Plan("nsga2", "order"), report=stop)
+    assert reports == [(0, 100)]
 
 
 def test_words_and_data(trials: SearchTrials, tmp_path: Path) -> None:

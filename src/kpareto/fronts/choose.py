@@ -5,15 +5,22 @@ Whoever takes a choice from a person reads it here: job files, the command line,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kpareto.errors import BadJob, Unsafe, did_you_mean
-from kpareto.fronts.front import Front, Point
-from kpareto.fronts.picture import RECOMMENDED
-from kpareto.measures.measure import Model, make
+import numpy as np
 
+from kpareto.errors import BadJob, Unsafe, did_you_mean
+from kpareto.fronts.dominance import achievement
+from kpareto.fronts.front import DEFAULT_K, Front, Point
+from kpareto.fronts.numbers import Numbers
+from kpareto.fronts.picture import RECOMMENDED
+from kpareto.fronts.problem import Problem
+from kpareto.measures.measure import Model, is_privacy, make
+
+MOST_STEPS = 100  # of a path that are kept
 Kind = Literal["recommended", "knee", "id", "limits", "prefer"]
 
 
@@ -163,3 +170,58 @@ def answer_wishes(front: Front, wished: Mapping[str, float]) -> WishAnswer:
     better = {measure.name: measure.better for measure in front.problem.objectives}
     answers = (WishMet(name, float(wish), point.values[name], better[name]) for name, wish in wished.items())
     return WishAnswer(dict(wished), point.id, tuple(answers))
+
+
+# -- how good a whole run is ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The one number that runs are compared by, lower being better."""
+
+    words: str
+    loss: int  # place of the loss among the objectives
+    k: float | None = None  # that a recoding must have, where k is an objective
+    size: int = 0  # the place of k
+    wish: tuple[tuple[int, ...], tuple[float, ...]] | None = None  # places and wished values of losses
+
+    def each(self, numbers: Numbers) -> np.ndarray:
+        """The number of every recoding, infinite where it misses a limit or the k: (n,) float64."""
+        values = numbers.values
+        fits = numbers.feasible if self.k is None else numbers.feasible & (values[:, self.size] >= self.k)
+        losses = values[:, self.loss] if self.wish is None else achievement(values[:, self.wish[0]], self.wish[1])
+        return np.where(fits, losses, np.inf)
+
+    def of(self, numbers: Numbers) -> float:
+        """The least among some recodings; infinite where none of them meets the limits and the k."""
+        return float(self.each(numbers).min(initial=math.inf))
+
+    def path(self, numbers: Numbers) -> list[list[float]]:
+        """Recodings in the order they were counted: [how many until then, the least until then] where it falls."""
+        least = np.minimum.accumulate(self.each(numbers))
+        steps = np.flatnonzero(least < np.concatenate(([np.inf], least[:-1])))
+        shown = steps[np.unique(np.linspace(0, len(steps) - 1, min(len(steps), MOST_STEPS)).astype(np.int64))]
+        falls = [[int(place) + 1, float(least[place])] for place in shown.tolist()]
+        return [*falls, [len(least), float(least[-1])]] if falls and falls[-1][0] < len(least) else falls
+
+
+def goal_of(asked: Problem, wishes: Mapping[str, float] | None = None, k: float | None = None) -> Goal:
+    """The goal of a problem: the achievement of wishes, or the least first loss, at a k where k is an objective."""
+    names = [measure.name for measure in asked.objectives]
+    if wishes:
+        losses = [name for name in wishes if name != "k"]
+        places, points = tuple(names.index(n) for n in losses), tuple(float(wishes[n]) for n in losses)
+        return Goal(
+            f"achievement of the wishes at k ≥ {wishes['k']:g}",
+            places[0],
+            wishes["k"],
+            names.index("k"),
+            (places, points),
+        )
+    loss = next((place for place, measure in enumerate(asked.objectives) if not is_privacy(measure)), None)
+    if loss is None or asked.objectives[loss].better == "higher":
+        raise BadJob("Searches are compared by a loss, and no objective is one that is better lower. Add lm, say.")
+    if "k" not in names:
+        return Goal(f"least {names[loss]}", loss)
+    least = k or next((limit for measure, limit in asked.limits if measure.name == "k"), DEFAULT_K)
+    return Goal(f"least {names[loss]} at k ≥ {least:g}", loss, least, names.index("k"))

@@ -31,7 +31,7 @@ from kpareto.kernels.cuts.count import MaskRoom, Persons, WideCells, evaluate_cu
 from kpareto.kernels.cuts.persons import REACH, HolderRoom, Holders
 from kpareto.kernels.cuts.runs import RunRows
 from kpareto.kernels.needed import Axes, ReachRoom
-from kpareto.kernels.records import ClassNumbers, KernelQuestions, PartRows, RuleNumbers, RunLosses
+from kpareto.kernels.records import ClassNumbers, KernelQuestions, PartRows, RuleNumbers, RunLosses, TargetEntries
 from kpareto.kernels.words import CAP_MAX_K, T_EQUAL, T_ORDERED, K
 from kpareto.measures.persons import count_everybody
 from kpareto.tables.table import Counts, Held, Table
@@ -55,6 +55,18 @@ def fits_batch(table: Table, wanted: Wanted) -> bool:
 def has_runs(table: Table) -> bool:
     """Whether the losses of all runs of leaves can be listed, which searches over cuts ask for."""
     return max(len(h.leaves) for h in table.hierarchies) <= MOST_LEAVES
+
+
+def target_entries(columns: Sequence[tuple[Counts, np.ndarray]]) -> TargetEntries:
+    """The rows of numeric targets in rising order; each column with its numbers as whole steps: (values,) int64."""
+    entries = [(counts, steps, np.argsort(counts.code, kind="stable")) for counts, steps in columns]
+    at = np.cumsum([0, *(len(order) for _, _, order in entries)]).astype(np.int64)
+    nothing = np.zeros(0, dtype=np.int64)
+    row = [counts.row[order] for counts, _, order in entries]
+    step = [steps[counts.code[order]] for counts, steps, order in entries]
+    count = [counts.count[order] for counts, _, order in entries]
+    rows, numbers, sizes = (np.concatenate((nothing, *pieces)) for pieces in (row, step, count))
+    return TargetEntries(at, rows.astype(np.int32), numbers, sizes)
 
 
 def count_cuts(table: Table, wanted: Wanted, cuts: np.ndarray, threads: int | None = None) -> CountedNodes:
@@ -329,7 +341,7 @@ class CutCounter:
         borders = np.concatenate(([0], np.cumsum([len(part.columns) for part in parts]))).astype(np.int64)
         by_row = np.stack([part.ids for part in parts]).astype(np.int32)
         words = np.ascontiguousarray(self.histograms.packed)
-        return PartRows(columns, borders, combos, counts, by_row, self.table.weights, words)
+        return PartRows(columns, borders, combos, counts, by_row, self.table.weights, words, target_entries(()))
 
     @cached_property
     def losses(self) -> RunLosses:

@@ -82,6 +82,7 @@ _SHAPE = record(
             {"kind": word("lattice", "cuts", "order", "local")},
             {
                 "items": record({"row": text, "value": text, "weight": text}),
+                "end_points": map_of(list_of(whole())),
                 "boxes": list_of(record({"member": text, "first": text, "last": text}, {"questions": anything})),
             },
         ),
@@ -125,6 +126,7 @@ def write_front(problem: Problem, space: Space, provenance: Provenance) -> dict[
             **({"first": first} if first else {}),
             **({"levels": {name: list(pair) for name, pair in levels.items()}} if levels else {}),
             **(space.to_dict() if isinstance(space, LocalSpace) else {}),
+            **({"end_points": _gaps(space)} if isinstance(space, Cuts) and space.ends else {}),
         },
         "search": {
             "method": provenance.method,
@@ -147,6 +149,11 @@ def write_front(problem: Problem, space: Space, provenance: Provenance) -> dict[
         "limits": {measure.name: threshold for measure, threshold in problem.limits},
         "objectives": [{"name": m.name, "better": m.better, "unit": m.unit} for m in problem.objectives],
     }
+
+
+def _gaps(space: Cuts) -> dict[str, list[int]]:
+    """The gaps that may hold a border, of the columns where not all of them may."""
+    return {name: np.asarray(gaps).tolist() for name, gaps in space.ends.items()}
 
 
 def write_genome(recoding: Recoding, genome: np.ndarray) -> dict[str, Any]:
@@ -198,7 +205,8 @@ def read_front(
         )
     try:
         kind, table = data["space"]["kind"], problem.table
-        space = read_local_space(data["space"], table) if kind == "local" else make_space(kind, table)
+        ends = {name: np.array(gaps, dtype=np.int64) for name, gaps in data["space"].get("end_points", {}).items()}
+        space = read_local_space(data["space"], table) if kind == "local" else make_space(kind, table, ends)
         genomes = np.array([_genome(point, space) for point in data["points"]], dtype=np.int64)
         genomes = genomes.reshape(len(data["points"]), len(space.genes))
         provenance = _provenance(data["search"])

@@ -116,6 +116,15 @@ class RunLosses(NamedTuple):
     leaf_rows: np.ndarray  # (all leaves,) int64
 
 
+class TargetEntries(NamedTuple):
+    """Numeric targets one after the other, each in rising order: an entry is so many rows with one number."""
+
+    at: np.ndarray  # (targets + 1,) int64, where the entries of each target start
+    row: np.ndarray  # (entries,) int32, the distinct row
+    step: np.ndarray  # (entries,) int64, the number, in whole steps from the median of all
+    weight: np.ndarray  # (entries,) int64, rows
+
+
 class PartRows(NamedTuple):
     """The distinct rows by parts: columns with few distinct combinations of leaves, looked up together."""
 
@@ -125,7 +134,8 @@ class PartRows(NamedTuple):
     combo_counts: np.ndarray  # (parts,) int64
     row_combos: np.ndarray  # (parts, distinct) int32, the combination of each row
     weights: np.ndarray  # (distinct,) int64
-    words: np.ndarray  # (words, distinct) int64, packed histograms
+    words: np.ndarray  # (words, distinct) int64, packed histograms, and behind them the sums of targets
+    entries: TargetEntries
 
 
 class PartRoom(NamedTuple):
@@ -178,15 +188,16 @@ class ScoreTerms(NamedTuple):
 
     k: int
     allowed: int  # rows that may be suppressed
-    hist_words: int  # packed words of the target, 0 where no loss needs it
+    hist_words: int  # packed words of all targets to be predicted; behind them are the sums of targets
     lane_bits: int
-    values: int  # of the target
-    cm_weight: float
-    cost_weight: float
-    costs: np.ndarray  # (values, values) float64, cost of [true, told]
-    with_regression: bool  # the last word of each row is then the sum of its target
-    regression_weight: float  # weight / total dispersion
-    regression_squares: float  # sum of squares of the target
+    word_at: np.ndarray  # (predictions,) int64, the first packed word of the target
+    values: np.ndarray  # (predictions,) int64, of the target
+    cm_weights: np.ndarray  # (predictions,) float64
+    cost_weights: np.ndarray  # (predictions,) float64
+    costs: np.ndarray  # (predictions, most values, most values) float64, cost of [true, told]
+    square_weights: np.ndarray  # (sums,) float64, weight / total dispersion
+    squares: np.ndarray  # (sums,) float64, sum of squares of the target
+    deviation_weights: np.ndarray  # (targets of entries,) float64, weight / total deviation
 
 
 class Scoring(NamedTuple):

@@ -111,6 +111,7 @@ class Number:
     reading: Reader | None = None  # how the kernels count it; None: it needs a Partition
     term: TargetTerm | None = None  # how the compiled searches for one number minimize it
     by_cells: Measure | None = field(default=None, compare=False)  # a loss of cells, for a search that needs one
+    parts: tuple[tuple[Measure, float], ...] = ()  # of a weighted sum: its measures and their weights
 
     def __call__(self, partition: Partition) -> float:
         """The number."""
@@ -266,7 +267,8 @@ def read_sum(text: str) -> dict[str, float]:
 
 def spell_sum(weights: Mapping[str, float]) -> str:
     """Weighted names as text, which ``read_sum`` reads back."""
-    return " + ".join(f"{word}*{weight:g}" for word, weight in weights.items())
+    numbers = {word: np.format_float_positional(weight, trim="-") for word, weight in weights.items()}
+    return " + ".join(f"{word}*{number}" for word, number in numbers.items())
 
 
 def make(spec: str) -> Measure:

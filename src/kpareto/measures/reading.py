@@ -217,7 +217,8 @@ def sensitive_columns(table: Table, column: str | None, known: bool = False) -> 
 class TargetTerm:
     """What the compiled searches for one number minimize of a target column."""
 
-    kind: Literal["minority", "cost", "variance"]  # rows not of the majority, with costs; dispersion within groups
+    # Rows not of the majority, the same with costs; dispersion around the mean and the median of each group.
+    kind: Literal["minority", "cost", "variance", "deviation"]
     column: str | None
     share: bool = True  # of all rows; else a number of rows
     costs: Mapping[str, Mapping[str, float]] | None = field(default=None, compare=False)  # true -> predicted -> cost

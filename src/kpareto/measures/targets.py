@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal
@@ -27,11 +27,12 @@ from kpareto.measures.measure import (
     make,
     named,
     read_sum,
+    reading_of,
     spell,
     spell_sum,
     trends,
 )
-from kpareto.measures.reading import BoundTerm, Questions, Reader, Reading, Statistics, TargetTerm
+from kpareto.measures.reading import BoundTerm, Questions, Reader, Reading, Statistics, TargetTerm, real
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.partition import Partition
 from kpareto.tables.table import Counts, Table, merge_counts
@@ -224,6 +225,7 @@ def _regression(
         return float(parts.sum()) / total
 
     parameters = drop_unset(column=column, centre=None if centre == "group" else centre)
+    kind: Literal["variance", "deviation"] = "variance" if dispersion is _squares else "deviation"
     # Each group's own centre is the best for it, so one centre for two groups is no better.
     return Number(
         spell(name, **parameters),
@@ -233,7 +235,7 @@ def _regression(
         share,
         aspect=TARGET,
         parameters=parameters,
-        term=TargetTerm("variance", column) if dispersion is _squares and centre == "group" else None,
+        term=TargetTerm(kind, column) if centre == "group" else None,
     )
 
 
@@ -292,6 +294,16 @@ def multi_target(of: str | Mapping[str, float]) -> Number:
     total = sum(weights.values())
     text = spell_sum({measure.name: weight for measure, weight in parts})
     rising = all(measure.trend["none"] == "rises" for measure, _ in parts)
+
+    def read(ask: Questions) -> Reading | None:
+        readers = [(reading_of(measure), weight / total) for measure, weight in parts]
+        readings = [(None if reader is None else reader(ask), weight) for reader, weight in readers]
+        known = [(reading, weight) for reading, weight in readings if reading is not None]
+        if len(known) < len(parts):
+            return None
+        mean = real(lambda counted: np.asarray(sum(reading.value(counted) * weight for reading, weight in known)))
+        return replace(mean, by_levels=any(reading.by_levels for reading, _ in known))
+
     return Number(
         spell("multi-target", of=text),
         "lower",
@@ -300,6 +312,8 @@ def multi_target(of: str | Mapping[str, float]) -> Number:
         lambda partition: sum(measure(partition) * weight for measure, weight in parts) / total,
         aspect=TARGET,
         parameters={"of": text},
+        reading=read,
+        parts=tuple((measure, weight / total) for measure, weight in parts if weight > 0),
     )
 
 

@@ -26,7 +26,7 @@ from kpareto.searches.cuts.recut import Recutter
 from kpareto.searches.cuts.score import Score
 from kpareto.tables.cuts import Cuts
 from kpareto.tables.hierarchy import Tree
-from kpareto.tables.table import Table, distinct_rows, merge_counts
+from kpareto.tables.table import Counts, Table, distinct_rows, merge_counts
 
 
 def column_cuts(space: Cuts, column: int) -> int:
@@ -297,7 +297,7 @@ class _Judge:
 
     def __init__(self, score: Score, order: Sequence[int]) -> None:
         self.score, self.order = score, list(order)
-        self.losses, self.k, self.cm_weight = score.scoring.losses, score.k, score.scoring.terms.cm_weight
+        self.losses, self.k = score.scoring.losses, score.k
         self.rest = [0.0] * (len(order) + 1)  # least the columns from a place on cost, each by itself
         for place in range(len(order) - 1, -1, -1):
             pause()
@@ -325,8 +325,8 @@ class _Judge:
             cells = self._cells(c, side)[table.codes[kept, c]]
             total += float(cells @ table.weights[kept]) + away * float(self.losses.lost[c])
         total += max(self.rest[fixed], away * float(sum(self.losses.lost[c] for c in self.order[fixed:])))
-        if self.cm_weight:
-            total += self.cm_weight * (away + self._errors(classes, kept, self.order[fixed:]))
+        for counts, weight in score.predicted:
+            total += weight * (away + self._errors(counts, classes, kept, self.order[fixed:]))
         return total
 
     def _cells(self, column: int, side: np.ndarray) -> np.ndarray:
@@ -338,9 +338,8 @@ class _Judge:
         lasts = np.append(firsts[1:], count) - 1
         return self.losses.runs[self.losses.run_at[column] + firsts * count + lasts][cut]
 
-    def _errors(self, classes: np.ndarray, kept: np.ndarray, rest: list[int]) -> float:
+    def _errors(self, counts: Counts, classes: np.ndarray, kept: np.ndarray, rest: list[int]) -> float:
         """Rows not of their majority when the other columns keep their leaves, among rows not yet suppressed."""
-        counts = self.score.targets[0].counts
         table = self.score.table
         finest = _class_of(np.column_stack((classes, table.codes[:, rest])))
         merged = merge_counts(counts, finest, int(finest.max()) + 1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -21,25 +21,25 @@ import numpy as np
 
 from kpareto._version import __version__
 from kpareto.errors import BadJob, Interrupted, Progress, Unsafe
-from kpareto.fronts.dominance import achievement, drawn_costs, hypervolume, non_dominated
-from kpareto.fronts.front import DEFAULT_K, Front
+from kpareto.fronts.choose import Goal, goal_of
+from kpareto.fronts.dominance import drawn_costs, hypervolume, non_dominated
+from kpareto.fronts.front import Front
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.picture import new_axes, save_figure
 from kpareto.fronts.problem import Problem
-from kpareto.measures.measure import is_privacy
+from kpareto.interrupts import pause
 from kpareto.searches.exact_front import MOST_CUTS
 from kpareto.searches.lattice.boxes import Coverage, Grid, coverage, grid_for
 from kpareto.searches.names import METHODS, OPTIONS, check_known
 from kpareto.searches.run import Plan, run_plan
 from kpareto.strict import read_value
-from kpareto.tables.cuts import make_space
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SCHEMA = "kpareto-searches-1"
 NO_CHANCE = ("exact", "poka", "poka-literal", "datafly", "samarati")  # every run of these is the same
-SHARED = ("preference", "seconds", "budget")  # of a job, for other searches than its own
+SHARED = ("preference", "end_points", "seconds", "budget")  # of a job, for other searches than its own
 LARGE = 2_000_000_000  # nodes × distinct rows of a lattice that is counted to judge by: some seconds
 MOST_EXACT = 50  # runs of both together whose rank test counts every way to deal them out
 STEPS = 60  # places along a curve
@@ -82,50 +82,6 @@ def _share_beyond(ranks: np.ndarray, n: int, away: int) -> float:
 
 
 # -- what a run is measured by -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Goal:
-    """The one number that runs are compared by, lower being better."""
-
-    words: str
-    loss: int  # place of the loss among the objectives
-    k: float | None = None  # that a recoding must have, where k is an objective
-    size: int = 0  # the place of k
-    wish: tuple[tuple[int, ...], tuple[float, ...]] | None = None  # places and wished values of losses
-
-    def of(self, numbers: Numbers) -> float:
-        """The least among some recodings; infinite where none of them meets the limits and the k."""
-        values = numbers.values[numbers.feasible]
-        if self.k is not None:
-            values = values[values[:, self.size] >= self.k]
-        if not len(values):
-            return math.inf
-        return float(
-            (values[:, self.loss] if self.wish is None else achievement(values[:, self.wish[0]], self.wish[1])).min()
-        )
-
-
-def goal_of(asked: Problem, wishes: Mapping[str, float] | None = None, k: float | None = None) -> Goal:
-    """The goal of a problem: the achievement of wishes, or the least first loss, at a k where k is an objective."""
-    names = [measure.name for measure in asked.objectives]
-    if wishes:
-        losses = [name for name in wishes if name != "k"]
-        places, points = tuple(names.index(n) for n in losses), tuple(float(wishes[n]) for n in losses)
-        return Goal(
-            f"achievement of the wishes at k ≥ {wishes['k']:g}",
-            places[0],
-            wishes["k"],
-            names.index("k"),
-            (places, points),
-        )
-    loss = next((place for place, measure in enumerate(asked.objectives) if not is_privacy(measure)), None)
-    if loss is None or asked.objectives[loss].better == "higher":
-        raise BadJob("Searches are compared by a loss, and no objective is one that is better lower. Add lm, say.")
-    if "k" not in names:
-        return Goal(f"least {names[loss]}", loss)
-    least = k or next((limit for measure, limit in asked.limits if measure.name == "k"), DEFAULT_K)
-    return Goal(f"least {names[loss]} at k ≥ {least:g}", loss, least, names.index("k"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +144,13 @@ class SearchArm:
             at = np.searchsorted(done, places, side="right") - 1
             row[at >= 0] = best[at[at >= 0]]
         return np.percentile(curves, (25, 50, 75), axis=0, method="nearest")
+
+    def drawn(self) -> np.ndarray:
+        """Evaluations and the band there, where most runs have met something: (4, places) float64."""
+        last = max((trial.curve[-1][0] for trial in self.trials if trial.curve), default=1)
+        places = np.unique(np.geomspace(1, max(last, 1), STEPS).astype(np.int64))
+        band = self.band(places)
+        return np.stack((places, *band))[:, np.isfinite(band[2])]
 
     def numbers(self) -> dict[str, Any]:
         """Best and median over the runs."""
@@ -276,12 +239,9 @@ class SearchTrials:
         """The least loss against evaluations: a line for the median and a band between the quartiles of each search."""
         with new_axes(f"{self.goal.words}: median and quartiles of the runs, {self.rows:,} rows") as axes:
             for place, arm in enumerate(self.arms):
-                last = max((trial.curve[-1][0] for trial in arm.trials if trial.curve), default=1)
-                places = np.unique(np.geomspace(1, max(last, 1), STEPS).astype(np.int64))
-                low, middle, high = arm.band(places)
-                shown = np.isfinite(high)
-                axes.plot(places[shown], middle[shown], label=arm.name, color=f"C{place}", marker="o", markersize=2)
-                axes.fill_between(places[shown], low[shown], high[shown], color=f"C{place}", alpha=0.2, linewidth=0)
+                places, low, middle, high = arm.drawn()
+                axes.plot(places, middle, label=arm.name, color=f"C{place}", marker="o", markersize=2)
+                axes.fill_between(places, low, high, color=f"C{place}", alpha=0.2, linewidth=0)
             axes.set_xscale("log")
             axes.set_xlabel("evaluations (logarithmic)")
             axes.set_ylabel(self.goal.words)
@@ -421,6 +381,7 @@ def _run(asked: Problem, plan: Plan, goal: Goal) -> SearchRun:
         met = min(met, goal.of(numbers))
 
     def report(done: int, _: int) -> None:
+        pause()  # a run may take long
         if done > (curve[-1][0] if curve else 0):
             curve.append((done, met))
 
@@ -446,14 +407,17 @@ def _exact_values(asked: Problem, plans: Sequence[Plan]) -> np.ndarray | None:
 
     None too where it is too large to be counted beside.
     """
-    kinds = {plan.kind for plan in plans}
-    if len(kinds) > 1 or not kinds <= set(METHODS["exact"]):
+    kind, ends = plans[0].kind, plans[0].settings.get("end_points")
+    if (
+        any((plan.kind, plan.settings.get("end_points")) != (kind, ends) for plan in plans)
+        or kind not in METHODS["exact"]
+    ):
         return None
-    kind = next(iter(kinds))
-    size = make_space(kind, asked.table).size
+    exact = Plan("exact", kind, options={"ties": "one", "end_points": ends})
+    size = exact.space_on(asked.table).size
     if size > MOST_CUTS if kind != "lattice" else size * max(asked.table.distinct, 1) > LARGE:
         return None
-    front = run_plan(asked, Plan("exact", kind, options={"ties": "one"}))
+    front = run_plan(asked, exact)
     return front.numbers.values if front.provenance.complete and len(front) else None
 
 

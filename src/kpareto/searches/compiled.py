@@ -46,13 +46,13 @@ class LowerBound:
 
 
 def can_compile(method: str, problem: Problem, space: Space) -> bool:
-    """Whether the compiled searches know the job: one loss, k as the only limit, cuts; recut has no costs of errors."""
+    """Whether the compiled searches know the job: one loss, k as the only limit, cuts; recut takes few losses."""
     if not (method.startswith("genitor") or method in ("recut", "improve")) or not isinstance(space, Cuts):
         return False
     score = None if len(space.fixed) else score_of(problem, space)  # the loops draw no border by themselves
     if score is None:
         return False
-    return method.startswith("genitor") or all(term.kind == "minority" for term in score.targets)
+    return method.startswith("genitor") or score.adds_up
 
 
 @dataclass(eq=False)
@@ -185,6 +185,7 @@ class Compiled:
             "bound_by": bound.how,
             "gap": gap,
             "distinct": result.distinct,
+            "goal": f"least {self.problem.objectives[0].name}",
             "trace": [[int(e), float(v), int(d)] for e, v, d in trace],
         }
         seconds = working() - self.began

@@ -153,6 +153,23 @@ def compare_front(front: Front, search: Search) -> dict[str, Any]:
     }
 
 
+def say_defects(exact: Mapping[str, Any]) -> list[str]:
+    """What ``compare_front`` tells, in sentences: boxes that are held, points that were missed or wrong, and why."""
+    covered, sentences = exact.get("coverage"), []
+    proof = "complete" if exact["complete"] else "not complete"
+    if covered is not None:
+        sentences.append(
+            f"Of the {covered['boxes']:,} boxes of the exact front {covered['boxes_held']:,} are held (RR "
+            f"{covered['rr']:.3g}, by the paper's yardstick); the archive lies {covered['ce']:.4g} from it (CE, a sum)."
+        )
+    fate = "were missed" if covered is None else "are not in the archive, which keeps one a box"
+    sentences.append(
+        f"The exact front has {len(exact['points']):,} different points ({proof}): {len(exact['missed']):,} {fate}, "
+        f"and {len(exact['wrong']):,} of the points that were found are not optimal."
+    )
+    return [*sentences, *(f"{cause}: {meaning}." for cause, meaning in exact["meaning"].items())]
+
+
 def _point_data(point: Point) -> dict[str, Any]:
     """The levels and the values of a point."""
     data = point.to_dict()

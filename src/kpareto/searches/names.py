@@ -17,6 +17,7 @@ import numpy as np
 from kpareto.errors import BadJob, Remedy, did_you_mean
 from kpareto.fronts.problem import Problem
 from kpareto.searches import MOST_EVALUATIONS, Option, Search, above_zero, count, one_of, options_of, share
+from kpareto.searches.cuts.ends import ENDS
 from kpareto.searches.cuts.flip import Flip
 from kpareto.searches.cuts.genitor import Genitor, Settings, iyengar, lunacek
 from kpareto.searches.cuts.nsga2 import Nsga2, preference_for
@@ -67,6 +68,7 @@ SECONDS = Option(
     "time it may take; then its best so far is its answer",
     "until it is done",
 )
+END_POINTS = Option("end_points", ENDS, None, "end points of intervals", "any two neighbouring values may be separated")
 BRACKETS = Option("brackets", one_of("ceiling", "floor"), "ceiling", "how a quality over its width is rounded to a box")
 COMPARE = Option("compare", truth, False, "count the exact front too and report what was missed or is wrong")
 GAINS = "until nothing gains any more"
@@ -90,7 +92,12 @@ def _nsga2_options() -> tuple[Option, ...]:
 
 
 OPTIONS: dict[str, tuple[Option, ...]] = {  # method -> what may stand beside it, besides COMMON
-    "exact": (*options_of(Exact), next(option for option in options_of(Nsga2) if option.name == "preference"), SECONDS),
+    "exact": (
+        *options_of(Exact),
+        next(option for option in options_of(Nsga2) if option.name == "preference"),
+        END_POINTS,
+        SECONDS,
+    ),
     "poka": (_budget("until it is done"), *options_of(Poka), COMPARE, SECONDS),
     "poka-literal": (
         _budget("until it is done"),
@@ -102,13 +109,13 @@ OPTIONS: dict[str, tuple[Option, ...]] = {  # method -> what may stand beside it
     "datafly": (_budget("until it is done"), SECONDS),
     "samarati": (_budget("until it is done"), SECONDS),
     # GENITOR breeds until its budget is spent.
-    "genitor": (_budget("", default=50_000), *options_of(Settings), SECONDS),
-    "genitor-iyengar": (_budget("", default=500_000), *options_of(iyengar()), SECONDS),
-    "genitor-lunacek": (_budget("", default=30_000), *options_of(lunacek()), SECONDS),
-    "nsga2": (_budget("until the generations are done"), *_nsga2_options(), SECONDS),
-    "recut": (_budget(GAINS, "columns that may be recut"), SECONDS),
-    "flip": (_budget(GAINS), SECONDS),
-    "improve": (_budget(GAINS, "columns that may be recut, or recodings evaluated"), SECONDS),
+    "genitor": (_budget("", default=50_000), *options_of(Settings), END_POINTS, SECONDS),
+    "genitor-iyengar": (_budget("", default=500_000), *options_of(iyengar()), END_POINTS, SECONDS),
+    "genitor-lunacek": (_budget("", default=30_000), *options_of(lunacek()), END_POINTS, SECONDS),
+    "nsga2": (_budget("until the generations are done"), *_nsga2_options(), END_POINTS, SECONDS),
+    "recut": (_budget(GAINS, "columns that may be recut"), END_POINTS, SECONDS),
+    "flip": (_budget(GAINS), END_POINTS, SECONDS),
+    "improve": (_budget(GAINS, "columns that may be recut, or recodings evaluated"), END_POINTS, SECONDS),
     "local": options_of(LocalSettings),  # which shares its time out by itself
 }
 
@@ -172,7 +179,7 @@ def make_search(method: str, problem: Problem, space: Space, options: Mapping[st
         check_problem(problem)
         depth = chosen["depth"]
         return repair_poka(depth) if method == "poka" else literal(depth or average_depth(space))
-    bred = {name: value for name, value in chosen.items() if name not in ("budget", "compare", "seconds")}
+    bred = {name: value for name, value in chosen.items() if name not in ("budget", "compare", "end_points", "seconds")}
     if method == "pbg-ea":
         return PbgEa(grid_for(problem, bred.pop("grid"), bred.pop("brackets")), **bred)
     if method in ("datafly", "samarati"):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kpareto.errors import Stopped
+from kpareto.errors import BadJob, Stopped
+from kpareto.fronts.choose import goal_of
 from kpareto.fronts.front import Front, list_front, make_front
 from kpareto.fronts.numbers import Numbers, Provenance
 from kpareto.fronts.problem import Problem
@@ -35,6 +38,7 @@ class Proposals:
     search: Search
     budget: int | None = None
     seed: int = 1
+    wishes: Mapping[str, float] | None = None  # what its progress is judged by, if not by its first loss
     began: float = field(default_factory=working)
     _portions: Portions = field(default_factory=lambda: Portions(clock=working))
     _earlier: Recalled | None = None
@@ -99,6 +103,13 @@ class Proposals:
         own = self._own if self._own is not None and len(self._own.genomes) else None  # within its first population
         return self._front(memo, ending.note, own=own, stopped=ending.stopped)
 
+    def _trace(self, memo: Memo) -> dict[str, object]:
+        """How the least loss fell with the recodings that were counted; nothing where no objective is a loss."""
+        with suppress(BadJob):
+            goal = goal_of(self.problem, self.wishes)
+            return {"goal": goal.words, "trace": goal.path(memo.all())}
+        return {}
+
     def _evaluate(self, genomes: np.ndarray) -> Numbers:
         if self._earlier is None:
             return self.problem.evaluate(self.space, genomes)
@@ -108,7 +119,15 @@ class Proposals:
         seconds = working() - self.began
         kind = "counted" if own is None else own.kind
         provenance = Provenance(
-            self.search.name, len(memo), False, self.seed, seconds, note, stopped=stopped, points=kind
+            self.search.name,
+            len(memo),
+            False,
+            self.seed,
+            seconds,
+            note,
+            self._trace(memo),
+            stopped=stopped,
+            points=kind,
         )
         numbers = memo.all()
         if own is None:

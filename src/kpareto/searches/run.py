@@ -16,6 +16,7 @@ from kpareto.kernels.compiling import working
 from kpareto.searches import Option, Search, options_of
 from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.compiled import Compiled, can_compile
+from kpareto.searches.cuts.ends import find_ends
 from kpareto.searches.driver import Driven, Watch, drive
 from kpareto.searches.exact_front import Exact, ExactCuts
 from kpareto.searches.forecast import warn_slow
@@ -25,6 +26,7 @@ from kpareto.searches.possible import check_possible
 from kpareto.searches.proposals import GENE_BYTES, MOST_POPULATION, Proposals
 from kpareto.tables.cuts import Cuts, make_space
 from kpareto.tables.lattice import Kind, Space
+from kpareto.tables.table import Table
 
 BEGINNING = 0.3  # of the time, at the most, for what a search begins with, such as nodes of the lattice
 
@@ -43,12 +45,21 @@ class Plan:
         """Raise unless the method is known, walks this kind of space, and takes every setting that is given."""
         check_method(self.method, self.kind)
         SEED.check(self.seed, "seed")
-        read_options(self.method, self._choices)
+        if read_options(self.method, self._choices).get("end_points") and self.kind not in ("cuts", "order"):
+            raise BadJob(
+                "is for the spaces cuts and order, where borders are set. Take it out.", where="search.end_points"
+            )
 
     @property
     def kind(self) -> Kind:
         """Which kind of space is walked."""
         return self.space if isinstance(self.space, str) else self.space.kind
+
+    def space_on(self, table: Table) -> Space:
+        """The space of a table that is walked."""
+        if not isinstance(self.space, str):
+            return self.space
+        return make_space(self.space, table, find_ends(table, self.settings.get("end_points") or {}))
 
     @property
     def way(self) -> str:
@@ -135,14 +146,14 @@ def make_driven(problem: Problem, plan: Plan, limit: TimeLimit | None = None) ->
         from kpareto.searches.local.driven import LocalDriven
 
         return LocalDriven(problem, LocalSettings(**settings), plan.seed, limit)
-    space = make_space(plan.space, problem.table) if isinstance(plan.space, str) else plan.space
+    space = plan.space_on(problem.table)
     if plan.method == "exact" and isinstance(space, Cuts):
         return ExactCuts(problem, space, settings["ties"], settings["threads"], plan.seed)
     check_population(settings.get("population") or 0, len(space.genes))
     if isinstance(space, Cuts) and can_compile(plan.method, problem, space):
         return Compiled(plan.method, problem, space, plan.evaluations, plan.seed, settings, limit or TimeLimit())
     search = make_search(plan.method, problem, space, settings)
-    return Proposals(problem, space, search, plan.evaluations, plan.seed)
+    return Proposals(problem, space, search, plan.evaluations, plan.seed, settings.get("preference"))
 
 
 def check_population(genomes: int, genes: int) -> None:

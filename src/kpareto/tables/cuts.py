@@ -270,10 +270,10 @@ def read_genome(text: str) -> np.ndarray:
     return np.array([int(letter) for letter in text], dtype=np.int64)
 
 
-def make_space(kind: Kind, table: Table) -> Space:
-    """The space of recodings a job names."""
+def make_space(kind: Kind, table: Table, ends: Mapping[str, np.ndarray] | None = None) -> Space:
+    """The space of recodings a job names; ``ends`` are for cuts alone."""
     if kind == "lattice":
         return Lattice(table.hierarchies)
     if kind == "local":
         return LocalSpace(table.hierarchies)
-    return make_cuts(table.hierarchies) if kind == "cuts" else make_order(table.hierarchies)
+    return make_cuts(table.hierarchies, ends) if kind == "cuts" else make_order(table.hierarchies, ends)

@@ -200,6 +200,36 @@ def test_a_comparison_of_models_can_be_stopped(adult: Front) -> None:
     assert "Stopped" in run.sentence
 
 
+def test_research_tells_the_run_and_compares_searches(page: Page, session: str) -> None:
+    """Settings, convergence and archive of a run of PBG-EA; two searches with their curves; wrong wishes are sentences."""
+    assert page.client.get(f"{session}/research").json() == {"run": None}
+    search = {"method": "pbg-ea", "space": "lattice", "objectives": ["k", "lm"], "iterations": 4}
+    searched(page, session, {"search": search, "suppression": {"rule": "cap-max-k", "limit": 0.01}})
+    run = page.client.get(f"{session}/research").json()["run"]
+    settings = {each["name"]: each for each in run["settings"]}
+    assert settings["iterations"]["value"] == "4"
+    assert settings["brackets"]["value"] == "ceiling"
+    assert run["goal"] == "least lm at k ≥ 5"
+    assert run["curve"][-1][0] == run["evaluated"]
+    members = run["archive"]["members"]
+    assert 0 < len(members) <= run["archive"]["most"]
+    assert len({tuple(each["box"]) for each in members}) == len(members)
+    asked = {"searches": ["pbg-ea", " pbg-ea:iterations=2 ", ""], "seeds": 2}
+    trials = page.client.post(f"{session}/research/compare", json=asked).json()
+    assert [curve["name"] for curve in trials["curves"]] == ["pbg-ea", "pbg-ea:iterations=2"]
+    assert all(low <= middle <= high for curve in trials["curves"] for _, low, middle, high in curve["points"])
+    assert [len(each["rows"]) for each in trials["tables"]] == [2, 2]
+    for wrong, words in (
+        ({"searches": ["exact"]}, "1 searches are to be compared. Give 2 to 8"),
+        ({"searches": "exact"}, "Give a list of names"),
+        ({"searches": ["exact", "pbg"], "seeds": 2}, "No search 'pbg'"),
+        ({"searches": ["exact", "poka"], "seeds": 0}, "with 0 seeds. Give a whole number from 1 to 100"),
+    ):
+        answer = page.client.post(f"{session}/research/compare", json=wrong)
+        assert answer.status_code == 400
+        assert words in answer.json()["error"]
+
+
 # -- data --------------------------------------------------------------------------------------------------------
 
 

@@ -98,3 +98,31 @@ def test_warnings_come_first_and_labels_by_class_are_drawn_once(visit: Visit) ->
     labels = town.locator("rect title").all_text_contents()
     assert len(labels) == len(set(labels))
     expect(town.locator("rect:not(.chosen)")).to_have_count(0)
+
+
+def test_research_shows_the_run_and_compares_searches(visit: Visit, axe: str) -> None:
+    """After a run of PBG-EA its operators, its curve and its boxes; two searches side by side; a wrong one is told."""
+    tab = to_search(visit)
+    tab.locator("#research summary").click()
+    tab.locator("#method").select_option("pbg-ea")
+    tab.locator("#budget").fill("60")
+    tab.locator("#budget").blur()
+    tab.locator("#start").click()
+    expect(tab.locator("#to-explore")).to_be_visible()
+    run = tab.locator("#last-run")
+    expect(run.get_by_role("row", name="crossover_rate")).to_be_visible()
+    expect(run.get_by_role("img", name="least glm at k")).to_be_visible()
+    expect(run).to_contain_text("boxes are held, of at most")
+    assert run.get_by_role("region", name="Boxes of the archive").locator("tbody tr").count() > 0
+    tab.locator("#trial-searches").fill("nsga2:generations=2,population=8\nflip")
+    tab.locator("#trial-seeds").fill("2")
+    tab.locator("#start-trials").click()
+    trials = tab.locator("#trials")
+    expect(trials.get_by_role("region", name="Every two searches")).to_contain_text("hypervolume", timeout=120_000)
+    expect(trials.get_by_role("row", name="flip").first).to_be_visible()
+    expect(trials.locator("svg polyline")).to_have_count(2)
+    expect(tab.locator("#stop-trials")).to_be_hidden()
+    assert all_findings(tab, axe) == []
+    tab.locator("#trial-searches").fill("nsga2\nflop")
+    tab.locator("#start-trials").click()
+    expect(trials).to_contain_text("No search 'flop'. Did you mean 'flip'?")

@@ -33,6 +33,7 @@ from kpareto.kernels.compiling import working
 from kpareto.measures.measure import make
 from kpareto.releases.documents import refuse_overwriting
 from kpareto.searches.checkpoint import Cancelled
+from kpareto.searches.defects import say_defects
 from kpareto.tables.spelling import spell_infinite
 
 WAIT = 5.0  # seconds from which on a person is told beforehand how long it will be
@@ -239,19 +240,8 @@ def show_defects(exact: Mapping[str, Any]) -> None:
         ]
         if rows:
             show_table([*names, *defects[0]["levels"], ""], rows, title)
-    proof = "complete" if exact["complete"] else "not complete"
-    if covered is not None:
-        click.echo(
-            f"Of the {covered['boxes']:,} boxes of the exact front {covered['boxes_held']:,} are held (RR "
-            f"{covered['rr']:.3g}, by the paper's yardstick); the archive lies {covered['ce']:.4g} from it (CE, a sum)."
-        )
-    told = f"{len(missed):,} {'were missed' if covered is None else 'are not in the archive, which keeps one a box'}"
-    click.echo(
-        f"The exact front has {len(exact['points']):,} different points ({proof}): {told}, and {len(wrong):,} of the "
-        "points above are not optimal."
-    )
-    for cause, meaning in exact["meaning"].items():
-        click.echo(f"{cause}: {meaning}.")
+    for sentence in say_defects(exact):
+        click.echo(sentence)
 
 
 def _causes(defect: Mapping[str, Any]) -> str:

@@ -94,8 +94,8 @@ def group_costs(first, end, merged, cells, prices, terms, room):
     starts, others, sums, lanes = merged.starts, merged.others, merged.counts, merged.words
     counts, words, costs = room.counts, room.words, room.costs
     column, lost_row = prices.column, prices.lost + prices.fine
-    k, hist_words, lane_bits, values = terms.k, terms.hist_words, terms.lane_bits, terms.values
-    cm_weight = terms.cm_weight
+    k, hist_words, lane_bits = terms.k, terms.hist_words, terms.lane_bits
+    values, cm_weight = (terms.values[0], terms.cm_weights[0]) if hist_words > 0 else (0, 0.0)
     mask = (np.int64(1) << lane_bits) - 1 if lane_bits < 64 else np.int64(-1)
     per_word = 64 // lane_bits
     rows = np.int64(0)

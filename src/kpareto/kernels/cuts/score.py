@@ -12,7 +12,7 @@ from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.cuts.count import cut_classes
 from kpareto.kernels.cuts.genomes import genome_groups
 from kpareto.kernels.hashing import dense_ids, part_ids
-from kpareto.kernels.records import PartRoom, PartRows
+from kpareto.kernels.records import PartRoom, PartRows, TargetEntries
 
 
 @compiled
@@ -69,7 +69,31 @@ def roll_up_parts(groups, leaf_at, rows, room):
         out_weights[ids[r]] += weights[r]
         for w in range(words.shape[0]):
             out_words[w, ids[r]] += words[w, r]
-    return PartRows(columns, part_at, out_combos, counts, out_rows, out_weights, out_words)
+    entries = merge_entries(rows.entries, ids, n)
+    return PartRows(columns, part_at, out_combos, counts, out_rows, out_weights, out_words, entries)
+
+
+@compiled
+def merge_entries(entries, ids, n):
+    """The entries of n merged rows, ids[row] each: those of one row and one number become one."""
+    at, row, step, weight = entries.at, entries.row, entries.step, entries.weight
+    out_at = np.zeros_like(at)
+    out_row, out_step, out_weight = np.zeros_like(row), np.zeros_like(step), np.zeros_like(weight)
+    last = np.zeros(n, dtype=np.int64)  # the newest entry of each row
+    used = np.int64(0)
+    for t in range(at.shape[0] - 1):
+        for i in range(n):
+            last[i] = -1
+        for e in range(at[t], at[t + 1]):
+            i = ids[row[e]]
+            if last[i] < 0 or out_step[last[i]] != step[e]:
+                last[i] = used
+                out_row[used] = i
+                out_step[used] = step[e]
+                used += 1
+            out_weight[last[i]] += weight[e]
+        out_at[t + 1] = used
+    return TargetEntries(out_at, out_row[:used], out_step[:used], out_weight[:used])
 
 
 @compiled
@@ -115,7 +139,8 @@ def score_one(groups, leaf_at, rows, losses, terms, room):
     how many.
     """
     counts, hists, k = room.counts, room.hists, terms.k
-    n = cut_classes(groups, leaf_at, rows, narrow_room(room, rows.row_combos.shape[1]), False)
+    deviating = terms.deviation_weights.shape[0] > 0
+    n = cut_classes(groups, leaf_at, rows, narrow_room(room, rows.row_combos.shape[1]), deviating)
     score = cell_score(groups, leaf_at, losses, room.cells)
     lost = np.int64(0)
     for i in range(n):
@@ -125,10 +150,10 @@ def score_one(groups, leaf_at, rows, losses, terms, room):
         return 1e18 + lost
     if lost > 0:
         score = add_suppressed(score, leaf_at, rows, n, k, room)
-    if terms.hist_words > 0:
-        score += target_score(counts, hists, n, lost, terms)
-    if terms.with_regression:
-        word = hists[hists.shape[0] - 1]
+    for t in range(terms.values.shape[0]):
+        score += target_score(counts, hists[terms.word_at[t] :], n, lost, terms, t)
+    for s in range(terms.squares.shape[0]):
+        word = hists[terms.hist_words + s]
         explained = 0.0
         away = np.int64(0)
         for i in range(n):
@@ -138,7 +163,39 @@ def score_one(groups, leaf_at, rows, losses, terms, room):
                 explained += np.float64(word[i]) * np.float64(word[i]) / counts[i]
         if lost > 0:
             explained += np.float64(away) * np.float64(away) / lost
-        score += terms.regression_weight * (terms.regression_squares - explained)
+        score += terms.square_weights[s] * (terms.squares[s] - explained)
+    if deviating:
+        score += deviation_score(counts, room.members, n, lost, rows.entries, terms)
+    return score
+
+
+@compiled
+def deviation_score(counts, members, n, lost, entries, terms):
+    """The weighted deviations from the median of each class, the suppressed rows being one more.
+
+    The deviations of a class add up to its upper half less its lower half, whichever median is taken of two; so one
+    pass over the numbers in rising order is enough.
+    """
+    at, row, step, weight, k = entries.at, entries.row, entries.step, entries.weight, terms.k
+    below = np.zeros(n + 1, dtype=np.int64)  # rows of each class that came before
+    score = 0.0
+    for t in range(at.shape[0] - 1):
+        for i in range(n + 1):
+            below[i] = 0
+        total = np.int64(0)
+        for e in range(at[t], at[t + 1]):
+            member = members[row[e]]
+            size = counts[member]
+            if size < k:
+                member, size = n, lost
+            before = below[member]
+            after = before + weight[e]
+            below[member] = after
+            half = size // 2
+            low = min(after, half) - min(before, half)
+            high = max(after, size - half) - max(before, size - half)
+            total += (high - low) * step[e]
+        score += terms.deviation_weights[t] * total
     return score
 
 
@@ -186,10 +243,10 @@ def add_suppressed(score, leaf_at, rows, n, k, room):
 
 
 @compiled
-def target_score(counts, hists, n, lost, terms):
-    """The weighted classification losses: rows suppressed or not of the majority, and the same with costs."""
-    k, lane_bits, values, costs = terms.k, terms.lane_bits, terms.values, terms.costs
-    cost_weight = terms.cost_weight
+def target_score(counts, hists, n, lost, terms, t):
+    """The weighted classification losses of target t: rows suppressed or not of the majority, the same with costs."""
+    k, lane_bits, values, costs = terms.k, terms.lane_bits, terms.values[t], terms.costs[t]
+    cost_weight = terms.cost_weights[t]
     mask = (np.int64(1) << lane_bits) - 1 if lane_bits < 64 else np.int64(-1)
     lanes = 64 // lane_bits
     away = np.zeros(values, dtype=np.int64)
@@ -226,7 +283,7 @@ def target_score(counts, hists, n, lost, terms):
                     if least < 0.0 or price < least:
                         least = price
             priced += least
-    return terms.cm_weight * wrong + cost_weight * priced
+    return terms.cm_weights[t] * wrong + cost_weight * priced
 
 
 @compiled

@@ -39,10 +39,10 @@ class Recutter:
             raise BadJob(
                 "Recutting knows no highest level of a column. Take 'flip', or let levels end with the last one."
             )
-        if any(term.kind != "minority" for term in self.score.targets):
+        if not self.score.adds_up:
             raise BadJob(
-                "Recutting needs a loss that adds up over classes: a cell loss, cm, or a sum of them. "
-                "Run genitor for cost-cm and reg-variance."
+                "Recutting needs a loss that adds up over classes: a cell loss, cm of one target, or a sum of them. "
+                "Run genitor for other losses by use."
             )
 
     @cached_property

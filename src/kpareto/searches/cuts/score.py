@@ -16,15 +16,17 @@ import numpy as np
 
 from kpareto import measures as _measures  # noqa: F401  (fills the table of names)
 from kpareto.errors import BadInput, BadJob, BadTable
-from kpareto.fronts.count_cuts import CutCounter, fits_batch, has_runs
+from kpareto.fronts.count_cuts import CutCounter, fits_batch, has_runs, target_entries
 from kpareto.fronts.count_lattice import Wanted
 from kpareto.fronts.packed_values import HistNumber
 from kpareto.fronts.problem import Problem
+from kpareto.kernels.classes import lane_width
 from kpareto.kernels.cuts.score import score_genomes
 from kpareto.kernels.records import PartRows, RunLosses, ScoreTerms, Scoring
 from kpareto.kernels.words import INFEASIBLE, MINORITY
 from kpareto.measures.cells import CellLoss
 from kpareto.measures.measure import Measure, Number, make
+from kpareto.measures.reading import TargetTerm
 from kpareto.tables.cuts import Cuts
 from kpareto.tables.partition import Partition, Suppression, allowed_rows, partition, read_limit
 from kpareto.tables.table import Counts, Table
@@ -33,26 +35,33 @@ MOST_CLASSES = 2**62  # that a whole number of 64 bits tells apart
 
 
 @dataclass(frozen=True, eq=False)
-class _Regression:
-    """The target of reg-variance in whole steps from its mean."""
+class _Dispersion:
+    """A numeric target in whole steps, for reg-variance or reg-deviation."""
 
+    counts: Counts
+    steps: np.ndarray  # (values,) int64, from the middle of all rows
     weight: float  # weight / total dispersion
     squares: float  # sum of squares over all rows
-    sums: np.ndarray  # (distinct,) int64, the sum in each distinct row
+
+    @property
+    def sums(self) -> np.ndarray:
+        """The sum in each distinct row: (distinct,) int64."""
+        counts = self.counts
+        running = np.concatenate(([0], np.cumsum(self.steps[counts.code] * counts.count)))
+        return np.diff(running[counts.start])
 
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
     """A term of the score that comes from a target column."""
 
-    kind: str  # of the measure's TargetTerm
-    share: bool  # of all rows; else a number of rows
+    term: TargetTerm
     counts: Counts
     weight: float
 
     def row_weight(self, rows: int) -> float:
         """What one row counts."""
-        return self.weight * (1.0 / rows) if self.share else self.weight
+        return self.weight * (1.0 / rows) if self.term.share else self.weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +70,9 @@ class Score:
 
     table: Table
     space: Cuts
-    losses: Mapping[str, float]  # measure -> weight: any cell loss (lm, glm, nwp, …), cm, cost-cm, reg-variance
+    # Measure -> weight: any cell loss (lm, glm, nwp, …), cm, cost-cm, reg-variance, reg-deviation; multi-target becomes
+    # the measures that it is made of.
+    losses: Mapping[str, float]
     k: int
     limit: float | None = None  # a float is a share of the rows, an int a number of rows, None allows all
     costs: Mapping[str, Mapping[str, float]] | None = None  # for cost-cm: true value -> predicted value -> cost
@@ -75,6 +86,7 @@ class Score:
             raise BadJob(
                 f"The losses to be minimized are {dict(self.losses)!r}. Give at least one, with a weight above 0."
             )
+        object.__setattr__(self, "losses", _flatten(self.losses))
         if self.table.persons is not None:
             raise BadJob(
                 "The compiled searches count rows, and this table tells persons apart. "
@@ -99,39 +111,43 @@ class Score:
 
     @cached_property
     def targets(self) -> tuple[Weighted, ...]:
-        """What is minimized of target columns (cm, cost-cm, reg-variance), each with its column and weight."""
+        """What is minimized of target columns, each with its column and weight."""
         terms: list[Weighted] = []
         for measure, weight in self._measures:
             if isinstance(measure, CellLoss):
                 continue
             term = measure.term if isinstance(measure, Number) else None
-            if term is None or (term.kind, term.share) in [(other.kind, other.share) for other in terms]:
+            if term is None:
                 raise BadJob(
-                    f"The compiled searches cannot minimize {measure.name!r}. They know the cell losses, cm, cost-cm "
-                    "and reg-variance; for other measures run the search on a Problem."
+                    f"The compiled searches cannot minimize {measure.name!r}. They know the cell losses, cm, cost-cm, "
+                    "reg-variance and reg-deviation; for other measures run the search on a Problem."
                 )
-            terms.append(Weighted(term.kind, term.share, self.table.counts(term.column, "target"), weight))
-        if len({id(term.counts) for term in terms if term.kind != "variance"}) > 1:
-            raise BadJob("cm and cost-cm must speak of one target column here. Run the search on a Problem instead.")
+            terms.append(Weighted(term, self.table.counts(term.column, "target"), weight))
         return tuple(terms)
 
-    @property
-    def _predicted(self) -> Counts | None:
-        """The target column that classes are to predict, if any."""
-        return next((term.counts for term in self.targets if term.kind != "variance"), None)
+    def _of_kind(self, kind: str) -> list[Weighted]:
+        return [term for term in self.targets if term.term.kind == kind]
+
+    @cached_property
+    def predicted(self) -> tuple[tuple[Counts, float], ...]:
+        """The target columns of cm, each with what a row outside the majority counts in a raw score."""
+        weights: dict[int, tuple[Counts, float]] = {}
+        for term in self._of_kind("minority"):
+            _, before = weights.get(id(term.counts), (term.counts, 0.0))
+            # A raw score of cm alone counts rows, exactly.
+            weight = 1.0 if len(self._measures) == 1 else before + term.row_weight(self.table.rows)
+            weights[id(term.counts)] = term.counts, weight
+        return tuple(weights.values())
 
     @property
-    def _dispersed(self) -> Weighted | None:
-        """The numeric target whose dispersion is minimized, if any."""
-        return next((term for term in self.targets if term.kind == "variance"), None)
-
-    def _weight(self, kind: str) -> float:
-        """The weight of one row in the terms of a kind."""
-        return sum((term.row_weight(self.table.rows) for term in self.targets if term.kind == kind), 0.0)
+    def adds_up(self) -> bool:
+        """Whether the score is a sum over classes of at most one target column, as recutting needs it."""
+        return len(self.predicted) <= 1 and all(term.term.kind == "minority" for term in self.targets)
 
     @cached_property
     def _wanted(self) -> Wanted:
-        numbers = () if self._predicted is None else (HistNumber(MINORITY, self._predicted),)
+        predicted = {id(t.counts): t.counts for t in (*self._of_kind("minority"), *self._of_kind("cost"))}
+        numbers = tuple(HistNumber(MINORITY, counts) for counts in predicted.values())
         return Wanted(Suppression("below-k", k=self.k), tuple(loss for loss, _ in self._cells), numbers)
 
     @property
@@ -154,8 +170,7 @@ class Score:
             return 1.0
         if self._cells:
             return float(self._cells[0][0].scale(self.table)) * self._cells[0][1]
-        term = self.targets[0]
-        return 1.0 if term.kind != "minority" else term.weight / self.table.rows if term.share else term.weight
+        return self.targets[0].row_weight(self.table.rows) if self.predicted else 1.0
 
     @cached_property
     def _counter(self) -> CutCounter:
@@ -163,33 +178,42 @@ class Score:
 
     @cached_property
     def rows(self) -> PartRows:
-        """The distinct rows by parts of columns; reg-variance adds one word, the sum of the target."""
+        """The distinct rows by parts of columns; reg-variance adds a word, the sum of the target."""
         rows = self._counter.parts
-        if self._regression is None:
-            return rows
-        return rows._replace(words=np.concatenate((rows.words, self._regression.sums[None, :])))
+        words = np.concatenate((rows.words, *(one.sums[None, :] for one in self._variances)))
+        return rows._replace(words=words, entries=target_entries([(d.counts, d.steps) for d in self._deviations]))
 
     @cached_property
-    def _regression(self) -> _Regression | None:
-        """What reg-variance needs of its target, if it is minimized.
+    def _variances(self) -> list[_Dispersion]:
+        """What reg-variance needs of its targets: 2**20 steps from the mean, so that sums are whole numbers."""
+        dispersions = []
+        for term in self._of_kind("variance"):
+            numbers, totals = self._numbers(term.counts), term.counts.totals
+            steps = _whole_steps(numbers, float(numbers @ totals) / self.table.rows, 20)
+            squares = float((steps.astype(np.float64) ** 2) @ totals)
+            away = float(steps @ totals)
+            total = squares - away * away / self.table.rows
+            dispersions.append(_Dispersion(term.counts, steps, term.weight / total if total > 0 else 0.0, squares))
+        return dispersions
 
-        Targets are counted from their mean in steps of 2**-20 of their range, so that sums are whole numbers.
-        """
-        if self._dispersed is None:
-            return None
-        counts, weight = self._dispersed.counts, self._dispersed.weight
+    @cached_property
+    def _deviations(self) -> list[_Dispersion]:
+        """The same for reg-deviation: 2**30 steps from the median of all rows."""
+        dispersions = []
+        for term in self._of_kind("deviation"):
+            numbers, totals = self._numbers(term.counts), term.counts.totals
+            middle = numbers[np.searchsorted(np.cumsum(totals), (self.table.rows + 1) // 2)]
+            steps = _whole_steps(numbers, float(middle), 30)
+            total = int(np.abs(steps) @ totals)
+            dispersions.append(_Dispersion(term.counts, steps, term.weight / total if total > 0 else 0.0, 0.0))
+        return dispersions
+
+    def _numbers(self, counts: Counts) -> np.ndarray:
         if counts.numbers is None:
             raise BadTable(
-                f"The target {counts.name!r} is not numeric, so reg-variance has no meaning. Minimize cm instead."
+                f"The target {counts.name!r} is not numeric, so regression has no meaning. Minimize cm instead."
             )
-        mean = float(counts.numbers @ counts.totals) / self.table.rows
-        width = max(float(np.abs(counts.numbers - mean).max()), 1e-300)
-        steps = np.rint((counts.numbers - mean) / width * 2**20).astype(np.int64)
-        squares = float((steps.astype(np.float64) ** 2) @ counts.totals)
-        away = float(steps @ counts.totals)
-        total = squares - away * away / self.table.rows
-        sums = np.bincount(counts.row, weights=steps[counts.code] * counts.count, minlength=self.table.distinct)
-        return _Regression(weight / total if total > 0 else 0.0, squares, np.rint(sums).astype(np.int64))
+        return counts.numbers
 
     @cached_property
     def scoring(self) -> Scoring:
@@ -203,7 +227,7 @@ class Score:
     @property
     def row_cost(self) -> float:
         """What a suppressed row costs in a raw score: all its cells, and one error."""
-        return float(np.sum(self._run_losses.lost) + self._terms.cm_weight)
+        return float(np.sum(self._run_losses.lost) + np.sum(self._terms.cm_weights))
 
     @cached_property
     def _run_losses(self) -> RunLosses:
@@ -222,32 +246,33 @@ class Score:
 
     @cached_property
     def _terms(self) -> ScoreTerms:
-        """The limits, and the weights of the losses that need the target."""
-        counts, regression = self._predicted, self._regression
-        cm_weight = self._weight("minority")
-        if len(self._measures) == 1 and cm_weight:
-            cm_weight = 1.0  # raw scores count rows, exactly
+        """The limits, and the weights of the losses that need a target."""
+        columns, lanes = self._wanted.values.columns(), self._counter.histograms.lanes
+        starts = {id(counts): lanes.word_at[lane_width(lanes.bits), place] for place, counts in enumerate(columns)}
+        costly = self._of_kind("cost")
+        predicted = [counts for counts, _ in self.predicted] + [term.counts for term in costly]
+        values = np.array([len(counts.values) for counts in predicted], dtype=np.int64)
+        costs = np.zeros((len(predicted), values.max(initial=1), values.max(initial=1)))
+        for place, term in enumerate(costly, len(self.predicted)):
+            costs[place, : values[place], : values[place]] = self._cost_matrix(term)
         return ScoreTerms(
             k=self.k,
             allowed=self.allowed,
             hist_words=len(self._counter.histograms.packed),
-            lane_bits=self._counter.histograms.lanes.bits,
-            values=1 if counts is None else len(counts.values),
-            cm_weight=cm_weight,
-            cost_weight=self._weight("cost"),
-            costs=self._cost_matrix(counts),
-            with_regression=regression is not None,
-            regression_weight=0.0 if regression is None else regression.weight,
-            regression_squares=0.0 if regression is None else regression.squares,
+            lane_bits=lanes.bits,
+            word_at=np.array([starts[id(counts)] for counts in predicted], dtype=np.int64),
+            values=values,
+            cm_weights=np.array([weight for _, weight in self.predicted] + [0.0 for _ in costly]),
+            cost_weights=np.array([0.0 for _ in self.predicted] + [t.row_weight(self.table.rows) for t in costly]),
+            costs=costs,
+            square_weights=np.array([one.weight for one in self._variances], dtype=np.float64),
+            squares=np.array([one.squares for one in self._variances], dtype=np.float64),
+            deviation_weights=np.array([one.weight for one in self._deviations], dtype=np.float64),
         )
 
-    def _cost_matrix(self, counts: Counts | None) -> np.ndarray:
+    def _cost_matrix(self, weighted: Weighted) -> np.ndarray:
         """cost[true, told] (values, values) float64: 0 on the diagonal and 1 elsewhere unless given."""
-        if counts is None or not any(term.kind == "cost" for term in self.targets):
-            return np.zeros((1, 1))
-        terms = [measure.term for measure, _ in self._measures if isinstance(measure, Number)]
-        own = next((term.costs for term in terms if term is not None and term.kind == "cost"), None)
-        costs = self.costs or own or {}
+        costs, counts = self.costs or weighted.term.costs or {}, weighted.counts
         for value in {*costs, *(other for row in costs.values() for other in row)}:
             if value not in counts.values:
                 raise BadTable(
@@ -285,6 +310,22 @@ class Score:
         if partition.suppressed_rows > self.allowed:
             return float("inf")
         return float(sum(Fraction(weight) * Fraction(measure(partition)) for measure, weight in self._measures))
+
+
+def _flatten(losses: Mapping[str, float]) -> dict[str, float]:
+    """The losses with every weighted sum replaced by its parts."""
+    flat: dict[str, float] = {}
+    for spec, weight in losses.items():
+        parts = getattr(make(spec), "parts", ())
+        for name, share in _flatten({part.name: s for part, s in parts}).items() if parts else [(spec, 1.0)]:
+            flat[name] = flat.get(name, 0.0) + weight * share
+    return flat
+
+
+def _whole_steps(numbers: np.ndarray, middle: float, bits: int) -> np.ndarray:
+    """Numbers as whole steps from their middle, 2**bits of them in the largest distance: (values,) int64."""
+    width = max(float(np.abs(numbers - middle).max()), 1e-300)
+    return np.rint((numbers - middle) / width * 2**bits).astype(np.int64)
 
 
 def score_of(problem: Problem, space: Cuts) -> Score | None:

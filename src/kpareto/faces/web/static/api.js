@@ -26,6 +26,7 @@ const LONG = [
   [/\/points\/\d+\/check$/, "Recoding the rows for a trial"],
   [/\/points\/\d+\/report$/, "Writing the report"],
   [/\/compare\?/, "Comparing two points"],
+  [/\/research\/compare$/, "Comparing searches", "behind"], // its own place says so
   [/\/(distribution|contingency|at-risk)\?/, "Counting the rows"],
   [/\/release$/, "Writing, counting again, certifying"],
   [/\/verify$/, "Verifying the release"],

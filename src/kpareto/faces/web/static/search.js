@@ -5,6 +5,7 @@ import { afterHands, clock, h, number, replace, say, select, several } from "/st
 import { Scatter } from "/static/chart.js";
 import { axisName, better, drawn } from "/static/plain.js";
 import { steps } from "/static/main.js";
+import { showRun } from "/static/research.js";
 import { runsCard } from "/static/runs.js";
 import { ways } from "/static/ways.js";
 
@@ -393,6 +394,7 @@ function watching(page, send, ended) {
     if (page.frontMoved()) page.remember({ chosen: null, pins: [], ...(other ? { x: null, y: null } : {}) });
     page.front = null;
     show(state.search);
+    showRun(page);
     ended();
   }
   function show(status) {

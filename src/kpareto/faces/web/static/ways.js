@@ -2,6 +2,7 @@
 
 import * as api from "/static/api.js";
 import { h, replace, select } from "/static/dom.js";
+import { research } from "/static/research.js";
 
 const WAYS = [
   {
@@ -138,6 +139,7 @@ export function ways(page, send, redraw) {
             : null,
           search.method === "exact" ? null : typed("seed", "Seed of its chance", { min: 0, value: search.seed ?? 1 }),
         ),
+        research(page),
       ),
     ),
   ];
