@@ -73,7 +73,10 @@ def test_names_say_what_is_not_the_default() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("entropy_l", "No measure 'entropy_l'. Did you mean 'entropy-l'? The measures are: aecs, alpha, arx-loss, average-class-size"),
+        (
+            "entropy_l",
+            "No measure 'entropy_l'. Did you mean 'entropy-l'? The measures are: aecs, alpha, arx-loss, average-class-size",
+        ),
         ("t(ordered)", "has a parameter 'ordered' without a value. Write ordered=value."),
         ("k(of=3)", "The measure 'k' cannot be made with of: "),
         ("bias", "The measure 'bias' cannot be made with no parameters: "),

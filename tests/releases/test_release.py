@@ -565,9 +565,10 @@ def test_words_that_mean_nothing_are_refused(word: str) -> None:
 
 def test_names_of_columns_that_a_spreadsheet_would_run_are_told(tmp_path: Path) -> None:
     """Cells can be written behind an apostrophe; a name is how a column is known, so it is told (N14)."""
-    rows = pa.table({"q": ["=1+1"] * 4, "=cmd|x": ["a", "b"] * 2, "-5": ["a", "b"] * 2})
+    rows = pa.table({"q": ["=1+1"] * 4, "=cmd|x": ["a", "b"] * 2, "-5": ["a", "b", "b", "=2"]})
     table = read(rows, Schema(("q",)))
-    for formulas in ("neutralise", "report"):
+    fates: dict[Literal["neutralise", "report"], str] = {"neutralise": "was written", "report": "would be run by a"}
+    for formulas, fate in fates.items():
         done = release(
             Choice(table, node(table.hierarchies, (0,)), limits={"k": 2}), rows, tmp_path / f"{formulas}.csv",
             handling=Handling(formulas=formulas),
@@ -575,6 +576,7 @@ def test_names_of_columns_that_a_spreadsheet_would_run_are_told(tmp_path: Path) 
         told = [remark for remark in done.remarks if remark.startswith("The name of the column")]
         assert len(told) == 1
         assert "'=cmd|x' begins with = + - or @ and would be run by a spreadsheet" in told[0]
+        assert any(remark.startswith(f"1 cell of '-5' begins with = + - or @ and {fate}") for remark in done.remarks)
 
 
 @pytest.mark.parametrize("large", [2**53 + 1, 2**63 - 1, 123_456_789_012_345_677, -(2**53) - 1])

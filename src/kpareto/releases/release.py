@@ -50,6 +50,7 @@ from kpareto.tables.partition import Partition
 from kpareto.tables.proposals import ColumnFacts, why_direct
 from kpareto.tables.recoding import recoding_words
 from kpareto.tables.schema import Schema
+from kpareto.tables.spelling import several
 from kpareto.tables.table import UniqueRows, table_digest
 from kpareto.tables.vocabulary import topic_of
 from kpareto.verifier import Verified, check
@@ -430,10 +431,15 @@ def _plain_remarks(recoded: Recoded, asked_ties: Mapping[str, str]) -> list[str]
 
 
 def _formula_remarks(formulas: Mapping[str, int], how: Handling, names: Iterable[str]) -> list[str]:
-    done = "were written behind an apostrophe" if how.formulas == "neutralise" else (
-        "would be run by a spreadsheet; the setting formulas can have them written behind an apostrophe"
-    )  # fmt: skip
-    remarks = [f"{count:,} cells of {name!r} begin with = + - or @ and {done}." for name, count in formulas.items()]
+    remarks = []
+    for name, cells in formulas.items():
+        fate = (
+            f"{'was' if cells == 1 else 'were'} written behind an apostrophe"
+            if how.formulas == "neutralise"
+            else "would be run by a spreadsheet; the setting formulas can have such cells written behind an apostrophe"
+        )
+        begin = "begins" if cells == 1 else "begin"
+        remarks.append(f"{several(cells, 'cell')} of {name!r} {begin} with = + - or @ and {fate}.")
     # A name is how people and certificates know a column, so it stays as it is.
     return remarks + [
         f"The name of the column {name!r} begins with = + - or @ and would be run by a spreadsheet, which nothing "
@@ -501,14 +507,14 @@ def refuse_identifying(recoded: Recoded, schema: Schema) -> None:
     looks = [(facts.name, why) for facts in _count_facts(recoded.rows, names) if (why := why_direct(facts)) is not None]
     if not looks:
         return
-    (first, _), several = looks[0], len(looks) > 1
+    (first, _), many = looks[0], len(looks) > 1
     named = ", ".join(f"{name!r} ({why})" for name, why in looks)
     raise BadSchema(
-        f"Column{'s' * several} {named} ha{'ve' if several else 's'} no role and look{'s' * (not several)} like "
-        f"{'direct identifiers' if several else 'a direct identifier'}: nothing was released.",
+        f"Column{'s' * many} {named} ha{'ve' if many else 's'} no role and look{'s' * (not many)} like "
+        f"{'direct identifiers' if many else 'a direct identifier'}: nothing was released.",
         remedy=Remedy(
             "declare-column",
-            f"Declare {'each' if several else 'it'}, or leave it out of the table: in Python identifier=[{first!r}] "
+            f"Declare {'each' if many else 'it'}, or leave it out of the table: in Python identifier=[{first!r}] "
             f'keeps it out and plain=[{first!r}] lets it leave as it is (of Schema), in a job role = "identifier" or '
             f'"plain" under [columns.{json.dumps(first, ensure_ascii=False)}].',
         ),

@@ -647,7 +647,7 @@ def test_cells_that_a_spreadsheet_would_run(page: Page, session: str) -> None:
     page.client.get(f"{session}/events")
     said = page.client.post(f"{session}/release", json={"point": 0}).json()
     assert any(
-        "the setting formulas can have them written behind an apostrophe" in remark for remark in said["remarks"]
+        "the setting formulas can have such cells written behind an apostrophe" in remark for remark in said["remarks"]
     )
     assert ",=1+1" in page.client.get(f"{session}/files/release.csv").text
     page.client.post(f"{session}/release", json={"point": 0, "formulas": "neutralise"})
