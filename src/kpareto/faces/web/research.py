@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from kpareto.errors import BadJob
+from kpareto.faces.web.page_questions import Answer, Question
+from kpareto.faces.web.session import Session
 from kpareto.faces.web.turns import Work
 from kpareto.fronts.choose import read_wish
 from kpareto.fronts.front import Front
-from kpareto.fronts.problem import Problem
 from kpareto.interrupts import Hearing, hearing
 from kpareto.jobs.front import plan_of
-from kpareto.jobs.job import Job
 from kpareto.searches.compare import SearchTrials, compare_searches, read_search
 from kpareto.searches.defects import say_defects
 from kpareto.searches.lattice.boxes import grid_for
@@ -23,7 +23,12 @@ MOST_SEARCHES, MOST_SEEDS = 8, 100
 OPERATORS = {"trad": "TRAD", "new": "NEW", "hybrid": "NEW, and between columns", "one-point": "one-point crossover"}
 
 
-def run_view(front: Front) -> dict[str, Any]:
+def research(session: Session, _: Question) -> Answer:
+    """How the search was made whose front is explored, and how it came along."""
+    return {"run": None if session.search is None else _run(session.front())}
+
+
+def _run(front: Front) -> dict[str, Any]:
     """The settings of the search that made a front, the least loss while it went on, and the archive of PBG-EA."""
     origin = front.provenance
     told = {option.name: option.meaning for option in OPTIONS.get(origin.method, ())}
@@ -74,8 +79,11 @@ def _archive(front: Front) -> dict[str, Any]:
     }
 
 
-def compare(job: Job, problem: Problem | None, question: Mapping[str, Any], piece: Work) -> dict[str, Any]:
-    """Run the searches that are named, each with so many seeds, and tell them apart; long work that can be stopped."""
+def compare(session: Session, question: Question, piece: Work) -> Answer:
+    """Run the searches that are named, each with so many seeds, and tell them apart; long work that can be stopped.
+
+    The rows are those that the last search has read, where the job is the same.
+    """
     names, seeds = question.get("searches"), question.get("seeds", 5)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise BadJob(f"The searches to compare are {names!r}. Give a list of names, such as nsga2 and flip.")
@@ -84,11 +92,12 @@ def compare(job: Job, problem: Problem | None, question: Mapping[str, Any], piec
         raise BadJob(f"{len(searches)} searches are to be compared. Give 2 to {MOST_SEARCHES}, each on a line.")
     if isinstance(seeds, bool) or not isinstance(seeds, int) or not 1 <= seeds <= MOST_SEEDS:
         raise BadJob(f"Each search is to run with {seeds!r} seeds. Give a whole number from 1 to {MOST_SEEDS}.")
+    job = session.job
     own = plan_of(job)
     for words in searches:
         read_search(words, own)  # a wrong one is a sentence before the table is read
     with hearing(Hearing(stopped=piece.stopped)):
-        asked = problem or job.problem()
+        asked = job.problem() if session.search is None or session.stale else session.front().problem
         k = read_wish(job.choose).models().get("k") if job.choose else None
         return trials_view(compare_searches(asked, searches, seeds, k, own, piece))
 

@@ -40,7 +40,7 @@ from kpareto.faces.web.page_questions import (
     work_of,
 )
 from kpareto.faces.web.page_words import page_sentence
-from kpareto.faces.web.research import compare, run_view
+from kpareto.faces.web.research import compare, research
 from kpareto.faces.web.runs import RunRecord
 from kpareto.faces.web.search import start_comparison
 from kpareto.faces.web.session import (
@@ -602,17 +602,6 @@ def stop_models(session: Session, question: Question) -> Answer:
     return models(session, question)
 
 
-def research(session: Session, _: Question) -> Answer:
-    """How the search was made whose front is explored, and how it came along."""
-    return {"run": None if session.search is None else run_view(session.front())}
-
-
-def compare_named(session: Session, question: Question, piece: Work) -> Answer:
-    """Searches side by side on this table, over the rows that the last search has read where the job is the same."""
-    known = None if session.search is None or session.stale else session.front().problem
-    return compare(session.job, known, question, piece)
-
-
 # -- the way out -----------------------------------------------------------------------------------------------------
 
 
@@ -788,7 +777,7 @@ _OF_SESSION: tuple[tuple[str, str, Endpoint], ...] = (
     ("DELETE", "/models", at_once(stop_models)),
     ("POST", "/models/use", long(models_use)),
     ("GET", "/research", at_once(research)),
-    ("POST", "/research/compare", long(compare_named)),
+    ("POST", "/research/compare", long(compare)),
     ("POST", "/points/{point}/check", long(check)),
     ("GET", "/points/{point}/report", report),
     ("POST", "/points/{point}/report", long(write_report)),
