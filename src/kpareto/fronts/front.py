@@ -195,7 +195,8 @@ class Front:
 
     def __repr__(self) -> str:
         proof = self.proof.partition(":")[0]
-        return f"Front({len(self)} points, objectives {', '.join(self.names)}, {self.provenance.method}, {proof})"
+        many, names = several(len(self), "point"), ", ".join(self.names)
+        return f"Front({many}, objectives {names}, {self.provenance.method}, {proof})"
 
     def __iter__(self) -> Iterator[Point]:
         return (Point(self, i) for i in range(len(self)))
@@ -695,9 +696,9 @@ def marks_of(front: Front) -> dict[int, tuple[str, ...]]:
 def front_sentence(front: Front) -> str:
     """What the front is and what it proves, in a sentence or two."""
     provenance, size = front.provenance, spell_count(front.space.size)
-    words = f"{len(front):,} points" + (f" ({front.vectors:,} different)" if front.vectors != len(front) else "")
+    words = several(len(front), "point") + (f" ({front.vectors:,} different)" if front.vectors != len(front) else "")
     counted = f"{provenance.evaluated:,} counted in {provenance.seconds:.2f} s"
-    text = f"{words} of {size} recodings; {counted}."
+    text = f"{words} of {size} recoding{'s' * (front.space.size != 1)}; {counted}."
     if len(front) == 0:
         which = "No recoding" if provenance.complete else "No recoding that was counted"
         text = f"{which} of {size} meets the limits; {counted}."

@@ -24,6 +24,7 @@ from kpareto.fronts.problem import Problem
 from kpareto.strict import FileKind, parse_json, read_arrays, record, text
 from kpareto.tables.fingerprint import fingerprint
 from kpareto.tables.lattice import Space
+from kpareto.tables.spelling import several
 
 Arrays = Mapping[str, np.ndarray]
 Standing = TypeVar("Standing")  # where a search stands, as the search itself has it
@@ -40,7 +41,7 @@ class Cancelled(Interrupted):
 
     def __init__(self, front: Front, checkpoint: Path) -> None:
         super().__init__(
-            f"Stopped after {front.provenance.evaluated:,} recodings; {len(front)} points so far. "
+            f"Stopped after {several(front.provenance.evaluated, 'recoding')}; {several(len(front), 'point')} so far. "
             f"Go on with --resume (kept in {checkpoint.name})."
         )
         self.front = front

@@ -17,7 +17,7 @@ import numpy as np
 from kpareto.errors import BadHierarchy, BadInput, BadTable, did_you_mean, shorten
 from kpareto.tables.hierarchy import MISSING, Hierarchy, tell_lost
 from kpareto.tables.schema import Schema, check_quasi
-from kpareto.tables.spelling import fold_spelling, merge_spellings
+from kpareto.tables.spelling import fold_spelling, merge_spellings, several
 
 Domain = Literal["observed", "declared"]
 Estimator = Literal["auto", "pitman", "zayatz", "snb"]
@@ -434,7 +434,7 @@ def _check_covered(hierarchy: Hierarchy, values: Sequence[str], rows: np.ndarray
     """Raise where values of the population have no leaf."""
     lost = sorted((index for index in np.flatnonzero(leaf < 0).tolist() if rows[index]), key=lambda p: -int(rows[p]))
     if lost:
-        named = [f"{values[index]!r} ({int(rows[index]):,} rows)" for index in lost]
+        named = [f"{values[index]!r} ({several(int(rows[index]), 'row')})" for index in lost]
         raise BadHierarchy(
             f"The hierarchy of {hierarchy.name!r} has no place for {len(lost):,} value{'s' if len(lost) > 1 else ''} "
             f"of the population: {shorten(named, 5)}. Add them to the hierarchy, although the table lacks them."
@@ -454,7 +454,7 @@ def check_places(hierarchy: Hierarchy, values: Sequence[str], rows: np.ndarray, 
     if not lost:
         return
     lost.sort(key=lambda i: -int(rows[i]))
-    named = [f"{values[i]!r} ({int(rows[i]):,} rows)" for i in lost]
+    named = [f"{values[i]!r} ({several(int(rows[i]), 'row')})" for i in lost]
     raise BadHierarchy(tell_lost(hierarchy.name, [values[i] for i in lost], named))
 
 

@@ -222,7 +222,7 @@ def test_a_hierarchy_without_a_value_of_the_table() -> None:
     """Values without a place are named with their rows, the most frequent first."""
     table = people(age=["36", "37", "36"])
     sentence = (
-        "The hierarchy of 'age' has no place for 2 values of the table: '36' (2 rows), '37' (1 rows). "
+        "The hierarchy of 'age' has no place for 2 values of the table: '36' (2 rows), '37' (1 row). "
         "Add them to the hierarchy."
     )
     with pytest.raises(BadHierarchy, match=f"^{re.escape(sentence)}$"):

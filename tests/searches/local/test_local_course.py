@@ -126,7 +126,7 @@ def test_stopped_anywhere_it_goes_on_to_the_same_front(made: Problem, tmp_path: 
             stopped_at.append(done)
             raise Stopped
 
-    with pytest.raises(Cancelled, match="Stopped after 1 recodings; 1 points so far"):
+    with pytest.raises(Cancelled, match="Stopped after 1 recoding; 1 point so far"):
         run_plan(made, plan, stop, kept)
     assert kept.exists()
     assert stopped_at

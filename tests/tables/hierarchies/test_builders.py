@@ -703,7 +703,7 @@ def test_loss_by_distance_is_only_taken_when_asked() -> None:
     ("source", "values", "sentence"),
     [
         (ROWS, ["a", "z", "y"], "has no place for 2 values of the table: 'z', 'y'. Add them"),
-        (ROWS, {"a": 3, "z": 1, "y": 1200}, "has no place for 2 values of the table: 'y' (1,200 rows), 'z' (1 rows)"),
+        (ROWS, {"a": 3, "z": 1, "y": 1200}, "has no place for 2 values of the table: 'y' (1,200 rows), 'z' (1 row)"),
         (["a", "b"], None, "Line 1 of the hierarchy of 'x' is 'a', not a list of labels"),
         ([["a", None, "*"]], None, "Line 1 of the hierarchy of 'x' has a missing label"),
         (pd.DataFrame({"a": ["x"], "b": [float("nan")]}), None, "Line 1 of the hierarchy of 'x' has a missing label"),

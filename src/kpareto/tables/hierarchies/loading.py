@@ -36,6 +36,7 @@ from kpareto.tables.hierarchies.values import (
     whole_range,
 )
 from kpareto.tables.hierarchy import MISSING, STAR, Hierarchy, flat, from_levels, tell_lost, with_missing
+from kpareto.tables.spelling import several
 
 Inline = Mapping[str, object]
 
@@ -138,7 +139,7 @@ def check_covers(hierarchy: Hierarchy, values: Values) -> None:
     lost = [texts[position] for position in np.flatnonzero(hierarchy.locate(texts) < 0).tolist()]
     if lost:
         lost.sort(key=lambda text: -rows.get(text, 0))
-        named = [f"{text!r} ({rows[text]:,} rows)" if text in rows else repr(text) for text in lost]
+        named = [f"{text!r} ({several(rows[text], 'row')})" if text in rows else repr(text) for text in lost]
         raise BadHierarchy(tell_lost(hierarchy.name, lost, named))
 
 
