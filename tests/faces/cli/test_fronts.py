@@ -217,7 +217,7 @@ def test_an_interrupted_search_exits_130_and_resumes(
         yield stop
 
     with monkeypatch.context() as patch:
-        patch.setattr(fronts, "read_problem", lambda job, _: job.problem())
+        patch.setattr(fronts, "read_problem", lambda job, *_: job.problem())
         patch.setattr(fronts, "reporting", impatient)
         assert main(["front", "adult", "-q"]) == 130
     out, err = capsys.readouterr()
