@@ -287,7 +287,7 @@ def test_a_change_without_a_value_takes_the_key_out(folder: Path) -> None:
         load_job(file, [*changes, "search.method=exact", "search.population="])
     job = load_job(file, [*changes, "search.method=exact", "search.population=", "search.budget=", "search.depth="])
     assert (job.method, job.budget) == ("exact", None)
-    assert job.options == {"ties": "all", "threads": None, "preference": None, "seconds": None}
+    assert job.options == {"ties": "all", "threads": None, "preference": None, "end_points": None, "seconds": None}
     assert load_job(file, ["columns.age.role=plain", "columns.age.hierarchy=", "columns.age.weight="]).schema().quasi
 
 
@@ -295,7 +295,7 @@ def test_a_space_that_is_not_named_is_the_methods_own(folder: Path) -> None:
     """Only a space that is named and does not fit is a mistake."""
     text = JOB.replace('space = "lattice"', "").replace('method = "exact"', 'method = "improve"\nbudget = 50')
     job = parse_job(text, folder)
-    assert (job.space, job.budget, job.options) == ("cuts", 50, {"seconds": None})
+    assert (job.space, job.budget, job.options) == ("cuts", 50, {"end_points": None, "seconds": None})
 
 
 def adult_job(text: str) -> Job:
