@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import APIResponse, Locator, Route, expect
 from playwright.sync_api import Page as Tab
 
-from tests.twins.window import PATIENCE, Delayed, Visit, focused, hear_pulses, place_of, wait_until
+from tests.twins.window import PATIENCE, Delayed, Visit, accept_dangers, focused, hear_pulses, place_of, wait_until
 
 pytestmark = pytest.mark.xdist_group("browser")
 JOB = "async () => (await import('/static/main.js')).page.job"
@@ -488,3 +488,19 @@ def test_warnings_of_a_point_do_not_reach_the_button_of_another(visit: Visit) ->
         delayed.routes[0].fulfill(json={"limits": [], "warnings": [grave] * 77, "met": True})
     settle(tab)
     assert tab.locator("#release-now").inner_text() == own
+
+
+def test_a_release_is_told_in_the_view_that_took_its_place(visit: Visit) -> None:
+    """The view is drawn anew while the rows are written: what was released stands in the one that is there then."""
+    tab = visit.tab
+    visit.open("people.csv")
+    visit.search()
+    tab.get_by_role("link", name="Release this point").click()
+    accept_dangers(tab)
+    delayed = Delayed(tab, "**/release")
+    tab.locator("#release-now").click()
+    expect(tab.locator("#release-now")).to_be_disabled()
+    tab.evaluate("async () => (await import('/static/main.js')).page.redraw()")
+    expect(tab.locator("#release-now")).to_be_enabled()
+    delayed.let_go()
+    expect(tab.locator("#released")).to_contain_text("verified")

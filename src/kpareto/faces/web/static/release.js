@@ -35,7 +35,7 @@ export async function releaseView(page) {
     value: page.draft.release.target || "release.csv",
     spellcheck: "false",
   });
-  const done = h("div", { id: "released", role: "status" });
+  const done = h("div", { id: "released", role: "status", "data-point": id });
   const button = h(
     "button",
     {
@@ -58,7 +58,8 @@ export async function releaseView(page) {
         button.disabled = false;
         if (released) {
           page.released = released;
-          show(released);
+          // The view may have been drawn anew while the rows were written.
+          show(released, document.querySelector(`#released[data-point="${id}"]`) || done);
         }
       },
     },
@@ -82,9 +83,9 @@ export async function releaseView(page) {
       await page.change({ ...page.draft, release: { ...page.draft.release, counts: counts.checked } });
     },
   });
-  const show = (released) => {
+  const show = (released, place) => {
     replace(
-      done,
+      place,
       h(
         "p",
         { class: "good" },
@@ -123,7 +124,7 @@ export async function releaseView(page) {
     );
     say("Released and verified.");
   };
-  if (page.released && page.released.point.id === id) show(page.released);
+  if (page.released && page.released.point.id === id) show(page.released, done);
   const secret = h("input", { type: "checkbox", id: "secret", onchange: () => preview() });
   const frame = h("iframe", { title: "Preview of the report", sandbox: "" });
   const written = h("p", { class: "quiet", role: "status" });
