@@ -120,5 +120,7 @@ def uses(quick: bool) -> list[Line]:
         slow = best(lambda score=score, few=few: [score.exact(genome) for genome in few], 1)  # type: ignore[misc]
         ratio = slow.cpu / len(few) / (time.cpu / len(genomes))
         note = f"{1e3 * slow.cpu / len(few):.1f} ms by a partition, {ratio:.0f} x as long"
-        lines.append(Line(f"one recoding, 157 bits: {loss}", time, len(genomes), "recodings", True, 1, "", note))
+        lines.append(
+            Line(f"one recoding, 157 bits: {loss}", time, len(genomes), "recodings", True, 1, "", note, peak_bytes())
+        )
     return lines

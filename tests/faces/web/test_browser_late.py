@@ -504,3 +504,20 @@ def test_a_release_is_told_in_the_view_that_took_its_place(visit: Visit) -> None
     expect(tab.locator("#release-now")).to_be_enabled()
     delayed.let_go()
     expect(tab.locator("#released")).to_contain_text("verified")
+
+
+def test_a_part_that_is_pressed_opens_though_another_point_comes(visit: Visit) -> None:
+    """The detail of a new point comes while the mouse is down on a heading of the old one: its click is heard."""
+    tab = visit.tab
+    visit.open("people.csv")
+    visit.search()
+    late = LateAnswer(tab, re.compile(r"/points/\d+$"))
+    tab.locator(".plot").first.focus()
+    tab.keyboard.press("End")
+    late.wait()
+    heading = tab.locator("summary", has_text="Two columns together")
+    heading.scroll_into_view_if_needed()
+    press(tab, heading)
+    late.let_go()
+    tab.mouse.up()
+    expect(tab.locator(".heat-table")).to_have_count(2)

@@ -395,6 +395,7 @@ export async function exploreView(page) {
     const id = view.chosen;
     try {
       const about = await api.get(`/points/${id}`);
+      await handsOff();
       if (id !== view.chosen) return;
       replace(body, detail(page, front, about));
       say(`Point ${id}: ${sentence(front, id)}`);
