@@ -14,7 +14,7 @@ from kpareto.errors import BadInput, BadJob
 from kpareto.fronts.problem import problem
 from kpareto.tables.adult import adult_hierarchies, adult_table
 from kpareto.tables.cuts import Cuts, genome_text, make_cuts, make_order, read_genome
-from kpareto.tables.hierarchy import Hierarchy, bits_cut, runs_of
+from kpareto.tables.hierarchy import Hierarchy, bits_cut, flat, runs_of
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.partition import Suppression
 from kpareto.tables.recoding import Recoding, node
@@ -215,3 +215,12 @@ def test_points_of_cuts_describe_their_groups() -> None:
     described = space.decode(np.zeros(92, dtype=np.int64)).describe()
     assert described["sex"] == [["Male", "Female"]] or described["sex"] == [["Female", "Male"]]
     assert len(described) == 8
+
+
+def test_levels_of_nodes_in_a_lattice_beyond_64_bits() -> None:
+    """Seventy columns of two levels: a number of 64 bits has the levels of the last sixty-three, before them all are 0."""
+    space = Lattice((flat("x", ["a", "b"]),) * 70)
+    bits = space.levels(np.array([5, 2**63 - 1], dtype=np.int64))
+    assert bits[0].tolist() == [0] * 67 + [1, 0, 1]
+    assert bits[1].tolist() == [0] * 7 + [1] * 63
+    assert space.levels(np.zeros(0, dtype=np.int64)).shape == (0, 70)

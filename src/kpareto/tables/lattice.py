@@ -44,6 +44,9 @@ class Space(Protocol):
         """One genome as a recoding."""
 
 
+LARGEST = 2**63 - 1  # of a node's number; larger lattices are searched without numbers
+
+
 @dataclass(frozen=True, eq=False)
 class Lattice:
     """All recodings by whole levels: one gene per column, its level. Nodes are numbered, first column slowest."""
@@ -67,8 +70,9 @@ class Lattice:
         return math.prod(self.genes.tolist())
 
     def levels(self, nodes: np.ndarray) -> np.ndarray:
-        """Node numbers (n,) -> levels (n, columns) int64."""
-        return np.stack([nodes // s % g for s, g in zip(self.strides, self.genes.tolist(), strict=True)], axis=1)
+        """Node numbers (n,) int64 -> levels (n, columns) int64; a stride that no such number reaches leaves level 0."""
+        digits = zip(self.strides, self.genes.tolist(), strict=True)
+        return np.stack([nodes // s % g if s <= LARGEST else np.zeros_like(nodes) for s, g in digits], axis=1)
 
     def numbers(self, levels: np.ndarray) -> np.ndarray:
         """Levels (n, columns) -> node numbers (n,) int64."""
