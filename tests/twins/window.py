@@ -71,6 +71,9 @@ def checker() -> str:
     return script.read_text(encoding="utf-8")
 
 
+RUN = "async () => ((await import('/static/main.js')).page.run || {id: null}).id"
+
+
 class Visit:
     """A browser window of a person: its tab, and the errors its console showed."""
 
@@ -102,8 +105,11 @@ class Visit:
         self.explore()
 
     def explore(self) -> None:
-        """Start the search that is set up, wait for its end, go on to the front."""
+        """Start the search that is set up, wait for its end, go on to the front; the link to an earlier one is there too."""
+        before = self.tab.evaluate(RUN)
         self.tab.locator("#start").click()
+        while self.tab.evaluate(RUN) in (None, before):
+            self.tab.wait_for_timeout(20)
         self.tab.locator("#to-explore").click()
         expect(self.tab.locator("svg.bands").first).to_be_visible()
 
