@@ -110,7 +110,7 @@ const list = (sentences) =>
     sentences.map((each) => h("li", {}, each)),
   );
 
-function plainTable({ caption, head, rows, right }) {
+export function plainTable({ caption, head, rows, right }) {
   const kind = (column) => (right.includes(column) ? "num" : "");
   return h(
     "div",

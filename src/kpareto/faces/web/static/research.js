@@ -1,6 +1,7 @@
 // Under Research: how the last run was made and how it came along, and searches side by side on this table.
 
 import * as api from "/static/api.js";
+import { plainTable } from "/static/detail.js";
 import { h, number, replace, s, say } from "/static/dom.js";
 import { scale } from "/static/chart.js";
 
@@ -133,38 +134,8 @@ function shown(trials) {
 }
 
 // Columns from ``numbers`` on are numbers.
-function table(caption, heads, rows, numbers = heads.length) {
-  const kind = (at) => (at >= numbers ? "num" : null);
-  return h(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    h(
-      "table",
-      {},
-      h("caption", {}, caption),
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          heads.map((head, at) => h("th", { scope: "col", class: kind(at) }, head)),
-        ),
-      ),
-      h(
-        "tbody",
-        {},
-        rows.map((row) =>
-          h(
-            "tr",
-            {},
-            row.map((cell, at) => (at ? h("td", { class: kind(at) }, cell) : h("th", { scope: "row" }, cell))),
-          ),
-        ),
-      ),
-    ),
-  );
-}
+const table = (caption, head, rows, numbers = head.length) =>
+  plainTable({ caption, head, rows, right: head.map((_, at) => at).filter((at) => at >= numbers) });
 
 // The least loss against recodings: a line for the median, a band between the quartiles; points are [done, low, middle, high].
 function picture(goal, curves) {
