@@ -257,7 +257,7 @@ LARGE = from_levels("letter", [("a", "*"), ("b", "*"), ("c", "*"), ("d", "*")])
         (
             lambda: drawn_from(tables_of("ab", SMALL).table, tables_of("aabccd", LARGE).table),
             BadHierarchy,
-            r"The hierarchy of 'letter' has no place for 2 values of the population: 'c' \(2 rows\), 'd' \(1 rows\)",
+            r"The hierarchy of 'letter' has no place for 2 values of the population: 'c' \(2 rows\), 'd' \(1 row\)",
         ),
         (
             lambda: drawn_from(tables_of("aab", SMALL).table, tables_of("ab", SMALL).table),
