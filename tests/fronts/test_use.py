@@ -16,9 +16,11 @@ from kpareto.faces.report import make_report
 from kpareto.faces.web.explore import front_view
 from kpareto.fronts import use
 from kpareto.fronts.front import Front, add_measure, kept_percent, marks_of, picture
-from kpareto.fronts.use import use_of_marks, use_sentence
+from kpareto.fronts.use import _Nodes, use_of_marks, use_sentence
+from kpareto.kernels.compiling import NotCompiled
 from kpareto.measures.use import is_more_than_chance, yardstick
 from kpareto.tables.hierarchy import from_levels
+from kpareto.tables.lattice import Lattice
 from tests.twins.use import related_rows, related_table
 
 
@@ -67,6 +69,34 @@ def test_a_recoding_that_is_much_better_in_use_is_named(front: Front) -> None:
     data = told.to_dict()["better"]
     assert (data["levels"], data["values"]["k"], data["kept"]) == ({"a": 0, "b": 1, "c": 0}, 8, 65.33)
     json.dumps(told.to_dict())
+
+
+def test_nothing_is_compiled_to_name_another(front: Front, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the loop of single nodes is not at hand the whole lattice is counted, and the same recodings are named."""
+    named = [told.to_dict() for told in use_of_marks(front).values()]
+    monkeypatch.setattr(kp.Problem, "evaluate", not_at_hand)
+    assert [told.to_dict() for told in use_of_marks(front).values()] == named
+    assert any("better" in each for each in named)
+
+
+@pytest.mark.parametrize("rule", [kp.Suppression(), kp.Suppression("below-k", 0.1, 3), kp.Suppression("as-needed", 0.1)])
+def test_some_nodes_of_the_whole_lattice(rule: kp.Suppression, front: Front, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In any order, by any rule, they have the numbers that they have when they are counted alone."""
+    asked = kp.problem(front.problem.table, ["k", "lm"], rule)
+    lattice = Lattice(asked.table.hierarchies)
+    genomes = lattice.levels(np.array([6, 1, 7, 4]))
+    alone = asked.evaluate(lattice, genomes)
+    monkeypatch.setattr(kp.Problem, "evaluate", not_at_hand)
+    nothing = np.zeros(lattice.size)
+    some = _Nodes(asked, lattice, lattice.levels(np.arange(lattice.size)), nothing, nothing).count(genomes)
+    first, second = (numbers.take(np.lexsort((numbers.thresholds, numbers.which))) for numbers in (alone, some))
+    for name in ("which", "thresholds", "values", "keys", "feasible", "suppressed"):
+        assert np.array_equal(getattr(first, name), getattr(second, name))
+
+
+def not_at_hand(*_: object) -> None:
+    """In place of what would have to be compiled."""
+    raise NotCompiled
 
 
 def test_no_other_recoding_is_named_for_chance(front: Front, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,12 +8,16 @@ at the most, may keep the relations between columns far better.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from kpareto.fronts.front import Front, Point, kept_percent, list_front, marks_of
+from kpareto.fronts.numbers import Numbers, join
+from kpareto.fronts.problem import Problem
+from kpareto.kernels.compiling import NotCompiled, without_compiling
 from kpareto.measures.cells import lm
 from kpareto.measures.targets import relations_of
 from kpareto.measures.use import is_judged, is_more_than_chance, yardstick
@@ -88,9 +92,30 @@ def use_sentence(uses: Mapping[int, PointUse]) -> str:
 class _Nodes:
     """The nodes of a lattice with what is known of them without counting."""
 
+    problem: Problem
+    lattice: Lattice
     genomes: np.ndarray  # (nodes, columns) int64
     lost: np.ndarray  # (nodes,) percent of the detail, nothing suppressed
     relations: np.ndarray  # (nodes,) share that is lost, nothing suppressed
+
+    def count(self, genomes: np.ndarray) -> Numbers:
+        """The numbers of some nodes.
+
+        Single nodes have a loop of their own, which a search of the whole lattice has not needed. Nothing is compiled
+        for a remark: where that loop is not at hand the whole lattice is counted once more, with the same numbers.
+        """
+        try:
+            with without_compiling():
+                return self.problem.evaluate(self.lattice, genomes)
+        except NotCompiled:
+            order = np.argsort(wanted := self.lattice.numbers(genomes))
+            some = self.whole.take(np.flatnonzero(np.isin(self.whole.which, wanted)))
+            return replace(some, which=order[np.searchsorted(wanted[order], some.which)])
+
+    @cached_property
+    def whole(self) -> Numbers:
+        """The numbers of all nodes."""
+        return join(list(self.problem.whole_lattice()), len(self.problem.objectives))
 
 
 def _nodes(front: Front) -> _Nodes | None:
@@ -103,7 +128,7 @@ def _nodes(front: Front) -> _Nodes | None:
     for column, hierarchy in enumerate(table.hierarchies):
         cells = [loss.table_of(table, column, cut)[cut] @ table.leaf_rows[column] for cut in hierarchy.groups]
         lost += 100 * float(loss.scale(table)) * np.array(cells, dtype=np.float64)[genomes[:, column]]
-    return _Nodes(genomes, lost, relations_of(table).look_up(genomes))
+    return _Nodes(front.problem, front.space, genomes, lost, relations_of(table).look_up(genomes))
 
 
 def _judge(point: Point, nodes: _Nodes | None) -> PointUse:
@@ -132,7 +157,7 @@ def _neighbours(point: Point, nodes: _Nodes) -> list[Point]:
     genomes = nodes.genomes[ranked[: max(COUNTED // max(table.distinct, 1), JUDGED)]]
     if not len(genomes):
         return []
-    numbers = front.problem.evaluate(front.space, genomes)
+    numbers = nodes.count(genomes)
     met = list_front(front.problem, front.space, genomes, numbers, front.provenance)
     safe = [other for other in met if other.values["k"] >= point.values["k"] and kept_percent(other) >= 100 - most]
     lost = relations_of(table).look_up(met.genomes)
