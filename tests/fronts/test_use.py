@@ -79,7 +79,9 @@ def test_nothing_is_compiled_to_name_another(front: Front, monkeypatch: pytest.M
     assert any("better" in each for each in named)
 
 
-@pytest.mark.parametrize("rule", [kp.Suppression(), kp.Suppression("below-k", 0.1, 3), kp.Suppression("as-needed", 0.1)])
+@pytest.mark.parametrize(
+    "rule", [kp.Suppression(), kp.Suppression("below-k", 0.1, 3), kp.Suppression("as-needed", 0.1)]
+)
 def test_some_nodes_of_the_whole_lattice(rule: kp.Suppression, front: Front, monkeypatch: pytest.MonkeyPatch) -> None:
     """In any order, by any rule, they have the numbers that they have when they are counted alone."""
     asked = kp.problem(front.problem.table, ["k", "lm"], rule)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from kpareto.releases.risk.told_values import (
     Disclosure,
     Hidden,
     count_told,
+    in_order,
     is_numeric,
     order_keys,
     order_told,
@@ -85,31 +87,26 @@ class Asked:
         return [f"{self.pairs_left:,} pairs of columns {ask}: there are too many of them."]
 
 
-def find_disclosing_columns(recoded: Recoded, partition: Partition, declared: Sequence[str] = ()) -> Asked:
+def find_disclosing_columns(
+    recoded: Recoded, partition: Partition, declared: Sequence[str] = (), sample: _Sample | None = None
+) -> Asked:
     """The released columns of any role, alone and together, that tell what generalized ones hide and break its k.
 
     Which of them may tell something is asked of at most ``SAMPLE`` rows, fetched once from the engine that holds them;
     what becomes of k is counted in all rows. Quasi-identifiers are not asked: k counts with them.
     """
-    outs = {out.name: out for out in recoded.outs}
-    nested = {recoded.rows.columns[place] for place in recoded.rows.layout().nested}
-    asked = [
-        out.name
-        for out in recoded.outs
-        if out.role in ("plain", "target", "sensitive") and out.name not in recoded.tied and out.name not in nested
-    ]
-    hidden = list(_hiding(partition))
-    if partition.empty or not asked or not hidden:
+    sample = _fetch_sample(recoded, partition) if sample is None else sample
+    if sample is None:
         return Asked()
-    k = int(partition.sizes[partition.visible].min())
+    outs = {out.name: out for out in recoded.outs}
     sql = recoded.rows.layout().sql
-    shown = {name: sql.text(outs[name].value) for name in asked}
+    k = int(partition.sizes[partition.visible].min())
     quasi = [sql.text(out.value) if out.text else out.value for out in recoded.outs if out.role == QUASI]
-    sample = _fetch_sample(recoded, shown, hidden, int(partition.rows[partition.visible].sum()))
-    suspects, left = _suspect(sample, asked, hidden)
+    suspects, left = sample.suspects([name for name in sample.asked if name not in recoded.tied])
     disclosing = []
     for names, name, disclosure in suspects:
-        least, below = _count_joined(recoded, [*quasi, *(shown[column] for column in names)], k)
+        cells = [sql.text(outs[column].value) for column in names]
+        least, below = _count_joined(recoded, [*quasi, *cells], k)
         if least < k:
             meant = all(column in declared for column in names)
             learned = all(outs[column].role == "sensitive" for column in names)
@@ -121,8 +118,9 @@ def tie_undecided(
     recoded: Recoded, partition: Partition, undecided: Collection[str], declared: Sequence[str]
 ) -> tuple[Recoded, Asked]:
     """The rows with the columns tied that tell and that nobody has decided about, and what the others still tell."""
+    sample = _fetch_sample(recoded, partition)
     for _ in range(MOST_TIES):
-        asked = find_disclosing_columns(recoded, partition, declared)
+        asked = find_disclosing_columns(recoded, partition, declared, sample)
         ties: dict[str, str] = {}
         for each in asked.columns:
             open_columns = [name for name in each.columns if name in undecided]
@@ -137,142 +135,171 @@ def tie_undecided(
 Suspect = tuple[tuple[str, ...], str, Disclosure]
 
 
-def _suspect(sample: pa.Table, asked: Sequence[str], hidden: Sequence[str]) -> tuple[list[Suspect], int]:
-    """Columns that tell enough of a hidden one to be worth a word: names, name, how much; and the pairs left.
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """A column that is asked, in the rows of a sample."""
 
-    Several together count only where they tell more than each of them alone.
-    """
-    import duckdb
+    codes: np.ndarray  # (rows,) int64, -1 where there is no cell
+    numbers: np.ndarray  # (rows,) float64, nan where there is none
+    cells: pa.ChunkedArray
 
-    suspects: list[Suspect] = []
-    with duckdb.connect() as engine:
-        with suppress(duckdb.InvalidInputException):  # in a notebook without ipywidgets there is none to switch off
-            engine.execute("SET enable_progress_bar = false")  # it would draw on standard output
-        engine.register("sample", sample)
-        cells, groups, values = _name_columns(len(asked), "p"), *(_name_columns(len(hidden), word) for word in "gy")
-        engine.execute(f"CREATE TABLE words AS {write_words(cells, values, groups, 'sample')}")
-        dated = engine.execute(write_dated(len(hidden), "words")).fetchone() or ()
-        rows = _SampleRows.read(engine, sample, len(asked), len(hidden))
-        left = 0
-        for at, name in enumerate(hidden):
-            single: dict[str, float] = {}
-            for place, column in enumerate(asked):
-                told = rows.ask_single(place, at)
-                if told.share < NEARLY or told.part:
-                    told = _compare(engine, (place, at), told, bool(dated[at]))
-                single[column] = told.share
-                if told.share >= WORTH:
-                    suspects.append(((column,), name, told))
-            together, left_here = rows.ask_together(asked, at, single)
-            suspects += [(names, name, told) for names, told in together]
-            left += left_here
-    return suspects, left
+    @cached_property
+    def orders(self) -> tuple[np.ndarray, ...]:
+        """The first rows in the orders that it may tell by."""
+        first = self.cells.slice(0, ROWS).combine_chunks().dictionary_encode()
+        keys = order_keys(first.dictionary.to_pylist(), self.numbers[:ROWS], _codes(first))
+        return tuple(in_order(key) for key in keys)
 
 
 @dataclass(frozen=True, eq=False)
-class _SampleRows:
-    """The rows of a sample as codes and numbers, one array for each column that is asked or hidden."""
+class _Sample:
+    """Some rows of a release: columns that are asked, and hidden ones with the whole and the first of their rows."""
 
-    codes: tuple[np.ndarray, ...]
-    numbers: tuple[np.ndarray, ...]
-    texts: tuple[list[str | None], ...]  # of the first rows
-    hidden: tuple[Hidden, ...]
+    asked: Mapping[str, _Column]
+    hidden: Mapping[str, tuple[Hidden, Hidden]]
+    written: Mapping[tuple[str, str], Sequence[tuple[str, int]]]  # asked and hidden -> parts that are shown, in rows
+    rows: int
+    single: dict[tuple[str, str], Disclosure] = field(default_factory=dict)  # what was asked before
 
-    @classmethod
-    def read(cls, engine: duckdb.DuckDBPyConnection, sample: pa.Table, asked: int, hidden: int) -> _SampleRows:
-        """From a sample with cells p0, p1, …, and groups g and values y of hidden columns."""
-        names = [*_name_columns(asked, "p"), *_name_columns(hidden, "y")]
-        listed = ", ".join(f"{_measure_query(f'CAST({name} AS VARCHAR)')} AS {name}" for name in names)
-        told = engine.execute(f"SELECT {listed} FROM sample").fetchnumpy()
-        numbers = {name: _floats(np.ma.asarray(told[name])) for name in names}
-        codes = {name: _codes(sample.column(name)) for name in sample.column_names}
-        few = sample.slice(0, ROWS)
-        return cls(
-            tuple(codes[f"p{place}"] for place in range(asked)),
-            tuple(numbers[f"p{place}"] for place in range(asked)),
-            tuple(few.column(f"p{place}").to_pylist() for place in range(asked)),
-            tuple(Hidden(codes[f"g{at}"], codes[f"y{at}"], numbers[f"y{at}"]) for at in range(hidden)),
-        )
+    def suspects(self, names: Sequence[str]) -> tuple[list[Suspect], int]:
+        """Of some columns those that tell enough of a hidden one to be worth a word, and how many pairs were left.
 
-    def ask_single(self, place: int, at: int) -> Disclosure:
-        """What one column tells, by counting or, where that says little, by the order of its values."""
-        told = count_told(self.codes[place], self.hidden[at])
+        Several together count only where they tell more than each of them alone.
+        """
+        suspects: list[Suspect] = []
+        left = 0
+        for hidden in self.hidden:
+            for name in names:
+                if (name, hidden) not in self.single:
+                    self.single[name, hidden] = self._ask_single(name, hidden)
+            told = {name: self.single[name, hidden] for name in names}
+            suspects += [((name,), hidden, each) for name, each in told.items() if each.share >= WORTH]
+            together, left_here = self._ask_together({name: each.share for name, each in told.items()}, hidden)
+            suspects += [(some, hidden, each) for some, each in together]
+            left += left_here
+        return suspects, left
+
+    def _ask_single(self, name: str, hidden: str) -> Disclosure:
+        """What one column tells, by counting or, where that says little, by its order or by what is written in it."""
+        column, (whole, few) = self.asked[name], self.hidden[hidden]
+        told = count_told(column.codes, whole)
         if told.share >= NEARLY:
             return told
-        few = self.hidden[at].take(np.arange(min(len(self.codes[place]), ROWS)))
-        code = self.codes[place][: len(few.group)]
-        for key in order_keys(self.texts[place], self.numbers[place][: len(code)], code):
-            told = max(told, order_told(key, few), key=lambda each: each.share)
+        for order in column.orders:
+            told = max(told, order_told(order, few), key=lambda each: each.share)
+        rows = min(self.rows, ENOUGH)
+        for part, shown in self.written.get((name, hidden), ()) if told.share < NEARLY or told.part else ():
+            if shown > told.share * rows or (shown and told.part and not part):
+                return Disclosure.of(rows, shown, shown == told.rows, part)
         return told
 
-    def ask_together(
-        self, asked: Sequence[str], at: int, single: Mapping[str, float]
+    def _ask_together(
+        self, single: Mapping[str, float], hidden: str
     ) -> tuple[list[tuple[tuple[str, ...], Disclosure]], int]:
         """What columns tell together that none of them tells alone, and how many pairs were not counted."""
-        open_places = [place for place, name in enumerate(asked) if single[name] < NEARLY]
-        few = self.hidden[at].take(np.arange(min(len(self.hidden[at].group), ROWS)))
+        few = self.hidden[hidden][1]
         rows = len(few.group)
-        suspects = []
+        columns = {name: self.asked[name] for name, share in single.items() if share < NEARLY}
         numbers = {
-            asked[place]: self.numbers[place][:rows]
-            for place in open_places
-            if is_numeric(self.numbers[place][:rows], self.codes[place][:rows])
+            name: column.numbers[:rows]
+            for name, column in columns.items()
+            if is_numeric(column.numbers[:rows], column.codes[:rows])
         }
-        suspects += list(sums_told(numbers, few))
-        pairs = list(combinations(open_places, 2))
+        suspects = list(sums_told(numbers, few))
+        pairs = list(combinations(columns, 2))
         most = PAIR_ROWS // max(rows * len(self.hidden), 1)
-        for one, two in pairs[:most]:
-            codes = self.codes[one][:rows], self.codes[two][:rows]
-            told = count_told(codes[0] * (int(codes[1].max(initial=0)) + 2) + codes[1] + 1, few)
-            names = (asked[one], asked[two])
+        for names in pairs[:most]:
+            one, two = (columns[name].codes[:rows] for name in names)
+            told = count_told(one * (int(two.max(initial=0)) + 2) + two + 1, few)
             if told.share >= max(WORTH, *(single[name] + WORTH for name in names)):
                 suspects.append((names, told))
         return suspects, max(0, len(pairs) - most)
 
 
-def _codes(column: pa.ChunkedArray) -> np.ndarray:
+def _codes(encoded: pa.DictionaryArray) -> np.ndarray:
     """A number for each different cell, -1 where there is none: (rows,) int64."""
     import pyarrow.compute as pc
 
-    encoded = column.combine_chunks().dictionary_encode()
     codes: np.ndarray = pc.fill_null(encoded.indices.cast("int64"), -1).to_numpy(zero_copy_only=False)
     return codes
 
 
-def _floats(column: np.ndarray) -> np.ndarray:
+def _floats(column: pa.Array) -> np.ndarray:
     """Its numbers, nan where there is none: (rows,) float64."""
-    numbers: np.ndarray = np.ma.filled(column.astype(np.float64), np.nan)
+    numbers: np.ndarray = column.to_numpy(zero_copy_only=False).astype(np.float64)
     return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def read_once(
+    engine: duckdb.DuckDBPyConnection, encoded: Mapping[str, pa.DictionaryArray], queries: Mapping[str, str]
+) -> dict[str, dict[str, pa.Array]]:
+    """What queries make of the cells of columns, each different text read once: column -> query -> (rows,)."""
+    import pyarrow as pa
+
+    texts = [column.dictionary.cast(pa.large_string()) for column in encoded.values()]
+    engine.register("texts", pa.table({"cell": pa.concat_arrays(texts)}))
+    listed = ", ".join(f"{query} AS {name}" for name, query in queries.items())
+    answer = engine.sql(f"SELECT {listed} FROM texts").to_arrow_table().combine_chunks()
+    read, start = {}, 0
+    for name, column in encoded.items():
+        part = answer.slice(start, len(column.dictionary)).combine_chunks()
+        read[name] = {query: part.column(query).combine_chunks().take(column.indices) for query in queries}
+        start += len(column.dictionary)
+    return read
 
 
 def _name_columns(count: int, letter: str) -> list[str]:
     return [f"{letter}{place}" for place in range(count)]
 
 
-def _compare(engine: duckdb.DuckDBPyConnection, pair: tuple[int, int], counted: Disclosure, dated: bool) -> Disclosure:
-    """What is written in a column says more of a hidden one than counting does, or what counting told."""
-    rows = min(engine.execute("SELECT count(*) FROM words").fetchall()[0][0], ENOUGH)
-    for part, question in write_questions(*pair, "words", dated):
-        shown = read_shown(engine.execute(question).fetchone() or (0, 0, 0), rows)
-        if shown > counted.share * rows or (shown and counted.part and not part):
-            return Disclosure.of(rows, shown, shown == counted.rows, part)
-    return counted
+def _fetch_sample(recoded: Recoded, partition: Partition) -> _Sample | None:
+    """All rows, or some by a hash of their cells, so that the same rows have the same warnings; None: no question."""
+    import duckdb
 
-
-def _fetch_sample(recoded: Recoded, shown: Mapping[str, str], hidden: Sequence[str], rows: int) -> pa.Table:
-    """The plain cells (p), and group (g) and value (y) of hidden columns: of all rows, or drawn by a hash of the cells.
-
-    A hash and no chance, so that the same rows have the same warnings.
-    """
     layout = recoded.rows.layout()
+    nested = {recoded.rows.columns[place] for place in layout.nested}
+    shown = {
+        out.name: layout.sql.text(out.value)
+        for out in recoded.outs
+        if out.role in ("plain", "target", "sensitive") and out.name not in recoded.tied and out.name not in nested
+    }
+    hidden = list(_hiding(partition))
+    if partition.empty or not shown or not hidden:
+        return None
     listed = [f"{cell} AS p{place}" for place, cell in enumerate(shown.values())]
     for place, name in enumerate(hidden):
         value = layout.keys[recoded.rows.columns.index(name)]
-        listed += [f"{recoded.group(name)} AS g{place}", f"{value} AS y{place}"]
-    drawn = ""
-    if rows > SAMPLE:
-        drawn = f" AND {layout.sql.drawn(list(shown.values()), SAMPLE, rows)}"
-    return recoded.rows.ask(f"SELECT {', '.join(listed)} {recoded.tables}{drawn}")
+        listed += [f"{recoded.group(name)} AS g{place}", f"{layout.sql.text(value)} AS y{place}"]
+    rows = int(partition.rows[partition.visible].sum())
+    drawn = f" AND {layout.sql.drawn(list(shown.values()), SAMPLE, rows)}" if rows > SAMPLE else ""
+    sample = recoded.rows.ask(f"SELECT {', '.join(listed)} {recoded.tables}{drawn}")
+    with duckdb.connect() as engine:
+        with suppress(duckdb.InvalidInputException):  # in a notebook without ipywidgets there is none to switch off
+            engine.execute("SET enable_progress_bar = false")  # it would draw on standard output
+        return _read_sample(engine, sample, list(shown), hidden)
+
+
+def _read_sample(
+    engine: duckdb.DuckDBPyConnection, sample: pa.Table, asked: Sequence[str], hidden: Sequence[str]
+) -> _Sample:
+    """From cells p0, p1, … of what is asked, and groups g and values y of hidden columns."""
+    encoded = {name: sample.column(name).combine_chunks().dictionary_encode() for name in sample.column_names}
+    codes = {name: _codes(column) for name, column in encoded.items()}
+    texts = {name: column for name, column in encoded.items() if name[0] != "g"}
+    read = read_once(engine, texts, {"number": _measure_query("cell")})
+    numbers = {name: _floats(each["number"]) for name, each in read.items()}
+    columns = {
+        name: _Column(codes[f"p{place}"], numbers[f"p{place}"], sample.column(f"p{place}"))
+        for place, name in enumerate(asked)
+    }
+    values = {
+        name: Hidden(codes[f"g{place}"], codes[f"y{place}"], numbers[f"y{place}"]) for place, name in enumerate(hidden)
+    }
+    few = np.arange(min(len(sample), ROWS))
+    written = {
+        (asked[place], hidden[at]): told for (place, at), told in find_written(engine, sample, len(asked), len(hidden))
+    }
+    return _Sample(columns, {name: (each, each.take(few)) for name, each in values.items()}, written, len(sample))
 
 
 def _hiding(partition: Partition) -> Iterator[str]:
@@ -321,57 +348,74 @@ EMPTY = "  "  # the words of a cell without any
 PARTS = {"": "y", "month": "m", "year": "a"}  # what of a value is shown -> its column in the table of words
 
 
-def write_words(cells: Sequence[str], hidden: Sequence[str], groups: Sequence[str], table: str) -> str:
-    """A query that reads some rows of a sample once: words, digits and number of each cell, and those to look for."""
-    listed = []
-    for place, cell in enumerate(cells):
-        text = f"left({cell}, {LONGEST})"
-        listed += [f"{_words_query(text)} AS w{place}", f"{_digits_query(text)} AS d{place}"]
-        listed += [f"{_number_query(text)} AS n{place}"]
-    for place, (value, group) in enumerate(zip(hidden, groups, strict=True)):
-        text = f"left(CAST({value} AS VARCHAR), {LONGEST})"
-        formats = ", ".join(f"'{each}'" for each in FORMATS)
-        day = f"coalesce(TRY_CAST({text} AS TIMESTAMP), try_strptime({text}, [{formats}]))"
-        spelled = ", ".join(f"strftime({day}, '{each}')" for each in (*DAYS, "%-d%-m%Y"))
-        listed += [f"{group} AS g{place}", f"{_words_query(text)} AS y{place}", f"{_number_query(text)} AS v{place}"]
-        listed += [f"[{spelled}] AS t{place}", f"strftime({day}, '%m%Y') AS m{place}"]
-        listed += [f"strftime({day}, '%Y') AS a{place}"]
+def find_written(
+    engine: duckdb.DuckDBPyConnection, sample: pa.Table, asked: int, hidden: int
+) -> Iterator[tuple[tuple[int, int], list[tuple[str, int]]]]:
+    """Which cells show which hidden values, by their places: what part of them, and in how many rows of ``ENOUGH``."""
+    import pyarrow as pa
+
+    cells, values = _name_columns(asked, "p"), _name_columns(hidden, "y")
+    engine.register("sample", sample)
     # By a hash and not by chance, so that the same rows have the same warnings.
-    few = f"SELECT * FROM {table} ORDER BY hash({', '.join([*cells, *hidden])}) LIMIT {ENOUGH}"
-    return f"SELECT {', '.join(listed)} FROM ({few})"
+    order = engine.execute(f"SELECT hash({', '.join([*cells, *values])}) AS h FROM sample").fetchnumpy()["h"]
+    few = sample.take(np.argsort(order, kind="stable")[:ENOUGH])
+    text = f"left(cell, {LONGEST})"
+    day = _day_query(text)
+    of_cell = {"w": _words_query(text), "d": _digits_query(text), "n": _number_query(text)}
+    of_value = {"y": _words_query(text), "v": _number_query(text)}
+    of_value |= {f"t{place}": f"strftime({day}, '{each}')" for place, each in enumerate((*DAYS, "%-d%-m%Y"))}
+    of_value |= {"m": f"strftime({day}, '%m%Y')", "a": f"strftime({day}, '%Y')"}
+    encoded = {name: few.column(name).combine_chunks().dictionary_encode() for name in (*cells, *values)}
+    read = read_once(engine, {name: encoded[name] for name in cells}, of_cell)
+    read |= read_once(engine, {name: encoded[name] for name in values}, of_value)
+    words = {f"{letter}_{name[1:]}": each for name, columns in read.items() for letter, each in columns.items()}
+    words |= {f"g_{place}": few.column(f"g{place}") for place in range(hidden)}
+    engine.register("words", pa.table(words))
+    for value in range(hidden):
+        parts = PARTS if words[f"a_{value}"].null_count < len(few) else {"": PARTS[""]}
+        asking = [(cell, part) for cell in range(asked) for part in parts]
+        matches = [_match_query(cell, value, part) for cell, part in asking]
+        listed = ", ".join(f"count(*) FILTER ({match})" for match in matches)
+        most = engine.execute(f"SELECT {listed} FROM words").fetchone() or ()
+        shown: dict[int, list[tuple[str, int]]] = {}
+        for (cell, part), match, rows in zip(asking, matches, most, strict=True):
+            if rows >= WORTH * len(few):  # most columns show nothing, and are not asked any further
+                question = _shown_query(f"w_{cell}", f"g_{value}", f"{PARTS[part]}_{value}", match)
+                answer = read_shown(engine.execute(question).fetchone() or (0, 0, 0), len(few))
+                shown.setdefault(cell, []).append((part, answer))
+        yield from (((cell, value), told) for cell, told in shown.items())
 
 
-def write_dated(values: int, words: str) -> str:
-    """A query that tells which hidden columns hold days: only of these a month or a year can be shown."""
-    return f"SELECT {', '.join(f'count(a{place}) > 0' for place in range(values))} FROM {words}"
+def _match_query(cell: int, value: int, part: str) -> str:
+    """Whether a cell shows a hidden value, or the month or the year of a day."""
+    w, d, n = (f"{letter}_{cell}" for letter in "wdn")
+    y, v, m, a = (f"{letter}_{value}" for letter in "yvma")
+    days = [f"t{place}_{value}" for place in range(len(DAYS) + 1)]
+    turned = f"{m}[3:] || {m}[:2]"
+    matches = {
+        "": [f"{w} = {y}", f"(length({y}) >= 6 AND contains({w}, {y}))", f"{n} = {v}", f"{d} = {days[-1]}"]
+        + [f"contains({d}, {day})" for day in days[:-1]],
+        "month": [f"contains({d}, {m})", f"contains({d}, {turned})", f"{d} = ltrim({m}, '0')"],
+        "year": [f"contains({w}, ' ' || {a} || ' ')"],
+    }
+    return " OR ".join(f"coalesce({each}, false)" for each in matches[part])
 
 
-def write_questions(cell: int, value: int, words: str, dated: bool) -> Iterator[tuple[str, str]]:
-    """What of a hidden value is asked for, the whole first, and the query for ``read_shown``.
+def _shown_query(cell: str, group: str, value: str, match: str) -> str:
+    """The question for ``read_shown``.
 
     A cell that holds many values shows none of them: of each kind of cell only the most frequent value counts. Only
     groups that hide something count, and the best guess at what they hide is what the cell must be better than.
     """
-    w, d, n = (f"{letter}{cell}" for letter in "wdn")
-    y, v, t, m, a = (f"{letter}{value}" for letter in "yvtma")
-    whole = [f"{w} = {y}", f"(length({y}) >= 6 AND contains({w}, {y}))", f"{n} = {v}", f"{d} = {t}[{len(DAYS) + 1}]"]
-    whole += [f"contains({d}, {t}[{place + 1}])" for place in range(len(DAYS))]
-    turned = f"{m}[3:] || {m}[:2]"
-    month = [f"contains({d}, {m})", f"contains({d}, {turned})", f"{d} = ltrim({m}, '0')"]
-    matches = {"": whole, "month": month, "year": [f"contains({w}, ' ' || {a} || ' ')"]}
-    for part, letter in PARTS.items() if dated else (("", PARTS[""]),):
-        match = " OR ".join(f"coalesce({each}, false)" for each in matches[part])
-        f = f"{letter}{value}"
-        question = (
-            f"WITH p AS (SELECT {w} AS x, g{value} AS g, {f} AS f, count(*) AS n, count(*) FILTER ({match}) AS o "
-            f"FROM {words} WHERE {w} <> '{EMPTY}' AND {f} <> '{EMPTY}' GROUP BY ALL), "
-            "c AS (SELECT x, g, sum(n) AS s, max(o) AS o FROM p GROUP BY x, g), "
-            "v AS (SELECT g, f, sum(n) AS n FROM p GROUP BY g, f), "
-            "b AS (SELECT g, 1 - max(n) / sum(n) AS e FROM v GROUP BY g) "
-            "SELECT coalesce(sum(s), 0), coalesce(sum(o), 0), coalesce(sum(s * e), 0) "
-            f"FROM c JOIN b ON c.g IS NOT DISTINCT FROM b.g WHERE e > {1 - NEARLY:g}"
-        )
-        yield part, question
+    return (
+        f"WITH p AS (SELECT {cell} AS x, {group} AS g, {value} AS f, count(*) AS n, count(*) FILTER ({match}) AS o "
+        f"FROM words WHERE {cell} <> '{EMPTY}' AND {value} <> '{EMPTY}' GROUP BY ALL), "
+        "c AS (SELECT x, g, sum(n) AS s, max(o) AS o FROM p GROUP BY x, g), "
+        "v AS (SELECT g, f, sum(n) AS n FROM p GROUP BY g, f), "
+        "b AS (SELECT g, 1 - max(n) / sum(n) AS e FROM v GROUP BY g) "
+        "SELECT coalesce(sum(s), 0), coalesce(sum(o), 0), coalesce(sum(s * e), 0) "
+        f"FROM c JOIN b ON c.g IS NOT DISTINCT FROM b.g WHERE e > {1 - NEARLY:g}"
+    )
 
 
 def read_shown(answer: Sequence[object], rows: int) -> int:
@@ -394,9 +438,14 @@ def _digits_query(text: str) -> str:
 
 def _measure_query(text: str) -> str:
     """A cell as a number: what it is, or the years that a date is away from 1970."""
+    return f"coalesce({_number_query(text)}, epoch({_day_query(f'left({text}, {LONGEST})')}) / (86400 * 365.25))"
+
+
+def _day_query(text: str) -> str:
+    """The day that a cell is; reading what cannot be one takes DuckDB long, so digits and signs alone are tried."""
     formats = ", ".join(f"'{each}'" for each in FORMATS)
-    day = f"coalesce(TRY_CAST({text} AS TIMESTAMP), try_strptime(left({text}, {LONGEST}), [{formats}]))"
-    return f"coalesce({_number_query(text)}, epoch({day}) / (86400 * 365.25))"
+    written = f"try_strptime(CASE WHEN regexp_full_match({text}, '[-0-9./ ]*') THEN {text} END, [{formats}])"
+    return f"coalesce(TRY_CAST({text} AS TIMESTAMP), {written})"
 
 
 def _number_query(text: str) -> str:

@@ -100,29 +100,37 @@ def _largest(outer: np.ndarray, inner: np.ndarray, width: int) -> tuple[np.ndarr
     return owner[start], np.maximum.reduceat(count, start)
 
 
-def order_told(key: np.ndarray, hidden: Hidden) -> Disclosure:
-    """What the order of a column (numbers, nan where there is none) tells of a hidden value, beyond its group.
+def in_order(key: np.ndarray) -> np.ndarray:
+    """The rows that have a number (nan where there is none), in its order; equal ones in an order by chance: (n,)."""
+    chance = np.random.default_rng(1).permutation(len(key))  # equal keys must not keep the order of the source
+    order = np.lexsort((chance, key))
+    return order[: len(key) - int(np.isnan(key).sum())]
+
+
+def order_told(order: np.ndarray, hidden: Hidden) -> Disclosure:
+    """What an order of rows (``in_order``) tells of a hidden value, beyond its group.
 
     Rows are put in that order, group by group, and neighbours compared: they have the same value, or, of numbers, one
     within an eighth of the rows of the group. The same rows in an order by chance are what it must be better than.
     """
-    rows = len(key)
-    there = np.flatnonzero(~np.isnan(key) & (hidden.value >= 0))
-    if len(there) < WORTH * rows or len(there) < 4 * LEAST:
-        return NOTHING
-    known, key = hidden.take(there), key[there]
-    if np.median(np.bincount(np.unique(known.group, return_inverse=True)[1])) < 2 * LEAST:
-        known = Hidden(np.zeros(len(there), dtype=np.int64), known.value, np.full(len(there), np.nan))
-    chance = np.random.default_rng(1).permutation(len(there))  # equal keys must not keep the order of the source
-    ordered = known.take(np.lexsort((chance, key, known.group)))
+    rows, there = len(hidden.value), order[hidden.value[order] >= 0]
     asked = len(there)
+    if asked < WORTH * rows or asked < 4 * LEAST:
+        return NOTHING
+    known = hidden.take(there)
+    group = np.unique(known.group, return_inverse=True)[1]
+    if np.median(np.bincount(group)) < 2 * LEAST:
+        known = Hidden(np.zeros(asked, dtype=np.int64), known.value, np.full(asked, np.nan))
+        group = known.group
+    ordered = known.take(np.argsort(group, kind="stable"))
     for part, count in (("", _breaks), ("nearly", _jumps)):
         if part and not known.numeric:
             continue
         wrong = count(ordered)
         if wrong > (1 - NEARLY) * asked:
             continue  # most columns tell nothing, and what chance does is not asked for these
-        expected = count(known.take(np.lexsort((chance, known.group))))
+        chance = np.random.default_rng(1).permutation(asked)
+        expected = count(known.take(chance[np.argsort(group[chance], kind="stable")]))
         if expected >= max(LEAST, WORTH * rows) and 4 * wrong <= expected:
             return Disclosure.of(rows, asked - wrong, False, part)
     return NOTHING
@@ -152,17 +160,21 @@ def _jumps(rows: Hidden) -> int:
     return int((same & (np.abs(np.diff(rank)) > NEAR)).sum())
 
 
-def order_keys(texts: Sequence[str | None], number: np.ndarray, code: np.ndarray) -> Iterator[np.ndarray]:
-    """The orders that a column may tell by: its numbers; of longer codes the alphabet, from the front and the back."""
+def order_keys(texts: Sequence[str], number: np.ndarray, code: np.ndarray) -> Iterator[np.ndarray]:
+    """The orders that a column may tell by: its numbers; of longer codes the alphabet, from the front and the back.
+
+    ``code`` says which of the different texts each row has, -1 where it has none.
+    """
     if is_numeric(number, code):
         yield number
         return
-    there = [text for text in texts if text]
-    if not there or max(map(len, there)) < BOTH_WAYS:
+    if max(map(len, texts), default=0) < BOTH_WAYS:
         return
     for turn in (1, -1):
-        places = {text: place for place, text in enumerate(sorted({text[::turn] for text in there}))}
-        yield np.array([places[text[::turn]] if text else np.nan for text in texts], dtype=np.float64)
+        places = np.full(len(texts) + 1, np.nan)
+        places[sorted(range(len(texts)), key=lambda at: texts[at][::turn])] = np.arange(len(texts))
+        places[[at for at, text in enumerate(texts) if not text]] = np.nan
+        yield places[code]
 
 
 def sums_told(numbers: Mapping[str, np.ndarray], hidden: Hidden) -> Iterator[tuple[tuple[str, ...], Disclosure]]:
@@ -179,12 +191,12 @@ def sums_told(numbers: Mapping[str, np.ndarray], hidden: Hidden) -> Iterator[tup
             continue
         most = {name: np.isnan(numbers[name]).sum() + WORTH * len(target) for name in names}
         usable = tuple(name for name in names if np.isnan(columns[name]).sum() <= most[name])
-        told = order_told(_fit(columns, usable, target), hidden)
+        told = order_told(in_order(_fit(columns, usable, target)), hidden)
         if told.share < WORTH:
             continue
         for name in usable:
             fewer = tuple(other for other in usable if other != name)
-            if fewer and (less := order_told(_fit(columns, fewer, target), hidden)).share >= WORTH:
+            if fewer and (less := order_told(in_order(_fit(columns, fewer, target)), hidden)).share >= WORTH:
                 usable, told = fewer, less
         if len(usable) > 1:
             yield usable, told
