@@ -95,6 +95,25 @@ def test_a_text_that_is_left_by_a_click_loses_no_click(visit: Visit) -> None:
     assert tab.evaluate(JOB)["population"] == {"sampling": 0.5}
 
 
+def test_what_comes_above_a_view_moves_no_pressed_button(visit: Visit) -> None:
+    """The server falls silent while a button is pressed: that is shown after the click is heard."""
+    tab = visit.tab
+    visit.open("people.csv")
+    button = tab.locator('button[data-column="sex"]')
+    before = place_of(button)
+    press(tab, button)
+    with tab.expect_event("requestfailed", lambda asked: asked.url.endswith("/pulse")):
+        tab.route("**/pulse", lambda route: route.abort())
+    settle(tab)
+    assert button.bounding_box() == before
+    tab.mouse.up()
+    expect(tab.get_by_role("heading", name="Hierarchy of sex")).to_be_visible()
+    expect(tab.locator("#lost")).to_contain_text("The server does not answer")
+    tab.unroute("**/pulse")
+    expect(tab.locator("#lost")).to_be_empty()
+    visit.errors.clear()  # the browser itself notes that questions got no answer
+
+
 def test_start_goes_by_the_list_that_was_walked_before(visit: Visit) -> None:
     """Start is pressed a moment after an arrow key: the search is the one that the list shows."""
     tab = visit.tab

@@ -305,10 +305,12 @@ async function show() {
 }
 
 // -- what goes on beside the views ---------------------------------------------------------------------------------
+// What is drawn above a view moves it, and so the button that a hand is on: it waits until the hand lets go.
 
-function note(words) {
+async function note(words) {
   const place = document.getElementById("note");
   say(words);
+  await handsOff();
   replace(
     place,
     h("p", {}, words),
@@ -337,15 +339,17 @@ function isOlder(state) {
   return Boolean(state.draft && api.knownJob()) && state.draft.revision < api.knownJob().revision;
 }
 
-function connection(words) {
+async function connection(words) {
   const place = document.getElementById("lost");
+  await handsOff();
   if (place.textContent === words) return;
   replace(place, words ? h("p", {}, words) : null);
 }
 
 // A file that is no longer the one whose rows were read: what that means, and what can be done.
-function drawChanged(changed) {
+async function drawChanged(changed) {
   const place = document.getElementById("changed");
+  await handsOff();
   if (!changed) page.goesOn = false;
   const words = !changed
     ? ""
@@ -437,7 +441,8 @@ async function keepBeating() {
   setTimeout(keepBeating, api.underWay().length ? BEAT / 3 : BEAT);
 }
 
-function drawWork() {
+async function drawWork() {
+  await handsOff();
   const place = document.getElementById("work");
   const shown = api.underWay().filter((work) => !work.behind && performance.now() - work.began > SOON);
   if (!shown.length) {
