@@ -55,10 +55,10 @@ def test_a_project_of_the_folder_becomes_a_job_to_save(page: Page, session: str)
     Made().write(page.folder, "own.deid")
     files = {each["name"]: each["kind"] for each in page.client.get("/api/about").json()["files"]}
     assert files["own.deid"] == "project"
-    before = sorted(page.folder.glob("*"))
+    before = sorted(page.folder.glob("[!.]*"))
     state = page.client.post(f"{session}/open", json={"name": "own.deid"}).json()
     assert state["draft"]["data"]["source"] == "own.csv"
-    assert sorted(page.folder.glob("*")) == before
+    assert sorted(page.folder.glob("[!.]*")) == before
     saved = page.client.post(f"{session}/job/save", json={"name": "own.toml"}).json()
     assert len(saved["files"]) == 3
     (page.folder / "own.csv").write_text(Made().lines([(SEX, PLACE, ILL, "id"), *ROWS]), encoding="utf-8")
@@ -97,13 +97,13 @@ def test_a_hostile_project_is_one_sentence(
 ) -> None:
     """It is refused as inspect refuses it, without a path of the server; the table that was open stays, nothing else."""
     page.client.post(f"{session}/open", json={"name": "people.csv"})
-    before, lying = page.client.get(session).json(), sorted(page.folder.glob("*"))
+    before, lying = page.client.get(session).json(), sorted(page.folder.glob("[!.]*"))
     answer = send(page, session, Made(parts=parts).write(tmp_path, "bad.deid"))
     assert answer.status_code == 400
     assert said in answer.json()["error"]
     assert "'bad.deid'" in answer.json()["error"]
     assert page.client.get(session).json() == before
-    assert sorted(page.folder.glob("*")) == lying
+    assert sorted(page.folder.glob("[!.]*")) == lying
     assert not list(page.temporary.rglob("bad*"))
 
 
