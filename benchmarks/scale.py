@@ -149,7 +149,8 @@ def grow_spark(rows: int, quick: bool, search: Search | None = None) -> list[Lin
     with tempfile.TemporaryDirectory(prefix="kpareto-scale-") as folder:
         path = Path(folder) / "people.parquet"
         apart(write, path, rows)
-        session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+        builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+        session = (builder.config("spark.sql.shuffle.partitions", "2") if quick else builder).getOrCreate()
         try:
             session.sparkContext.setLogLevel("ERROR")
             frame = session.read.parquet(str(path))
@@ -157,7 +158,7 @@ def grow_spark(rows: int, quick: bool, search: Search | None = None) -> list[Lin
             frame.write.parquet(f"{folder}/first")
             counted, _ = _time(lambda: frame.groupBy(*columns()).count().count())
             written, _ = _time(lambda: frame.write.parquet(f"{folder}/bare"))
-            if rows <= MANY:
+            if rows <= MANY and not quick:
                 _measure_steps(frame, f"{folder}/first-out/", find)
             mine, told = _measure_steps(frame, f"{folder}/out/", find)
         finally:

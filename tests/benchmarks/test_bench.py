@@ -160,12 +160,16 @@ def test_a_database_is_measured_beside_itself(server: Server, case: str, monkeyp
 
 
 @pytest.mark.xdist_group("spark")
-@pytest.mark.parametrize("case", ["scale.spark", "scale.local_spark"])
-def test_spark_is_measured_beside_itself(case: str) -> None:
-    """The bare cluster and ours, on a local Spark in a process of its own."""
+def test_spark_is_measured_beside_itself() -> None:
+    """The bare cluster and ours, by levels and class by class, on a local Spark in a process of its own."""
     java()
-    lines = apart(call, case, True)
-    assert [line.work.rpartition(": ")[2] for line in lines] == ["bare GROUP BY", "bare write", *scale.STEPS]
+    for lines in apart(_both_sparks):
+        assert [line.work.rpartition(": ")[2] for line in lines] == ["bare GROUP BY", "bare write", *scale.STEPS]
+
+
+def _both_sparks() -> list[list[Line]]:
+    """One after the other: what Java has compiled for the first serves the second too."""
+    return [call(case, True) for case in ("scale.spark", "scale.local_spark")]
 
 
 def test_a_cold_start_compiles(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,6 @@ from tests.twins.window import Visit, accept_dangers, place_of
 
 pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.dangers]
 FAR = 250  # presses of the tab key after which something counts as out of reach
-WALKS = [("workbook.xlsx", 1400), ("workbook.xlsx", 800), ("workbook.xlsx", 390), ("letters.csv", 1400)]
 
 
 @pytest.fixture(scope="module")
@@ -155,16 +154,24 @@ def cells_of(release: Path) -> set[str]:
         return {cell for row in csv.reader(file, delimiter=";") for cell in row}
 
 
-@pytest.mark.parametrize("person", [Mouse, Keyboard])
-@pytest.mark.parametrize(("name", "width"), WALKS)
+# Every file, every width and either hand; one of the walks is part of make test (tests/rings.py).
+@pytest.mark.parametrize(
+    ("name", "width", "person"),
+    [
+        ("workbook.xlsx", 1400, Mouse),
+        ("workbook.xlsx", 800, Keyboard),
+        ("workbook.xlsx", 390, Mouse),
+        ("letters.csv", 1400, Keyboard),
+    ],
+)
 def test_a_messy_workbook_becomes_a_verified_release(
     browser: Browser,
     page: Page,
     files: Path,
     tmp_path: Path,
-    person: type[Mouse | Keyboard],
     name: str,
     width: int,
+    person: type[Mouse | Keyboard],
 ) -> None:
     """Opened as it is, roles changed, searched, chosen, released, verified; no command line, no other file."""
     visit = Visit(browser, page, viewport={"width": width, "height": 900})
