@@ -1,7 +1,7 @@
 """Count the whole lattice by roll-up: every node's statistics, from class tables that were already counted.
 
 The walk goes depth first, column by column; ``walk`` does the work below a prefix of levels, and each prefix is
-a task of its own, so that both cores are busy. Answers do not depend on the number of threads.
+a task of its own, so that all cores are busy. Answers do not depend on the number of threads.
 """
 
 from __future__ import annotations

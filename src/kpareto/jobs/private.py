@@ -81,7 +81,7 @@ class PrivateWish:
 
 @dataclass(frozen=True, eq=False)
 class Privatized:
-    """What a private run has left: the rows where they are now, their papers, and what is left of the budget."""
+    """What a private run has left: the rows where they are now, their documents, and what is left of the budget."""
 
     plan: PrivatePlan
     release: Release
@@ -289,7 +289,7 @@ def _rows(job: Job) -> Any:
 
 
 def _write(drawn: PrivateRelease, target: Path, files: Mapping[str, Path]) -> tuple[Release, dict[str, Any]]:
-    """Through the usual door: written, counted again by the verifier, papers first."""
+    """Through the usual door: written, counted again by the verifier, documents first."""
     rows, table = shown_rows(drawn)
     k = float(drawn.plan.k)
     choice = Choice(table, bottom(table.hierarchies), Suppression("none"), {"k": k})

@@ -1,4 +1,4 @@
-"""What an honest tool tells its user about a release: the warnings W1 to W19 of docs/risk.md, as data, with numbers.
+"""What an honest tool tells its user about a release: the warnings W1 to W20 of docs/risk.md, as data, with numbers.
 
 A remark is shown, printed in the report and kept in the certificate. ``remarks`` looks at everything that is known
 about a release candidate (``Context``) and answers those that apply, in order. ``warnings_for`` knows a choice that is
@@ -568,7 +568,7 @@ def _w15(context: Context) -> Remark | None:
         f"The release is not differentially private: it {chosen}, whatever its k ({_smallest(partition)} here), so no "
         "epsilon can be stated."
     )
-    remedy = Remedy("go-private", "Where one is asked for, release counts with kpareto private.")
+    remedy = Remedy("go-private", "Where one is asked for, release rows with kpareto private.")
     return _advise("W15", "note", text, {"k": _smallest(partition)}, remedy)
 
 

@@ -1,4 +1,4 @@
-"""Fingerprints: one digest of everything a thing is made of, for papers that belong to one job and to no other.
+"""Fingerprints: one digest of everything a thing is made of, for files that belong to one job and to no other.
 
 Nobody lists fields here. A dataclass is walked field by field, a function by its code and by what it has closed over,
 an array by its bytes, so that a field somebody adds tomorrow is part of the fingerprint tomorrow. A field that is not

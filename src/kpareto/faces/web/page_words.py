@@ -36,7 +36,7 @@ ADVICE = {
     "give-new-role": "give it a role on the Data step if it is not to leave as it is, and search again.",
     "give-role": "give roles on the Data step.",
     "give-rows": "give a share of the rows such as 0.01 (below 1), or a whole number of rows such as 10.",
-    "go-private": "where one is asked for, release counts with kpareto private in the terminal.",
+    "go-private": "where one is asked for, release rows with kpareto private in the terminal.",
     "group-values": "put the values in groups before the table is opened, or make identifiers of the columns on the "
     "Data step, which leaves them out.",
     "keep-rows": "if they must stay, allow fewer rows to be left out on the Search step, and search again.",

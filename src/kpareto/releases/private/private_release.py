@@ -52,7 +52,7 @@ PRIVATE = (
 ASSUMED = (
     "Each person has at most one row: a neighbouring table has one row more or less.",
     "Hierarchies, roles, epsilon, delta and the score were set without looking at the rows.",
-    "The file is whole: a line that is no row stops a run, so that there is a release tells that there is none.",
+    "The file is whole: a line that is no row stops a run, so a release tells that there was none.",
     "Nobody but the steward saw errors, times or memory of the run, which may depend on the rows.",
     "The random numbers of the operating system and of OpenDP cannot be known.",
     "Other releases of the same rows are in the ledger: their epsilons and deltas add up with these.",

@@ -163,8 +163,8 @@ def _postcodes() -> dict[str, Known]:
     return {
         f"postcodes-{country}": Known(
             f"postcodes-{country}",
-            f"postcodes of {system.called}, by their first signs",
-            "the way that the post numbers its areas",
+            f"postcodes of {system.called}, by their first characters",
+            "how the post numbers its areas",
             system.levels,
             lambda value, country=country: postcode_labels(country, value),  # type: ignore[misc]  # bound here
         )

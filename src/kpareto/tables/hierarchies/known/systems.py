@@ -113,7 +113,7 @@ def nuts_labels(value: str, country: Callable[[str], str | None]) -> tuple[str, 
 
 @dataclass(frozen=True)
 class Postcodes:
-    """How the postcodes of a country are written, and how many of their first signs each level keeps."""
+    """How the postcodes of a country are written, and how many of their first characters each level keeps."""
 
     called: str
     pattern: str
