@@ -100,11 +100,11 @@ def test_who_listens_can_stop_it(asked: Problem) -> None:
 
 def test_without_compiling_nothing_is_compiled() -> None:
     """A loop that is not at hand raises, in any thread, and is compiled when it is called later."""
-    from kpareto.kernels.compiling import compiled
+    from numba import njit
 
-    @compiled
+    @njit(cache=False)
     def twice(number: int) -> int:
-        """A loop of its own."""
+        """A loop of its own, of which nothing lies on the disk."""
         return 2 * number
 
     with without_compiling(), pytest.raises(NotCompiled):
