@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -13,7 +15,7 @@ from kpareto.engines.unique_rows import KeptRows
 from kpareto.faces.web import explore
 from kpareto.jobs.job import Job
 from tests.twins.page import write_people, write_visits
-from tests.twins.window import Delayed, Visit, accept_dangers, all_findings
+from tests.twins.window import Delayed, Visit, accept_dangers, all_findings, node, wait_until
 
 pytestmark = pytest.mark.xdist_group("browser")
 JOB = "async () => (await (await import('/static/api.js')).get('')).draft"
@@ -180,3 +182,120 @@ def test_nearly_unique_money_does_not_leave_by_default(visit: Visit, tmp_path: P
     head, first, *_ = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
     assert head == "age,town,illness"
     assert first.count(",") == 2
+
+
+# -- levels that may be released, and importance -----------------------------------------------------------------------
+
+POINTS = """async () => {
+  const api = await import('/static/api.js');
+  const { values } = await api.get('/front');
+  return Promise.all(values.map((_, id) => api.get(`/points/${id}`)));
+}"""
+
+
+def choose(tab: Tab, selector: str, value: str) -> dict[str, Any]:
+    """Choose from a list of the hierarchy that is shown; what the job says of its column when the server has answered."""
+    with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+        tab.locator(selector).select_option(value)
+    return dict(tab.evaluate(JOB)["columns"]["age"])
+
+
+def levels_found(tab: Tab) -> set[int]:
+    """The levels of age that the points of the front show."""
+    ages = (each for point in tab.evaluate(POINTS) for each in point["columns"] if each["name"] == "age")
+    return {each["level"] for each in ages}
+
+
+def expect_outside(tab: Tab, levels: set[int]) -> None:
+    """Wait until the groups of these levels, and no others, are crossed out in the picture of the hierarchy."""
+    for level in range(5):
+        cell = tab.locator(f"button.node[data-level='{level}']").first
+        expect(cell).to_have_class("node outside" if level in levels else "node")
+
+
+def test_levels_that_may_be_released(visit: Visit, axe: str) -> None:
+    """Two lists set the levels of a column: job, picture, search and a reload keep to them; all levels leave no word."""
+    tab = visit.tab
+    visit.open("people.csv")
+    expect(tab.locator("#least-level")).to_have_value("0")
+    expect(tab.locator("#most-level")).to_have_value("4")
+    expect_outside(tab, set())
+    visit.search()
+    assert not levels_found(tab) <= {1, 2, 3}
+    tab.get_by_role("link", name="Data").first.click()
+    assert choose(tab, "#least-level", "1")["levels"] == [1, 4]
+    assert choose(tab, "#most-level", "3")["levels"] == [1, 3]
+    expect_outside(tab, {0, 4})
+    assert all_findings(tab, axe) == []
+    tab.reload()
+    expect(tab.locator("#least-level")).to_have_value("1")
+    expect(tab.locator("#most-level")).to_have_value("3")
+    expect_outside(tab, {0, 4})
+    visit.search()
+    assert levels_found(tab) <= {1, 2, 3}
+    expect(tab.locator(".column", has=tab.get_by_text("age", exact=True)).first).to_contain_text(
+        re.compile("level [123] of 4")
+    )
+    tab.get_by_role("link", name="Data").first.click()
+    assert choose(tab, "#most-level", "0")["levels"] == [0, 0]  # the other end gives way
+    expect(tab.locator("#least-level")).to_have_value("0")
+    assert "levels" not in choose(tab, "#most-level", "4")
+    expect_outside(tab, set())
+    tab.reload()
+    expect(tab.locator("#most-level")).to_have_value("4")
+    assert "levels" not in tab.evaluate(JOB)["columns"]["age"]
+
+
+def test_levels_by_keyboard(visit: Visit) -> None:
+    """The lists are stops of the tab key one after the other, arrow keys choose, and a choice counts when it is left."""
+    tab = visit.tab
+    visit.open("people.csv")
+    tab.locator("#least-level").focus()
+    for keys, following in ((["ArrowDown"] * 2, "#most-level"), (["ArrowUp"], "#importance"), (["ArrowDown"], "")):
+        for key in (*keys, "Tab"):
+            tab.keyboard.press(key)
+        if following:
+            expect(tab.locator(following)).to_be_focused()
+    wait_until(tab, "async () => !(await import('/static/api.js')).changesWait()")
+    column = tab.evaluate(JOB)["columns"]["age"]
+    assert (column["levels"], column["weight"]) == ([2, 3], 2)
+
+
+def test_levels_that_an_edited_hierarchy_lacks_are_shown(visit: Visit) -> None:
+    """A level that the job names and the hierarchy no longer has is said where it can be mended, and undo brings it back."""
+    tab = visit.tab
+    visit.open("people.csv")
+    choose(tab, "#least-level", "1")
+    node(tab, "20-29", 2).click()
+    tab.get_by_role("button", name="Remove level").click()
+    expect(tab.locator("button.node[data-level='4']")).to_have_count(0)
+    assert tab.evaluate(JOB)["columns"]["age"]["levels"] == [1, 4]
+    expect(tab.locator("#most-level option:checked")).to_have_text("4: not in this hierarchy")
+    tab.get_by_role("button", name="Undo").click()
+    expect(tab.locator("#most-level option:checked")).to_have_text("4: 1 group")
+    tab.get_by_role("button", name="Redo").click()
+    expect(tab.locator("#most-level option:checked")).to_have_text("4: not in this hierarchy")
+    assert choose(tab, "#most-level", "3")["levels"] == [1, 3]
+    visit.search()
+    assert levels_found(tab) <= {1, 2, 3}
+
+
+def test_the_importance_of_a_column(visit: Visit) -> None:
+    """It is the weight in the job and after a reload, the weighted loss of the front counts it, and usual leaves no word."""
+    tab = visit.tab
+    visit.open("people.csv")
+    tab.get_by_role("link", name="Next: search").click()
+    with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+        tab.get_by_label("Another measure").select_option("nwp")
+    visit.explore()
+    before = {tuple(point["levels"]): point["values"]["nwp"] for point in tab.evaluate(POINTS)}
+    tab.get_by_role("link", name="Data").first.click()
+    assert choose(tab, "#importance", "4.0")["weight"] == 4
+    tab.reload()
+    expect(tab.locator("#importance option:checked")).to_have_text("much more")
+    visit.search()
+    after = {tuple(point["levels"]): point["values"]["nwp"] for point in tab.evaluate(POINTS)}
+    both = [levels for levels in before if levels in after]
+    assert any(before[levels] != pytest.approx(after[levels]) for levels in both)
+    tab.get_by_role("link", name="Data").first.click()
+    assert "weight" not in choose(tab, "#importance", "1.0")

@@ -1,7 +1,8 @@
-"""The page in a real Chromium: two tables at once, tables that are closed, files that change on disk, notes on runs."""
+"""The page in a real Chromium: two tables at once, tables that are closed or change on disk, projects of ARX, notes."""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import pytest
 from playwright.sync_api import Browser, expect
 from playwright.sync_api import Page as Tab
 
+from tests.jobs.test_arx import ILL, PLACE, ROWS, SEX, Made
 from tests.twins.page import Page, serving_people, write_visits
-from tests.twins.window import PATIENCE, Visit, accept_dangers, all_findings, hear_pulses
+from tests.twins.window import PATIENCE, Visit, accept_dangers, all_findings, hear_pulses, node
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -165,3 +167,62 @@ def test_a_run_has_a_name_and_a_note(alone: Visit, axe: str) -> None:
     expect(tab.get_by_label("Name of the run")).to_have_value("first try")
     expect(tab.get_by_label("Note on the run first try")).to_have_value("for the board, not final")
     assert all_findings(tab, axe) == []
+
+
+# -- projects of ARX -------------------------------------------------------------------------------------------------
+
+DROP = """async (zone, [name, text]) => {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([bytes], name));
+  zone.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+}"""
+
+
+def bring_project(tab: Tab, way: str, project: Path) -> None:
+    """Bring a project to the page: from the list of files, by choosing a file, or by dropping it."""
+    if way == "listed":
+        tab.reload()  # it is written into the folder after the page was opened
+        tab.get_by_role("button", name=project.name).click()
+    elif way == "chosen":
+        tab.locator("#drop-file").set_input_files(str(project))
+    else:
+        text = base64.b64encode(project.read_bytes()).decode()
+        tab.locator(".drop").evaluate(DROP, [project.name, text])
+    expect(tab.get_by_role("heading", level=1)).to_have_text("own.csv")
+
+
+@pytest.mark.parametrize("way", ["listed", "chosen", "dropped"])
+def test_a_project_of_arx(alone: Visit, served: Page, tmp_path: Path, way: str) -> None:
+    """Its roles, hierarchies, levels and remarks are shown and stay after a reload, and its front is explored."""
+    tab = alone.tab
+    further = {PLACE: "<min>1</min><max>All</max><microaggregationFunction>Geometric mean</microaggregationFunction>"}
+    made = Made(settings="<snapshotSizeDataset>0.2</snapshotSizeDataset>", columns=further)
+    bring_project(tab, way, made.write(served.folder if way == "listed" else tmp_path, "own.deid"))
+    for _ in range(2):
+        roles = {SEX: "quasi-identifier", PLACE: "quasi-identifier", ILL: "sensitive", "id": "identifier"}
+        for name, role in roles.items():
+            expect(tab.get_by_label(f"Role of {name}", exact=True)).to_have_value(role)
+        for words in ("A project of ARX 3.9.1", "snapshotSizeDataset", "microaggregationFunction = 'Geometric mean'"):
+            expect(tab.locator("#facts")).to_contain_text(words)
+        tab.get_by_role("button", name=f"Show the hierarchy of {PLACE}", exact=True).click()
+        expect(node(tab, "west", 1)).to_be_visible()
+        expect(tab.locator("#least-level")).to_have_value("1")
+        expect(tab.locator("#most-level")).to_have_value("2")
+        tab.reload()
+    alone.search()
+    expect(tab.locator(".column", has_text=PLACE).first).to_contain_text("level")
+    expect(tab.locator("#headline [data-objective=k]")).to_be_visible()
+    assert tab.evaluate("async () => (await import('/static/main.js')).page.front.rows") == len(ROWS)
+
+
+def test_a_broken_project_is_one_sentence(alone: Visit, tmp_path: Path) -> None:
+    """What is no project is refused in words, and the table that was open stays."""
+    tab = alone.tab
+    alone.open("people.csv")
+    tab.get_by_role("button", name="Open another table").click()
+    (tmp_path / "own.deid").write_text("no project", encoding="utf-8")
+    tab.locator("#drop-file").set_input_files(str(tmp_path / "own.deid"))
+    expect(tab.get_by_role("alert").first).to_contain_text("no zip, as projects of ARX are")
+    tab.locator("#back-to-table").click()
+    expect(tab.get_by_role("heading", level=1)).to_have_text("people.csv")

@@ -235,7 +235,7 @@ function draw(page, view, place, state) {
           view.lint.map((each) => h("li", {}, h("strong", {}, each.kind.replaceAll("-", " ")), " ", each.text)),
         )
       : h("p", { class: "good" }, "Nothing odd about this hierarchy."),
-    limits(page, view),
+    limits(page, view, region),
     history,
     view.leaves > 20 ? find : null,
     region,
@@ -248,16 +248,23 @@ function draw(page, view, place, state) {
   if (state.at && stop) stop.focus({ preventScroll: true });
 }
 
-// The least and the highest level that may be released, and how much the column counts in a weighted loss.
-function limits(page, view) {
+// The least and the highest level that may be released, the others crossed out in the tree, and how much the column
+// counts in a weighted loss.
+function limits(page, view, region) {
   const known = page.draft.columns[view.name] || {};
-  const ends = (known.levels || [0, view.height]).map((level) => Math.min(level, view.height));
+  const ends = [...(known.levels || [0, view.height])];
+  const cross = () => {
+    for (const cell of region.querySelectorAll("button.node"))
+      cell.classList.toggle("outside", cell.dataset.level < ends[0] || cell.dataset.level > ends[1]);
+  };
   const change = (next) =>
     page.change({
       ...page.draft,
       columns: { ...page.draft.columns, [view.name]: { ...page.draft.columns[view.name], ...next } },
     });
   const levels = view.levels.map(({ level, count }) => [String(level), `${level}: ${several(count, "group")}`]);
+  for (const level of new Set(ends))
+    if (level > view.height) levels.push([String(level), `${level}: not in this hierarchy`]);
   const end = (at, label, id) =>
     select(
       label,
@@ -267,10 +274,12 @@ function limits(page, view) {
         ends[at] = Number(value);
         ends[1 - at] = at ? Math.min(...ends) : Math.max(...ends); // the other end gives way
         boxes[1 - at].querySelector("select").value = String(ends[1 - at]);
+        cross();
         change({ levels: ends[0] === 0 && ends[1] === view.height ? null : [...ends] });
       },
       { id },
     );
+  cross();
   const boxes = [end(0, "Released from level", "least-level"), end(1, "to level", "most-level")];
   const weights = Object.entries({
     0.25: "hardly any",
