@@ -47,7 +47,6 @@ def test_the_demo_releases_what_pycanon_has_checked(
         "job.toml",
         "front.json",
         "front.svg",
-        "front.png",
         "adult-5.csv",
         "adult-5.certificate.json",
         "report.html",

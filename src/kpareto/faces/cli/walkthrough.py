@@ -84,7 +84,6 @@ def run(json_file: str | None = None, quiet: bool = False, folder: str = FOLDER)
         print_front(front)
     write_json(front.to_dict(), str(place / "front.json"))
     save_picture(front, place / "front.svg")
-    save_picture(front, place / "front.png")
 
     step(f"3. The cheapest one with k = 5, released (kpareto release {job_file})")
     released = show_release(
