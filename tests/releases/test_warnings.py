@@ -74,6 +74,7 @@ def test_w1_names_the_columns_and_what_to_do() -> None:
     quasi, secret = sensitive.table.schema.quasi, sensitive.table.schema.sensitive
     said = text(Context(sensitive, unique=UniqueRows((*quasi, *secret), 5, 4, 4)), "W1")
     assert f"leave as they are ({', '.join(secret)}), can single them out" in said
+    assert said.endswith(f"If somebody outside may know {secret[0]}, make a quasi-identifier of it.")
     assert "Leave" not in said
 
 

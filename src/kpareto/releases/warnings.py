@@ -196,9 +196,11 @@ def _say_unique(context: Context, unique: UniqueRows) -> tuple[str, Remedy | Non
     text += f": whoever knows the other columns, which leave as they are ({shorten(others, 10)}), can single them out."
     plain = [name for name in _known_columns(context, unique) if name not in schema.target]
     if not plain:
-        pointing = _pointing_columns(context)
-        advice = f"Put the values of {shorten(pointing, 10)} in groups, which need not be those of the search."
-        return text, Remedy("group-values", advice) if pointing else None
+        if pointing := _pointing_columns(context):
+            advice = f"Put the values of {shorten(pointing, 10)} in groups, which need not be those of the search."
+            return text, Remedy("group-values", advice)
+        role = "a quasi-identifier of it" if len(others) == 1 else "quasi-identifiers of them"
+        return text, Remedy("leave-out", f"If somebody outside may know {shorten(others, 10)}, make {role}.")
     return text, Remedy(
         "leave-out",
         f"Leave {shorten(plain, 10)} out by role = 'identifier', or make quasi-identifiers of those that somebody "
