@@ -11,7 +11,7 @@ import pytest
 
 from kpareto.engines.read import read
 from kpareto.errors import REMEDIES, BadJob, BadTable, KparetoError, Remedy
-from kpareto.faces.web.page_words import ADVICE, page_sentence, page_warnings
+from kpareto.faces.web.page_words import ADVICE, STEP_OF, STEPS, page_sentence, page_warnings
 from kpareto.jobs.front import front
 from kpareto.jobs.parse import parse_job
 from kpareto.releases.release import release
@@ -67,6 +67,12 @@ def test_every_remedy_has_its_words_on_the_page() -> None:
         and isinstance(node.args[0], ast.Constant)
     }
     assert raised == set(REMEDIES)
+
+
+@pytest.mark.parametrize("word", REMEDIES)
+def test_advice_and_its_link_name_one_step(word: str) -> None:
+    """A warning leads to the step that its words name, and nowhere where they name none."""
+    assert [step for step in STEPS if f"{step} step" in ADVICE[word]] == ([STEP_OF[word]] if word in STEP_OF else [])
 
 
 def test_an_error_is_one_sentence_with_its_parts() -> None:

@@ -57,7 +57,14 @@ ADVICE = {
     "tie-column": "on the Data step, make the column an identifier to leave it out, or a quasi-identifier.",
     "treat-missing": "choose on the Data step, under Rows and persons, what becomes of rows without a value.",
 }
-STEPS = ("Data", "Search", "Explore")  # to which a warning leads; it is shown on the last one
+# The step of the page where it is done, if a warning, which is shown on the last one, leads there.
+STEPS = {
+    "Data": "declare-column fix-borders give-new-role give-role group-values leave-out name-person tell-population "
+    "tie-column treat-missing",
+    "Search": "avoid-overlaps choose-search keep-rows limit-values recode-by-class search-longer set-limit set-time",
+    "Explore": "choose-point",
+}
+STEP_OF = {word: step for step, words in STEPS.items() for word in words.split()}
 
 
 def page_sentence(error: KparetoError) -> str:
@@ -77,15 +84,10 @@ def page_warnings(warnings: Iterable[Remark]) -> list[dict[str, Any]]:
             "severity": warning.severity,
             "text": _advise(warning.text.removesuffix(warning.remedy.text if warning.remedy else ""), warning.remedy),
             "remedy": warning.remedy.word if warning.remedy else None,
-            "step": _step(warning.remedy),
+            "step": STEP_OF.get(warning.remedy.word) if warning.remedy else None,
         }
         for warning in warnings
     ]
-
-
-def _step(remedy: Remedy | None) -> str | None:
-    """The step of the page where it is done, if it is done on the page."""
-    return next((step for step in STEPS if remedy and f"{step} step" in ADVICE[remedy.word]), None)
 
 
 def _advise(sentence: str, remedy: Remedy | None) -> str:

@@ -127,7 +127,7 @@ function settings(page, send) {
           " ",
           h("span", { class: "formula" }, name),
           " ",
-          h("span", { class: "quiet words" }, what, why(name) && !what.includes("needs") ? ` (${why(name)})` : ""),
+          h("span", { class: "quiet words" }, what, why(name) ? ` (${why(name)})` : ""),
         ),
       ),
     );
@@ -137,7 +137,10 @@ function settings(page, send) {
         ["", "choose …"],
         ...known
           .filter(({ name }) => ![...offered.map(([each]) => each), ...others, ...lacking].includes(name))
-          .map((each) => [each.name, `${each.label}: ${each.words} (${each.name})`]),
+          .map((each) => [
+            each.name,
+            `${each.label}: ${each.words} (${each.name})${why(each.name) ? `, ${why(each.name)}` : ""}`,
+          ]),
       ],
       "",
       async (name) => {
