@@ -15,7 +15,7 @@ from kpareto.faces.cli import main
 from kpareto.jobs import private
 from kpareto.jobs.inspect import PROPOSED
 from kpareto.jobs.parse import load_job
-from kpareto.jobs.private import PrivateWish, ledger_of, privatize
+from kpareto.jobs.private import PrivateWish, privatize
 from kpareto.releases.private.budget import read_ledger
 from kpareto.releases.private.private_release import draws_for_tests
 from kpareto.verifier import verify
@@ -50,6 +50,11 @@ def job_file(tmp_path: Path) -> Path:
     return place
 
 
+def ledger_beside(job_file: Path) -> Path:
+    """The ledger of the job's table."""
+    return job_file.parent / "data" / "budget.json"
+
+
 def test_a_private_release_is_written_verified_and_entered(job_file: Path) -> None:
     """Only quasi-identifiers are shown, every class has k rows, the certificate states all, the ledger lies beside the
     table."""
@@ -63,7 +68,7 @@ def test_a_private_release_is_written_verified_and_entered(job_file: Path) -> No
     said = json.loads(done.files["public"].read_text())["public"]["differential_privacy"]
     assert {"epsilon", "delta", "beta", "k", "private", "assumed", "levels", "score"} <= set(said)
     assert (said["epsilon"], said["delta"], said["k"]) == (1.0, 1e-6, done.plan.k)
-    assert done.ledger_file == job_file.parent / "data" / "budget.json" == ledger_of(load_job(job_file))
+    assert done.ledger_file == ledger_beside(job_file)
     assert [float(amount) for amount in done.ledger.left] == [1.0, 9e-6]
     assert set(done.files) == {"certificate", "public"}
     assert json.loads(json.dumps(done.to_dict()))["left"]["epsilon"] == 1.0
@@ -109,7 +114,7 @@ def test_a_run_beyond_the_total_is_refused_before_the_rows_are_read(
     with pytest.raises(Unsafe, match="epsilon 0 and delta"):
         privatize(job, WISH)
     assert job_file.with_name("out.csv").read_bytes() == before
-    ledger = read_ledger(ledger_of(job))
+    ledger = read_ledger(ledger_beside(job_file))
     assert ledger is not None
     assert len(ledger.runs) == 2
 
@@ -123,7 +128,7 @@ def test_a_run_is_entered_before_the_rows_are_read(job_file: Path) -> None:
     assert "Elsewhere" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
-    ledger = read_ledger(ledger_of(load_job(job_file)))
+    ledger = read_ledger(ledger_beside(job_file))
     assert ledger is not None
     assert float(ledger.left[0]) == 1.0
 
@@ -188,7 +193,7 @@ def test_what_a_private_run_cannot_keep_is_refused_before_anything_is_spent(
     """Data-dependent hierarchies, columns shown as they are, persons, seeds: each is a sentence, and no ledger is there."""
     with pytest.raises(KparetoError, match=sentence):
         privatize(load_job(job_file, changes), WISH)
-    assert not ledger_of(load_job(job_file)).exists()
+    assert not ledger_beside(job_file).exists()
 
 
 def test_the_first_run_declares_the_total(job_file: Path) -> None:

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 import kpareto as kp
-from kpareto.errors import BadJob
 from kpareto.measures.use import (
     Query,
     count_errors,
     draw_queries,
     fit_view,
-    read_query,
     take_count,
     view_control,
     view_original,
@@ -28,8 +26,6 @@ from tests.twins.use import (
     levels_choice,
     local_choice,
     original_lines,
-    plain_rows,
-    related_rows,
     related_table,
     released_lines,
     slow_count,
@@ -139,15 +135,3 @@ def test_drawn_counts_are_ranges_and_branches_of_enough_rows() -> None:
 def spelled_sizes(query: Query) -> list[tuple[str, int, int]]:
     """A count in numbers that can be compared."""
     return [(name, int(np.flatnonzero(mask)[0]), int(mask.sum())) for name, mask in query.items()]
-
-
-def test_a_count_may_be_given() -> None:
-    """Somebody else's count is read by its values; one that the column lacks is a sentence."""
-    table = related_table()
-    query = read_query(table, {"town": ["Ulm", "Kiel"], "ill": ["flu"]})
-    rows = plain_rows(related_rows())
-    assert take_count(view_original(table), query) == sum(
-        row["town"] in ("Ulm", "Kiel") and row["ill"] == "flu" for row in rows
-    )
-    with pytest.raises(BadJob, match="No value 'Bonn' in 'town'"):
-        read_query(table, {"town": ["Bonn"]})

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-LEVEL = 0.95
 NORMAL = 1.959963984540054  # standard deviations on either side of a normal mean that hold 95 %
 
 

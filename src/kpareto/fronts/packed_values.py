@@ -247,12 +247,9 @@ def _stop(number: HistNumber, rows: int) -> float:
         return float("inf")
     rarest = np.zeros(len(totals), dtype=np.int64)
     worst = 0.0
-    for value in np.flatnonzero(totals).tolist() if number.kind == T_ORDERED else [int(_rarest(totals))]:
+    fewest = int(np.where(totals > 0, totals, np.iinfo(np.int64).max).argmin())
+    for value in np.flatnonzero(totals).tolist() if number.kind == T_ORDERED else [fewest]:
         rarest[:] = 0
         rarest[value] = 1
         worst = max(worst, class_number(number.kind, rarest, 1, totals, rows, number.parameter))
     return float(worst)
-
-
-def _rarest(totals: np.ndarray) -> int:
-    return int(np.where(totals > 0, totals, np.iinfo(np.int64).max).argmin())

@@ -254,9 +254,9 @@ def without_limit(problem: Problem, place: int) -> Problem | None:
 # -- the point that a choice means -------------------------------------------------------------------------------------
 
 
-def chosen_point(front: Front, words: str | None = None, report: Progress | None = None) -> Point:
+def chosen_point(front: Front, words: str | None = None) -> Point:
     """The point that words name, of the front searched for what they ask for (``search_for_choice``)."""
-    return choose_point(search_for_choice(front, words, report), words)
+    return choose_point(search_for_choice(front, words), words)
 
 
 def search_for_choice(front: Front, words: str | None = None, report: Progress | None = None) -> Front:

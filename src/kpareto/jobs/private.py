@@ -176,13 +176,8 @@ def _schema(job: Job) -> Schema:
     return Schema(schema.quasi, person=schema.person) if job.embedded and not others else schema
 
 
-def ledger_of(job: Job) -> Path:
-    """The ledger of the job's table: beside it, or beside the job where the table is no file of ours."""
-    return _find_ledger(job)[0]
-
-
 def _find_ledger(job: Job) -> tuple[Path, tuple[str, ...]]:
-    """The ledger and what the table is known by there."""
+    """The ledger (beside the job where the table is no file of ours), and what the table is known by there."""
     if job.embedded:
         return job.folder / LEDGER, (job.source,)
     foreign = job.in_database or job.frame is not None

@@ -18,7 +18,7 @@ import numpy as np
 
 from kpareto.errors import BadInput, BadJob, did_you_mean
 from kpareto.kernels.words import LARGEST, OWN, SQUARES, K
-from kpareto.measures.cells import CellLoss, lm
+from kpareto.measures.cells import lm
 from kpareto.measures.measure import Aspect, Better, Number, drop_unset, named, spell, trends
 from kpareto.measures.persons import count_units
 from kpareto.measures.reading import Questions, Reading, whole
@@ -99,10 +99,9 @@ def _own_value(partition: Partition, name: Property, sensitive: Counts) -> Prope
     return PropertyVector(name, PROPERTIES[name], values, sensitive.count, sensitive.row, sensitive.code)
 
 
-def row_loss(partition: Partition, loss: CellLoss | None = None) -> np.ndarray:
-    """The loss of a row in each class, 1 where every cell is lost: (classes,) float64; LM unless another is given."""
-    table = partition.table
-    chosen = lm() if loss is None else loss
+def row_loss(partition: Partition) -> np.ndarray:
+    """The loss (LM) of a row in each class, 1 where every cell is lost: (classes,) float64."""
+    table, chosen = partition.table, lm()
     total = np.zeros(len(partition.rows), dtype=np.int64)
     for column in range(len(table.schema.quasi)):
         cells = chosen.of_runs(table, column, *partition.recoding.runs(column))

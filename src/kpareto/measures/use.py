@@ -18,7 +18,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from kpareto.errors import BadJob, did_you_mean, shorten
 from kpareto.interrupts import pause
 from kpareto.measures.measure import Number, named, trends
 from kpareto.tables.hierarchy import Hierarchy
@@ -382,22 +381,6 @@ def _values(values: int, first: int, last: int) -> np.ndarray:
     mask = np.zeros(values, dtype=np.bool_)
     mask[first : last + 1] = True
     return mask
-
-
-def read_query(table: Table, wish: Mapping[str, Iterable[str]]) -> Query:
-    """A count that somebody else drew: column -> the values that count."""
-    further = {counts.name: counts for counts in further_counts(table)}
-    query = {}
-    for name, wanted in wish.items():
-        values = further[name].values if name in further else table.hierarchies[table.column(name)].leaves
-        place = {value: at for at, value in enumerate(values)}
-        mask = np.zeros(len(values), dtype=np.bool_)
-        for value in wanted:
-            if value not in place:
-                raise BadJob(f"No value {value!r} in {name!r}. {did_you_mean(value, values)}It has: {shorten(values)}.")
-            mask[place[value]] = True
-        query[name] = mask
-    return query
 
 
 def numbers_of(counts: Counts) -> np.ndarray | None:

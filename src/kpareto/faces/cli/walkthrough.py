@@ -116,10 +116,10 @@ def run(json_file: str | None = None, quiet: bool = False, folder: str = FOLDER)
     write_json(answer if json_file else None, json_file)
 
 
-def run_example(name: str, json_file: str | None = None, quiet: bool = False, folder: str = FOLDER) -> None:
+def run_example(name: str, json_file: str | None = None, quiet: bool = False) -> None:
     """``kpareto demo --paper NAME``: write the job of a paper into a folder, show its front, release and verify."""
     text = example_text(name)
-    place = Path(folder)
+    place = Path(FOLDER)
     place.mkdir(parents=True, exist_ok=True)
     job_file, front_file = place / f"{name}.toml", place / f"{name}-front.json"
     write_whole(job_file, text)

@@ -37,7 +37,7 @@ from kpareto.measures.plain import promise_of
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.releases.certificate import Certificate
 from kpareto.releases.recoded_rows import Handling
-from kpareto.releases.risk.attacks import AttackReport
+from kpareto.releases.risk.attacks import AttackReport, class_labels
 from kpareto.releases.risk.risk import Risk, Risks, bias_tables, risk_change
 from kpareto.releases.warnings import Context, Remark, count_remarks, remarks, search_facts
 from kpareto.tables.partition import Partition
@@ -179,8 +179,8 @@ def _summary(
         discretion.count(table.dropped),
     )
     gone = words.say_suppressed(summary, discretion.least)
-    told = (words.say_k(summary), gone, words.say_risk(highest), words.say_loss(summary, columns))
-    return replace(summary, sentences=tuple(filter(None, told)))
+    sentences = (words.say_k(summary), gone, words.say_risk(highest), words.say_loss(summary, columns))
+    return replace(summary, sentences=tuple(filter(None, sentences)))
 
 
 def _three(risks: Risks) -> tuple[Risk, Risk, Risk]:
@@ -215,7 +215,7 @@ def _sample(partition: Partition, discretion: Discretion, written: Mapping[str, 
         order = kept[np.argsort(partition.sizes[kept], kind="stable")]
         chosen = order[_even(len(order), SAMPLE)]
         rows = tuple(
-            SampleRow(None, _labels(partition, int(c), written), int(partition.sizes[c]), False) for c in chosen
+            SampleRow(None, class_labels(partition, int(c), written), int(partition.sizes[c]), False) for c in chosen
         )
         note = "What rows look like in the release, from small classes to large; original rows are confidential."
         return SampleView(quasi, len(quasi), rows, note)
@@ -231,7 +231,7 @@ def _sample(partition: Partition, discretion: Discretion, written: Mapping[str, 
         before = [labels[code] for labels, code in zip(leaves, table.codes[at].tolist(), strict=True)]
         group = int(partition.members[at])
         seen = bool(partition.visible[group])
-        after = [*_labels(partition, group, written), *values] if seen else ["" for _ in (*quasi, *values)]
+        after = [*class_labels(partition, group, written), *values] if seen else ["" for _ in (*quasi, *values)]
         size = int(partition.sizes[group]) if seen else None
         sample.append(SampleRow((*before, *values), tuple(after), size, bool(lost[at])))
     note = "Original rows, spread evenly over the table, and what becomes of them. Confidential."
@@ -243,12 +243,6 @@ def _even(count: int, wanted: int) -> list[int]:
     if wanted <= 0 or count <= wanted:
         return list(range(min(count, max(wanted, 0))))
     return [round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted)]
-
-
-def _labels(partition: Partition, group: int, written: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    columns = zip(partition.recoding.hierarchies, partition.recoding.labels, strict=True)
-    labels = [written.get(hierarchy.name, shown) for hierarchy, shown in columns]
-    return tuple("*" if g < 0 else labels[c][g] for c, g in enumerate(partition.groups[group].tolist()))
 
 
 def _size_ranges(partition: Partition, discretion: Discretion) -> tuple[Sizes, ...]:
@@ -395,25 +389,25 @@ def complete_board(report: Report, board: Board, further: tuple[str, ...] = (), 
 
 def _say_possible(use: Utility) -> list[str]:
     """What an analyst still gets, in fewer words than the part about it."""
-    counts, relations, told = use.counts, use.relations, []
+    counts, relations, sentences = use.counts, use.relations, []
     if counts.error is not None and counts.control is not None:
-        told.append(
+        sentences.append(
             f"Counts over two and three columns are off by {percent(counts.error.mean)} on average; without the "
             f"release, from the totals of each column alone, by {percent(counts.control.mean)}."
         )
     if relations.kept is not None:
         worst = ", ".join(f"{' and '.join(pair.columns)} ({percent(pair.share)})" for pair in relations.pairs[:HIT])
-        told.append(f"Of what columns tell about each other {percent(relations.kept)} is left; least of {worst}.")
+        sentences.append(f"Of what columns tell about each other {percent(relations.kept)} is left; least of {worst}.")
     for model in use.models:
         if model.release is None or model.original is None or model.control is None:
-            told.append(say_model(model))
+            sentences.append(say_model(model))
             continue
         name = {"auc": "AUC", "r2": "R²"}[model.measure]
-        told.append(
+        sentences.append(
             f"Predictions of {model.column} reach {model.release:.2f} from the release, {model.original:.2f} from the "
             f"original and {model.control:.2f} from column totals alone ({name}; 1 is perfect)."
         )
-    return told
+    return sentences
 
 
 def _promises(limits: Mapping[str, float], partition: Partition, confidential: bool) -> tuple[Promise, ...]:
@@ -445,22 +439,22 @@ def _say_protected(
     report: Report, promises: tuple[Promise, ...], limits: Mapping[str, float], partition: Partition
 ) -> tuple[str, ...]:
     highest = report.risks[0].before.highest, report.risks[0].after.highest
-    told = [words.say_k(report.summary), QUASI, words.say_risk(highest)]
+    sentences = [words.say_k(report.summary), QUASI, words.say_risk(highest)]
     if partition.table.sample is not None:
-        told.append(f"The numbers of this report are those of {partition.table.sample.words()}.")
+        sentences.append(f"The numbers of this report are those of {partition.table.sample.words()}.")
     protecting = [measure for measure in map(make, limits) if aspect_of(measure).column == "sensitive"]
     named = {(parameters_of(measure) or {}).get("column") for measure in protecting}
     bare = () if None in named else tuple(name for name in report.summary.sensitive if name not in named)
     if bare:
-        told.append(f"No limit protects what {shorten(bare, 12)} tells: a group may have one value in common.")
+        sentences.append(f"No limit protects what {shorten(bare, 12)} tells: a group may have one value in common.")
     missed = [promise.name for promise in promises if not promise.met]
-    told += [f"Not met: {shorten(missed)}."] if missed else []
+    sentences += [f"Not met: {shorten(missed)}."] if missed else []
     if report.warnings:
-        told.append(
+        sentences.append(
             f"This is no protection against everything. Read the warnings below ({count_remarks(report.warnings)}) "
             "before the release leaves the house."
         )
-    return tuple(filter(None, told))
+    return tuple(filter(None, sentences))
 
 
 def _fates(report: Report) -> tuple[ColumnFate, ...]:
@@ -479,22 +473,22 @@ def _fates(report: Report) -> tuple[ColumnFate, ...]:
 
 def _say_gone(report: Report, partition: Partition) -> tuple[str, ...]:
     summary = report.summary
-    told = [words.say_suppressed(summary, report.least)]
+    sentences = [words.say_suppressed(summary, report.least)]
     classes = sum(size.classes for size in report.sizes if size.suppressed)  # in confidence only
     if classes:
-        told.append(f"They would have stood in {several(classes, 'class', 'classes')}.")
+        sentences.append(f"They would have stood in {several(classes, 'class', 'classes')}.")
     if summary.masked:
-        told.append("They stay in the release, with a star in place of every quasi-identifier.")
+        sentences.append("They stay in the release, with a star in place of every quasi-identifier.")
     persons = _lost_persons(partition) if report.confidential else 0
     if persons:
-        told.append(f"With them {several(persons, 'person')} {are(persons)} gone altogether.")
+        sentences.append(f"With them {several(persons, 'person')} {are(persons)} gone altogether.")
     if summary.suppressed != 0 and not report.profiles and not report.confidential:
-        told.append(report.profile_note)
-    told.append(_say_hit(report))
+        sentences.append(report.profile_note)
+    sentences.append(_say_hit(report))
     if summary.dropped != 0:
         many = words.count(summary.dropped, report.least) + (" row was" if summary.dropped == 1 else " rows were")
-        told.append(f"Before that, {many} left out because a value is missing.")
-    return tuple(filter(None, told))
+        sentences.append(f"Before that, {many} left out because a value is missing.")
+    return tuple(filter(None, sentences))
 
 
 def _say_hit(report: Report) -> str:
@@ -506,7 +500,7 @@ def _say_hit(report: Report) -> str:
         for row in view.rows
         if row.share > overall and row.group != OTHERS
     ]
-    hit = [f"{by} {told}" for *_, by, told in sorted(groups)[:HIT]]
+    hit = [f"{by} {words_of_group}" for *_, by, words_of_group in sorted(groups)[:HIT]]
     return f"Hit most: {', '.join(hit)}." if hit else ""
 
 

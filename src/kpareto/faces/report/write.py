@@ -226,14 +226,13 @@ def report_of(
     release: Release | None = None,
     *,
     confidential: bool = False,
-    date: str | None = None,
     phase: Phase = in_silence,
 ) -> Report:
     """The report of a finding: attack tests run, and the release looked at where there is one."""
-    return report_from(gather(finding, release, phase=phase), confidential=confidential, date=date)
+    return report_from(gather(finding, release, phase=phase), confidential=confidential)
 
 
-def report_from(evidence: Evidence, *, confidential: bool = False, date: str | None = None) -> Report:
+def report_from(evidence: Evidence, *, confidential: bool = False) -> Report:
     """The report that the evidence gives, for the public or to be kept with the data."""
     finding, context = evidence.finding, evidence.context
     job, point = finding.job, finding.point
@@ -243,7 +242,6 @@ def report_from(evidence: Evidence, *, confidential: bool = False, date: str | N
         certificate=evidence.certificate,
         tests=evidence.tests,
         choice=finding.words,
-        date=date,
         confidential=confidential,
     )
     form = with_rows(report.template, point, report.columns, handling_of(job), plain_columns(job, point))

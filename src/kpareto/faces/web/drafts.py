@@ -140,9 +140,9 @@ def carry_over(draft: Draft, proposal: Draft) -> tuple[Draft, str]:
     return kept, words
 
 
-def draft_text(draft: Draft, note: str = "Made with kpareto serve.") -> str:
+def draft_text(draft: Draft) -> str:
     """The draft as a job file."""
-    lines = [f"# {note}"]
+    lines = ["# Made with kpareto serve."]
     for part in PARTS:
         if part == "columns":
             for name, column in draft["columns"].items():

@@ -20,7 +20,7 @@ from kpareto.jobs.arx.project import hierarchy_files
 from kpareto.jobs.job import Job
 from kpareto.measures.measure import is_privacy, make, short_name
 from kpareto.tables.hierarchies import to_rows, to_text
-from kpareto.tables.hierarchy import MISSING, Hierarchy, Layout, from_levels
+from kpareto.tables.hierarchy import MISSING, STAR, Hierarchy, Layout, from_levels
 from kpareto.tables.partition import UNLIMITED
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table
@@ -76,13 +76,13 @@ def export_arx(job: Job, target: str | Path) -> list[str]:
     files = hierarchy_files(table.schema.quasi)
     notes: list[str] = []
     settings = _settings(job, table, files, Path(target), notes)
-    said = "\n".join(f"// Not in ARX: {_comment(note)}." for note in notes)
+    comments = "\n".join(f"// Not in ARX: {_comment(note)}." for note in notes)
     with whole_folder(target) as folder:
         for hierarchy in table.hierarchies:
             text = to_text(arx_layout(hierarchy, list(dict.fromkeys((*job.missing_values, "")))))
             (folder / files[hierarchy.name]).write_bytes(text.encode())
         body = "".join(f"        {line}".rstrip() + "\n" for line in settings)
-        program = _START.format(program=PROGRAM, notes=said) + body + _END
+        program = _START.format(program=PROGRAM, notes=comments) + body + _END
         (folder / f"{PROGRAM}.java").write_text(program, encoding="utf-8", newline="\n")
     return notes
 
@@ -91,7 +91,7 @@ def arx_layout(hierarchy: Hierarchy, marks: Sequence[str] = ("",)) -> Hierarchy:
     """The hierarchy as ARX lays it out, with a line for each text that stands for no value where it has a place."""
     rows = to_rows(hierarchy)
     if hierarchy.height == 0:
-        rows = [(*row, "*") for row in rows]
+        rows = [(*row, STAR) for row in rows]
     lines = [row for row in rows if row[0] != MISSING]
     lines += [(mark, *row[1:]) for row in rows if row[0] == MISSING for mark in marks]
     return replace(from_levels(hierarchy.name, lines), layout=Layout())

@@ -21,7 +21,7 @@ from kpareto.releases.risk.composition import Composition, composition
 from kpareto.releases.risk.definetti import DeFinetti, de_finetti
 from kpareto.releases.risk.overlaps import Overlaps, overlaps
 from kpareto.tables.boxes import LabelBoxes
-from kpareto.tables.hierarchy import MISSING, Hierarchy, bits_cut, runs_of
+from kpareto.tables.hierarchy import MISSING, STAR, Hierarchy, bits_cut, runs_of
 from kpareto.tables.partition import Partition, Suppression, classes, partition
 from kpareto.tables.recoding import Recoding, local, node
 from kpareto.tables.spelling import are, several
@@ -125,10 +125,11 @@ def _most(counts: Counts, place: int) -> int:
     return int(counts.code[entries][np.argmax(counts.count[entries])])
 
 
-def class_labels(release: Partition, place: int) -> tuple[str, ...]:
-    """What the rows of a class show; stars where they are masked."""
-    labels = release.recoding.labels
-    return tuple("*" if g < 0 else labels[c][g] for c, g in enumerate(release.groups[place].tolist()))
+def class_labels(release: Partition, place: int, written: Mapping[str, Sequence[str]] | None = None) -> tuple[str, ...]:
+    """What the rows of a class show, some columns as they are written; stars where the rows are masked."""
+    columns = zip(release.recoding.hierarchies, release.recoding.labels, strict=True)
+    labels = [(written or {}).get(hierarchy.name, shown) for hierarchy, shown in columns]
+    return tuple(STAR if g < 0 else labels[c][g] for c, g in enumerate(release.groups[place].tolist()))
 
 
 def list_lowered(recoding: Recoding) -> Iterator[tuple[str, Recoding]]:

@@ -300,8 +300,8 @@ def _from_rule(name: str, rule: dict[str, object], values: Values | None) -> Hie
 LEAF_LISTS = ("edges", "order")  # rules whose list names leaves; that of every other rule names levels
 
 
-def _rule_number(name: str, rule: Inline, word: str, otherwise: float) -> float:
-    return float(floats(name, word, [rule.get(word, otherwise)])[0])
+def _rule_number(name: str, rule: Inline, word: str) -> float:
+    return float(floats(name, word, [rule.get(word, 0.0)])[0])
 
 
 def _list(value: object) -> list[object]:
@@ -316,10 +316,10 @@ def _integers(name: str, word: str, value: object) -> list[int]:
 
 
 def _intervals(name: str, rule: Inline, values: Values | None) -> Hierarchy:
-    origin = _rule_number(name, rule, "from", 0.0)
-    top = _rule_number(name, rule, "top_code", 0.0) if "top_code" in rule else None
+    origin = _rule_number(name, rule, "from")
+    top = _rule_number(name, rule, "top_code") if "top_code" in rule else None
     if "to" in rule:
-        end = _rule_number(name, rule, "to", 0.0)
+        end = _rule_number(name, rule, "to")
         if not (origin.is_integer() and end.is_integer() and origin <= end):
             raise BadHierarchy(f"The intervals of {name!r} go from {text_of(origin)} to {text_of(end)}. Give integers.")
         values = whole_range(name, int(origin), int(end))
