@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from warnings import warn as warn_caller
 
 import numpy as np
 
@@ -158,7 +159,8 @@ class Release:
 
     @property
     def tellers(self) -> tuple[DisclosingColumn, ...]:
-        """The disclosing columns, by their name in version 0.1."""
+        """The disclosing columns, by an earlier name."""
+        warn_caller("Release.tellers is disclosing_columns now.", DeprecationWarning, stacklevel=2)
         return self.disclosing_columns
 
     @property

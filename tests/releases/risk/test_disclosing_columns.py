@@ -55,6 +55,13 @@ def released(folder: Path, more: str = "") -> Release:
 LEFT_OUT = "".join(f'[columns.{name}]\nrole = "identifier"\n' for name in ("years", "tens", "ones"))
 
 
+def test_an_earlier_name_still_works_and_warns(tmp_path: Path) -> None:
+    """``Release.tellers`` are the disclosing columns, with a word for whoever wrote it."""
+    done = released(tmp_path)
+    with pytest.warns(DeprecationWarning, match="tellers is disclosing_columns now"):
+        assert done.tellers == done.disclosing_columns != ()
+
+
 def test_a_twin_in_clear_is_a_danger(tmp_path: Path) -> None:
     """It is named with the k that is left when it is joined, counted here by polars."""
     done = released(tmp_path)
