@@ -212,7 +212,7 @@ def _write_journal(moves: list[_Move], moving: Moving | None, last: ExitStack) -
     """Say on the disk what is about to be moved in one folder; it goes when all is done, or undone."""
     first = moves[0].target
     journal = first.with_name(f".{first.name if moving is None else moving.path.name}{JOURNAL}")
-    told = {
+    journal_data = {
         "release": None if moving is None else [str(moving.path), _number(moving.part)],
         "papers": [
             [move.target.name, move.part and _number(move.part), move.before and move.before.name] for move in moves
@@ -221,7 +221,7 @@ def _write_journal(moves: list[_Move], moving: Moving | None, last: ExitStack) -
     with _telling(journal):
         last.callback(_unlink, journal)
         with journal.open("w", encoding="utf-8") as lines:
-            json.dump(told, lines)
+            json.dump(journal_data, lines)
             lines.flush()
             os.fsync(lines.fileno())
         _settle(journal.parent)
@@ -238,10 +238,10 @@ def _repair_all(folder: Path) -> None:
     """The same, by whoever is alone in the folder: then nobody is at work who has written a journal there."""
     for journal in sorted(folder.glob(f".*{JOURNAL}")):
         try:
-            told = json.loads(journal.read_text(encoding="utf-8"))
-            path, number = told["release"] or (None, None)
-            documents = [(str(name), before) for name, _, before in told["papers"]]
-            new = [number for _, number, _ in told["papers"]]
+            journal_data = json.loads(journal.read_text(encoding="utf-8"))
+            path, number = journal_data["release"] or (None, None)
+            documents = [(str(name), before) for name, _, before in journal_data["papers"]]
+            new = [number for _, number, _ in journal_data["papers"]]
         except (ValueError, KeyError, TypeError):  # cut short, so nothing had been moved
             path, number, documents, new = None, None, [], []
         if path is not None and _number(Path(path)) != number:  # it still is what it was, so the documents shall be too

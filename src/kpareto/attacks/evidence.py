@@ -107,15 +107,15 @@ class AttackEvidence:
 
     def sentences(self) -> list[str]:
         """The worst of each of the three risks, by what the release adds to the control."""
-        told = []
+        lines = []
         for kind in KINDS:
             some = [each for each in self.attacks if each.risk == kind]
             if not some:
-                told.append(f"{kind.capitalize()}: not tried, for too few columns are known.")
+                lines.append(f"{kind.capitalize()}: not tried, for too few columns are known.")
                 continue
             worst = max(some, key=lambda each: (each.release.risk, each.release.interval[1]))
-            told.append(f"{kind.capitalize()}: {_say(worst)}")
-        return told
+            lines.append(f"{kind.capitalize()}: {_say(worst)}")
+        return lines
 
     def summary(self) -> str:
         """The sentences as a text."""
@@ -249,9 +249,9 @@ def attack_people(
     attacks = [replace(each, quasi=view.names) for each in attacks]
     attacks.sort(key=lambda each: KINDS.index(each.risk))
     aside = "" if others is None else f"The control is {round(others.rows):,} people of a table of their own."
-    told = (aside or WITHOUT, f"{NOT_TRIED} Seed {seed}.")
+    remarks = (aside or WITHOUT, f"{NOT_TRIED} Seed {seed}.")
     size = None if others is None else round(others.rows)
-    return AttackEvidence(tuple(attacks), table.rows, round(view.rows), size, seed, attempts, told)
+    return AttackEvidence(tuple(attacks), table.rows, round(view.rows), size, seed, attempts, remarks)
 
 
 def _further(table: Table, view: LabelView) -> list[str]:

@@ -53,16 +53,16 @@ def run_apart(
     )
     with child:
         try:
-            told = _wait(child, pickle.dumps((work, arguments)), shown, seconds)
+            output = _wait(child, pickle.dumps((work, arguments)), shown, seconds)
         finally:
             child.kill()  # where it is still there
-    if child.returncode or not told:
+    if child.returncode or not output:
         raise BadTable(
             f"File {shown!r} cannot be read: its reader ended before it was done, and may use {memory / 1e9:,.1f} GB. "
             "A workbook with one cell far away from its table needs more than any machine has, and so may a damaged "
             "file. Delete what lies outside the table, save it as CSV, or allow more memory."
         )
-    right, result = pickle.loads(told)
+    right, result = pickle.loads(output)
     if not right:
         raise result
     return result
@@ -92,11 +92,11 @@ def answer() -> None:
     _limit(int(os.environ[LIMIT]) + PROGRAM)
     work, arguments = pickle.load(sys.stdin.buffer)
     try:
-        told = pickle.dumps((True, work(*arguments)))
+        output = pickle.dumps((True, work(*arguments)))
     except KparetoError as error:
-        told = pickle.dumps((False, error))
+        output = pickle.dumps((False, error))
     with os.fdopen(channel, "wb") as pipe:
-        pipe.write(told)
+        pipe.write(output)
 
 
 def _limit(size: int) -> None:

@@ -103,8 +103,8 @@ def open_recognised(
     with open_source(DataFile(file, seen)) as rows:
         view = rows.view()
         form, remarks = _look_at_cells(view, form, marks, named)
-        said, labels = _find_labels(file, form)
-        recognised = Recognised(DataFile(file, replace(form, **known)), (*said, *remarks), named, labels)
+        sentences, labels = _find_labels(file, form)
+        recognised = Recognised(DataFile(file, replace(form, **known)), (*sentences, *remarks), named, labels)
         if replace(recognised.form, header=recognised.form.has_header) == replace(seen, header=seen.has_header):
             yield recognised, view
             return

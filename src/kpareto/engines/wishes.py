@@ -95,12 +95,12 @@ class Wish:
         schema = self.schema
         one = 'they count as the same. With spellings = "exact" under [data], or in the Schema, they are told apart.'
         whose = one if schema.spellings == "fold" else "they count as different ones, as was asked for."
-        said = [
+        sentences = [
             say_spellings(name, values[name], whose) for name in dict.fromkeys((*schema.sensitive, *schema.persons))
         ]
         other = "recodings take them as different values. Mend them where they mean the same."
-        said += [say_spellings(n, values[n], other) for n in schema.quasi if len(values[n]) <= MOST_COMPARED]
-        return tuple(filter(None, said))
+        sentences += [say_spellings(n, values[n], other) for n in schema.quasi if len(values[n]) <= MOST_COMPARED]
+        return tuple(filter(None, sentences))
 
     def check_missing(self, lost: Mapping[str, int], rows: int, left: int) -> None:
         """Raise where values are missing (rows per column) and may not be, or where no row is left."""

@@ -203,8 +203,8 @@ class Profile:
 
     def sentences(self) -> list[str]:
         """What a person must hear of the table as a whole, beside the rows about its columns."""
-        told = [*self.form.sentences(), *self.remarks, *say_undecided(self.names("decide")), *_say_unlimited(self)]
-        return [*told, *_say_many(self)]
+        lines = [*self.form.sentences(), *self.remarks, *say_undecided(self.names("decide")), *_say_unlimited(self)]
+        return [*lines, *_say_many(self)]
 
     def to_dict(self) -> dict[str, object]:
         """The profile of the table and of its columns as plain data."""
@@ -393,11 +393,11 @@ def _say_many(profile: Profile) -> list[str]:
     many = len(profile.names("quasi-identifier"))
     if many <= MANY:
         return []
-    told = (
+    sentence = (
         f"{many} quasi-identifiers are proposed. The more there are, the coarser each of them becomes: give those that "
         "nobody outside can know the role plain; those that nobody needs are left out by the role identifier."
     )
-    return [told]
+    return [sentence]
 
 
 def _sensitive_facts(profile: Profile) -> list[ColumnFacts]:

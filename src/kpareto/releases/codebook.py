@@ -71,8 +71,8 @@ class LabelMeanings:
         ]
         if not inside:  # a run of neighbours that the rule has no name for
             names = [leaf for leaf, rows in enumerate(self.told[first : last + 1].tolist(), first) if rows >= self.k]
-            told = [int(hierarchy.leaves[leaf]) for leaf in names if hierarchy.leaves[leaf] != MISSING]
-            return (told[0], told[-1]) if told else None
+            values = [int(hierarchy.leaves[leaf]) for leaf in names if hierarchy.leaves[leaf] != MISSING]
+            return (values[0], values[-1]) if values else None
         return inside[0][0], inside[-1][1]
 
     def _interval(self, level: int, leaf: int) -> Range | None:

@@ -194,25 +194,25 @@ def _open(release: object, public: object) -> Opened:
         certificate = document_files(path)["public"]
         if not certificate.exists():
             raise BadInput(f"There is no public part {str(certificate)!r}. Give it (--certificate FILE).")
-    said, _ = parts(certificate)
-    if "codebook" not in said:
+    public, _ = parts(certificate)
+    if "codebook" not in public:
         raise BadInput("The public part has no code book: an earlier version wrote it. Ask for a newer one.")
-    if path is not None and said["release"]["sha256"] not in (None, file_digest(path)):
+    if path is not None and public["release"]["sha256"] not in (None, file_digest(path)):
         raise BadInput(f"The public part is that of another release than {str(path)!r}. Give the one beside it.")
-    names = list(said["release"]["columns"])
-    cells = _columns(names, _file_rows(path, said["release"]) if path is not None else _frame_rows(data))
-    return _with_pieces(said, names, cells)
+    names = list(public["release"]["columns"])
+    cells = _columns(names, _file_rows(path, public["release"]) if path is not None else _frame_rows(data))
+    return _with_pieces(public, names, cells)
 
 
-def _with_pieces(said: Mapping[str, Any], names: list[str], cells: list[list[str]]) -> Opened:
-    masked = said["suppression"]["masked"]
+def _with_pieces(public: Mapping[str, Any], names: list[str], cells: list[list[str]]) -> Opened:
+    masked = public["suppression"]["masked"]
     columns, pieces = {}, {}
     for place, name in enumerate(names):
-        if said["release"]["roles"][name] != QUASI:
+        if public["release"]["roles"][name] != QUASI:
             continue
-        if name not in said["codebook"]:
+        if name not in public["codebook"]:
             raise BadInput(f"The code book has no column {name!r}. Give the public part of this release.")
-        columns[name] = _read_column(name, said["codebook"][name])
+        columns[name] = _read_column(name, public["codebook"][name])
         rows = Counter(cells[place])
         strange = sorted(set(rows) - set(columns[name].spans))
         if strange:
@@ -220,7 +220,7 @@ def _with_pieces(said: Mapping[str, Any], names: list[str], cells: list[list[str
                 f"The code book of {name!r} does not know the label {strange[0]!r}. Give that of this release."
             )
         pieces[name] = columns[name].pieces(rows - Counter({STAR: masked}))
-    return Opened(said, names, cells, pieces, columns)
+    return Opened(public, names, cells, pieces, columns)
 
 
 def _file_rows(path: Path, record: dict[str, Any]) -> Iterator[list[str]]:

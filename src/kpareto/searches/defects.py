@@ -139,9 +139,9 @@ def compare_front(front: Front, search: Search) -> dict[str, Any]:
     covered = {}
     if isinstance(search, PbgEa) and len(exact):
         # The paper's yardstick (PB-8): an archive holds a box of the true front or not, and lies so far from it.
-        told = coverage(search.grid, front.numbers.values, exact.numbers.values)
-        boxes = {"boxes": told.true_boxes, "boxes_held": round(told.ratio * told.true_boxes)}
-        covered = {"coverage": {"rr": told.ratio, "ce": told.distance_sum, **boxes}}
+        reached = coverage(search.grid, front.numbers.values, exact.numbers.values)
+        boxes = {"boxes": reached.true_boxes, "boxes_held": round(reached.ratio * reached.true_boxes)}
+        covered = {"coverage": {"rr": reached.ratio, "ce": reached.distance_sum, **boxes}}
     return {
         **covered,
         "complete": exact.provenance.complete,
@@ -244,7 +244,8 @@ class _Comparison:
         if place == 0:
             return (("PO-e7",),)
         base = int(run.nodes[place - 1])
-        if not (self.numbers.keys[base, 0] < self.numbers.keys[node, 0] and self._cheaper(node, base)):
+        keys = self.numbers.keys
+        if not (keys[base, 0] < keys[node, 0] and keys[node, 1] < keys[base, 1]):
             return (("PO-e6",),)  # it does not even beat its base
         helpful = [repair for repair in self._possible(run) if repair not in ("loop", "again", "first")]
         for size in range(1, len(helpful) + 1):
@@ -256,9 +257,6 @@ class _Comparison:
             if causes:
                 return tuple(dict.fromkeys(causes))
         return (("base",),)  # every step from a wrong base may end at a wrong node
-
-    def _cheaper(self, node: int, base: int) -> bool:
-        return bool(self.numbers.keys[node, 1] < self.numbers.keys[base, 1])
 
     def _possible(self, run: Reported) -> list[str]:
         """The experiments that can change anything here."""

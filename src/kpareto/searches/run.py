@@ -103,7 +103,7 @@ def run_plan(
     """
     chosen = plan or Plan()
     chosen.check()
-    with beating(report) as told:
+    with beating(report) as beat:
         check_possible(problem)
         limit = TimeLimit(chosen.settings["seconds"], working, since)
         try:
@@ -116,7 +116,7 @@ def run_plan(
         # Local recodings share their time out among the class sizes themselves.
         until = None if chosen.method == "local" else limit
         try:
-            return complete_front(drive(course, told, checkpoint, watch, until), chosen)
+            return complete_front(drive(course, beat, checkpoint, watch, until), chosen)
         except Cancelled as stopped:
             stopped.front = replace(stopped.front, provenance=replace(stopped.front.provenance, options=chosen.told))
             raise
@@ -132,8 +132,8 @@ def complete_front(front: Front, plan: Plan) -> Front:
         details["exact"] = compare_front(front, search)
     if settings.get("preference"):
         details["preference"] = answer_wishes(front, settings["preference"]).as_data()
-    told = {**front.provenance.details, **details}
-    return replace(front, provenance=replace(front.provenance, details=told, options=plan.told))
+    facts = {**front.provenance.details, **details}
+    return replace(front, provenance=replace(front.provenance, details=facts, options=plan.told))
 
 
 def make_driven(problem: Problem, plan: Plan, limit: TimeLimit | None = None) -> Driven[Any]:
@@ -221,9 +221,9 @@ def run(
     Front(2 points, objectives k, lm, samarati, not complete)
     """
     warn_slow(problem, search.name, budget, space.kind)
-    with beating(report) as told:
+    with beating(report) as beat:
         check_possible(problem)
-        front = drive(Proposals(problem, space, search, budget, seed), told, checkpoint)
+        front = drive(Proposals(problem, space, search, budget, seed), beat, checkpoint)
     settings: tuple[Option, ...] = options_of(search) if is_dataclass(search) else ()
     options = {each.name: each.default for each in settings if isinstance(each.default, bool | int | float | str)}
     return replace(front, provenance=replace(front.provenance, options=options))

@@ -77,8 +77,8 @@ class ReleaseChanges:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        told = {"rows": self.rows, "k": list(self.k), "suppressed": list(self.suppressed)}
-        return {"kpareto": __version__, **told, "properties": [change.to_dict() for change in self.changes]}
+        sizes = {"rows": self.rows, "k": list(self.k), "suppressed": list(self.suppressed)}
+        return {"kpareto": __version__, **sizes, "properties": [change.to_dict() for change in self.changes]}
 
 
 def compare_releases(

@@ -54,13 +54,13 @@ class ModelsInUse:
             f"all {self.of:,} rows" if self.rows == self.of else f"a random sample of {self.rows:,} of {self.of:,} rows"
         )
         off = f"off by {percent(self.whole)} on average from whole columns, by {percent(self.local)} class by class"
-        told = (
+        words = (
             f"Measured on {part} at k = {self.k:,}: counts over two and three columns are {off}, and by "
             f"{percent(self.control)} with the column totals alone."
         )
         if self.better is None:
-            return f"{told} The two models differ by no more than chance there."
-        return told if self.better == "local" else f"{told} Whole columns are the better in use there."
+            return f"{words} The two models differ by no more than chance there."
+        return words if self.better == "local" else f"{words} Whole columns are the better in use there."
 
 
 def models_in_use(asked: Problem, report: Progress | None = None, rows: int = ROWS) -> ModelsInUse | None:

@@ -159,13 +159,13 @@ class Utility:
 def say_model(model: Prediction) -> str:
     """How well a column is predicted from each side, and from which of them nothing can be said."""
     sides = {"release": model.release, "original": model.original, "column totals": model.control}
-    told = _list_up([f"{value:.3f} from the {side}" for side, value in sides.items() if value is not None])
+    shares = _list_up([f"{value:.3f} from the {side}" for side, value in sides.items() if value is not None])
     silent = _list_up([f"the {side}" for side, value in sides.items() if value is None])
     measure = "an AUC" if model.measure == "auc" else "an R²"
     why = f"from {silent} nothing can be said, for no fold has two values to tell apart"
-    if not told:
+    if not shares:
         return f"How well {model.column!r} is predicted: {why}."
-    return f"{model.column!r} is predicted with {measure} of {told}{f'; {why}' if silent else ''}."
+    return f"{model.column!r} is predicted with {measure} of {shares}{f'; {why}' if silent else ''}."
 
 
 def _list_up(words: Sequence[str]) -> str:
@@ -290,9 +290,9 @@ def _choose_targets(table: Table) -> tuple[list[str], list[str]]:
 
 def _tell_reading(table: Table) -> list[str]:
     """What of the source the answer knows nothing of."""
-    told = [] if table.sample is None else [f"Measured on {table.sample.words()}."]
+    sentences = [] if table.sample is None else [f"Measured on {table.sample.words()}."]
     coarse = table.leaf_counts is not None or any(hierarchy.coarse for hierarchy in table.hierarchies)
-    return told + ["Columns that came in coarser than their values are measured by groups."] * coarse
+    return sentences + ["Columns that came in coarser than their values are measured by groups."] * coarse
 
 
 def _count(table: Table, original: LabelView, views: Sequence[LabelView], seed: int) -> CountErrors:

@@ -29,8 +29,8 @@ def check_book(public: Mapping[str, Any], classes: Mapping[Labels, Class], quasi
         rows = Counter[str]()
         for labels, class_ in classes.items():
             rows[labels[place]] += class_.rows
-        told = Counter(label for label, *_ in book[name]["labels"])
-        odd = [label for label in sorted({*rows, *told}) if label not in rows or told[label] != 1]
+        times = Counter(label for label, *_ in book[name]["labels"])
+        odd = [label for label in sorted({*rows, *times}) if label not in rows or times[label] != 1]
         if odd:
             raise Unsafe(f"The label {odd[0]!r} of {name!r} is in the release or in its code book, and not in both.")
         _check_column(public, name, rows)

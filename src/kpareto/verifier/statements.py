@@ -48,7 +48,7 @@ def weigh(
     hidden = _check_masked(public, confidential, classes)
     compared = _compare(public, confidential) | hidden[1] if confidential else set()
     recomputed = RECOMPUTED | hidden[0]
-    counts, said = [0, 0], []
+    counts, unproven = [0, 0], []
     for path, value in _open(public):
         if path[0] == "claims":
             counts[0] += value not in unchecked
@@ -62,10 +62,10 @@ def weigh(
             counts[1] += 1
         elif path != ("release", "sha256"):  # one that is not there is listed with the claims
             possible = " (possible, not counted)" if path[0] == "codebook" and path[-1] == "counts" else ""
-            said.append((path, f"{'.'.join(path)} = {_show(value)}{possible}"))
+            unproven.append((path, f"{'.'.join(path)} = {_show(value)}{possible}"))
     silent = [f"{'.'.join(path)}: nothing is said" for path in EXPECTED if not _has(public, path)]
-    said.sort(key=lambda each: _rank(each[0]))
-    return Statements(counts[0], counts[1], (*(words for _, words in said), *silent))
+    unproven.sort(key=lambda each: _rank(each[0]))
+    return Statements(counts[0], counts[1], (*(words for _, words in unproven), *silent))
 
 
 def _rank(path: Path) -> int:
@@ -140,10 +140,10 @@ def _compare_roles(public: dict[str, Any], confidential: dict[str, Any]) -> set[
     for role, place in ((QUASI, "hierarchies"), ("sensitive", "distributions")):
         if place not in confidential:
             continue
-        for name, said in public["release"]["roles"].items():
-            if (said == role) != (name in confidential[place]):
-                raise _contradict(f"{name!r} is said to be {said}")
-            if said == role:
+        for name, role_there in public["release"]["roles"].items():
+            if (role_there == role) != (name in confidential[place]):
+                raise _contradict(f"{name!r} is said to be {role_there}")
+            if role_there == role:
                 paths.add(("release", "roles", name))
     return paths
 
@@ -165,11 +165,11 @@ def _compare_suppression(public: dict[str, Any], confidential: dict[str, Any]) -
     record, lost = public["suppression"], confidential["suppression"].get("suppressed")
     if lost is None:
         return set()
-    said, fewer = record.get("suppressed"), record.get("fewer_than")
-    if {"suppressed", "fewer_than"} <= set(record) and (said is None) == (fewer is None):
+    claimed, fewer = record.get("suppressed"), record.get("fewer_than")
+    if {"suppressed", "fewer_than"} <= set(record) and (claimed is None) == (fewer is None):
         raise _contradict("how many rows were suppressed is said twice or not at all")
-    if said is not None and said != lost:
-        raise _contradict(f"{_show(said)} rows are said to be suppressed")
+    if claimed is not None and claimed != lost:
+        raise _contradict(f"{_show(claimed)} rows are said to be suppressed")
     sizes = [claim["value"] for claim in public["claims"] if claim["measure"] == "k"]
     if fewer is not None and (fewer not in sizes or lost >= fewer):
         raise _contradict(f"fewer than {_show(fewer)} rows are said to be suppressed")

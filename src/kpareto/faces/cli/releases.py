@@ -270,8 +270,8 @@ def verified_numbers(verified: Verified, certificate: object) -> list[str]:
             more = "" if rows is None else f" ({rows:g} {'rows' if size else 'by rows'})"
             lines.append(f"{name} = {value:g}{' persons' * size}{more}")
         elif rows is not None:
-            said = f"of {claim['value']} persons" if size else f"{claim['value']} by persons"
-            lines.append(f"{name} = {rows:g} {'rows' if size else 'by rows'} ({said}, it says)")
+            claimed = f"of {claim['value']} persons" if size else f"{claim['value']} by persons"
+            lines.append(f"{name} = {rows:g} {'rows' if size else 'by rows'} ({claimed}, it says)")
     known = {line.partition(" = ")[0] for line in lines}
     others = {name: value for name, value in verified.numbers.items() if "counts=persons" not in name}
     by_rows = " by rows" if of_persons else ""

@@ -54,8 +54,8 @@ def _risks(answer: Anonymity) -> AnswerTable:
         line("journalist" + estimated, "the person may be in the table", risks.journalist),
         line("marketer" + estimated, "wants as many as possible", risks.marketer),
     )
-    told = not risks.journalist.known or risks.journalist.estimated
-    below = f"Journalist and marketer: {risks.journalist.basis}." if told else ""
+    says_basis = not risks.journalist.known or risks.journalist.estimated
+    below = f"Journalist and marketer: {risks.journalist.basis}." if says_basis else ""
     if risks.uniques is not None and risks.journalist.estimated:
         alone, people = risks.uniques.population_uniques, risks.uniques.population
         below += (

@@ -134,9 +134,9 @@ def say_loss(summary: Summary, columns: Sequence[ColumnPart]) -> str:
         return ""
     of = " of the released rows" if summary.rows_in is None else ""
     hidden = [column.name for column in columns if column.words == HIDDEN]
-    told = f"; hidden: {shorten(hidden, 12)}" if hidden else "; no column is hidden"
+    rest = f"; hidden: {shorten(hidden, 12)}" if hidden else "; no column is hidden"
     kept = percent(1 - summary.loss)
-    return f"On average the quasi-identifiers keep {kept} of their detail (one minus the mean loss LM{of}){told}."
+    return f"On average the quasi-identifiers keep {kept} of their detail (one minus the mean loss LM{of}){rest}."
 
 
 def proof(front: Front) -> str:

@@ -139,12 +139,8 @@ def _needs(name: str) -> dict[str, Any]:
 
 def point_rows_view(front: Front) -> dict[str, Any]:
     """Every point as a flat row: its numbers, the suppressed rows, the level or the number of groups of each column."""
-    rows = [{name: _cell(value) for name, value in row.items()} for row in front.rows()]
+    rows = [{name: _number(v) if isinstance(v, float) else v for name, v in row.items()} for row in front.rows()]
     return {"columns": list(rows[0]) if rows else [], "points": [list(row.values()) for row in rows]}
-
-
-def _cell(value: Any) -> Any:
-    return _number(value) if isinstance(value, float) else value
 
 
 def _proof(front: Front) -> str:
@@ -655,8 +651,8 @@ def measure_view(job: Job) -> dict[str, Any]:
         raise BadJob("No column is a quasi-identifier, so nobody can be told apart by one. Give one column that role.")
     source = job.rows_source()
     measured = measure(source, schema.quasi, schema.sensitive, person=schema.person, rows=0, encoding=job.encoding)
-    told = measured.to_dict()
+    numbers = measured.to_dict()
     return {
         "sentences": measured.sentences(),
-        **{name: told[name] for name in ("rows", "k", "unique", "classes", "columns")},
+        **{name: numbers[name] for name in ("rows", "k", "unique", "classes", "columns")},
     }

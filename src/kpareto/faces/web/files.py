@@ -110,12 +110,12 @@ def _packed_size(path: Path, most: int) -> int:
 
 def _gzip_size(path: Path, most: int, report: Progress) -> int:
     """By unpacking into nothing: what the file says of itself may be a lie."""
-    size, told, total = 0, 0, path.stat().st_size
+    size, reported, total = 0, 0, path.stat().st_size
     unpacker = zlib.decompressobj(wbits=31)
     try:
         with path.open("rb") as file:
             while piece := file.read(STEP):
-                told += len(piece)
+                reported += len(piece)
                 while piece:
                     size += len(unpacker.decompress(piece, STEP))
                     if size > most:
@@ -123,7 +123,7 @@ def _gzip_size(path: Path, most: int, report: Progress) -> int:
                     piece = unpacker.unconsumed_tail
                     if unpacker.eof:
                         piece, unpacker = unpacker.unused_data, zlib.decompressobj(wbits=31)
-                report(told, total)
+                report(reported, total)
     except (OSError, zlib.error):
         return 0
     return size

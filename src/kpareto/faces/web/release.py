@@ -109,8 +109,8 @@ def release_point(job: Job, front: Front, place: int, target: Path, piece: Work 
         report = report_from(evidence, confidential=secret)
         files[word] = target.with_name(f"{target.stem}.{word}.html")
         write_whole(files[word], html(report), private=secret)
-    told = released.to_dict()
-    return told | {
+    answer = released.to_dict()
+    return answer | {
         "warnings": page_warnings(released.warnings),
         "unlimited": list(find_unlimited(released.certificate.public)),
         "files": {word: Path(file).name for word, file in files.items()},

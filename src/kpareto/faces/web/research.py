@@ -31,9 +31,9 @@ def research(session: Session, _: Question) -> Answer:
 def _run(front: Front) -> dict[str, Any]:
     """The settings of the search that made a front, the least loss while it went on, and the archive of PBG-EA."""
     origin = front.provenance
-    told = {option.name: option.meaning for option in OPTIONS.get(origin.method, ())}
+    meanings = {option.name: option.meaning for option in OPTIONS.get(origin.method, ())}
     settings = [
-        {"name": name, "value": _words(name, value), "meaning": told.get(name, "")}
+        {"name": name, "value": _words(name, value), "meaning": meanings.get(name, "")}
         for name, value in origin.options.items()
     ]
     trace = [point[:2] for point in origin.details.get("trace", ())]

@@ -96,8 +96,8 @@ class ArxProject:
     def to_dict(self) -> dict[str, object]:
         """Columns, limits, loss and remarks as plain data."""
         roles = {each.name: each.role for each in self.columns}
-        told = {"limits": dict(self.limits), "loss": self.loss, "suppression": self.suppression}
-        return {"arx": self.version, "columns": roles, **told, "choose": self.choice, "remarks": list(self.remarks)}
+        wishes = {"limits": dict(self.limits), "loss": self.loss, "suppression": self.suppression}
+        return {"arx": self.version, "columns": roles, **wishes, "choose": self.choice, "remarks": list(self.remarks)}
 
     def sentences(self) -> list[str]:
         """What a person must hear: the columns, the limits, the point that ARX would take, and every remark."""
@@ -168,8 +168,8 @@ def _read(archive: Archive) -> ArxProject:
     remarks.append(remark)
     if len({each.weight for each in columns if each.role == "quasi-identifier"}) > 1:
         known = loss in ("arx-loss", "lm")
-        said = "so the loss is nwp: lm with weights" if known else f"which have no counterpart under {loss}"
-        remarks.append(f"The columns have weights, {said}")
+        loss_words = "so the loss is nwp: lm with weights" if known else f"which have no counterpart under {loss}"
+        remarks.append(f"The columns have weights, {loss_words}")
         loss = "nwp" if known else loss
     _others(config, remarks)
     version = (archive.xml("metadata.xml", "metadata").findtext("version") or "?").strip()
@@ -272,8 +272,8 @@ def _with_format(column: ArxColumn, texts: Mapping[str, str], remarks: list[str]
         with suppress(BadJob):
             check_date_form(column.name, form)
             return replace(column, date="" if form == "%Y-%m-%d" else form)
-    said = f"The format {texts['format']!r:.60} ({texts.get('datatype')}) of {column.name!r} is not used"
-    remarks.append(f"{said}: its values stay as they are written")
+    sentence = f"The format {texts['format']!r:.60} ({texts.get('datatype')}) of {column.name!r} is not used"
+    remarks.append(f"{sentence}: its values stay as they are written")
     return column
 
 

@@ -104,8 +104,8 @@ def mdlp(rows: np.ndarray) -> np.ndarray:
         left = sum(count * entropy for count, entropy, _ in parts) / size
         at = int(np.flatnonzero(left <= left.min() + 1e-12)[0])
         kinds, before = int((whole > 0).sum()), float(_entropy(whole)[0])
-        told = kinds * before - sum(float(seen[at]) * float(entropy[at]) for _, entropy, seen in parts)
-        cost = math.log2(size - 1) + math.log2(3**kinds - 2) - told
+        gain = kinds * before - sum(float(seen[at]) * float(entropy[at]) for _, entropy, seen in parts)
+        cost = math.log2(size - 1) + math.log2(3**kinds - 2) - gain
         if before - float(left[at]) > cost / size:
             middle = start + 1 + at
             gaps.append(filled[middle] - 1)
