@@ -297,6 +297,8 @@ def test_a_column_that_no_limit_can_spell_is_named() -> None:
     [
         ("Loss (0.5/1.0/1.0)", "arx-loss", "geometric"),
         ("Loss (0.007/1.0/0.014)", "arx-loss", "0.014"),
+        ("Loss (0.5/1.0/1.0E-4)", "arx-loss", "1.0E-4"),
+        ("Loss (0.5/1..0/1.0)", "arx-loss", "geometric"),  # no number, and no traceback
         ("Non-monotonic discernability", "dcn", "is dcn here"),
         ("Average equivalence class size", "aecs", "is aecs here"),
         ("Non-monotonic precision", "precision", "is precision here"),

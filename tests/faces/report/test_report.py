@@ -1040,7 +1040,7 @@ def test_the_terms_of_iso_27559_have_the_numbers_of_the_release(folder: Path) ->
     report = report_of(find(folder / "people.toml"))
     part = next(section for section in report.template.sections if section.title == ISO)
     assert part.grid is not None
-    answers = dict(part.grid.rows)
+    answers = {row[0]: row[1] for row in part.grid.rows}
     assert [row[0].split(" ")[0] for row in part.grid.rows] == ["6", *["7.3"] * 4, "8.2", "8.2", "8.3", "9"]
     prosecutor = report.risks[0].after
     assert f"prosecutor {chance(prosecutor.highest, prosecutor)}" in answers["7.3 Attack modelling: maximum risk"]
