@@ -297,6 +297,8 @@ def test_a_column_that_no_limit_can_spell_is_named() -> None:
     [
         ("Loss (0.5/1.0/1.0)", "arx-loss", "geometric"),
         ("Loss (0.007/1.0/0.014)", "arx-loss", "0.014"),
+        ("Loss (0.5/1.0/1.0E-4)", "arx-loss", "1.0E-4"),
+        ("Loss (0.5/1..0/1.0)", "arx-loss", "geometric"),  # no number, and no traceback
         ("Non-monotonic discernability", "dcn", "is dcn here"),
         ("Average equivalence class size", "aecs", "is aecs here"),
         ("Non-monotonic precision", "precision", "is precision here"),
@@ -438,10 +440,11 @@ def test_a_research_subset_is_the_table_and_the_rest_its_population(tmp_path: Pa
     assert len(kp.front(project.job))
 
 
-def test_dates_and_columns_without_a_hierarchy(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["Date", "Date/Time"])
+def test_dates_and_columns_without_a_hierarchy(kind: str, tmp_path: Path) -> None:
     """A column of dates says its form where nothing else holds its texts; one without a hierarchy is named."""
     rows = [(sex, place, f"0{1 + int(number) % 5}.02.1990", number) for sex, place, _, number in ROWS]
-    date = "<datatype>Date</datatype><format>dd.MM.yyyy</format>"
+    date = f"<datatype>{kind}</datatype><format>dd.MM.yyyy</format>"
     made = Made(rows=rows, columns={ILL: date}, hierarchies={SEX: HIERARCHIES[SEX]})
     project = read_arx(made.write(tmp_path))
     assert raw_job(tmp_path / "small.toml")["data"]["dates"] == {ILL: "%d.%m.%Y"}
@@ -666,6 +669,15 @@ def test_the_program_has_the_settings_of_the_job(tmp_path: Path) -> None:
     assert program.isascii()
 
 
+def test_a_sensitive_column_without_a_limit_is_insensitive_in_arx(tmp_path: Path) -> None:
+    """ARX stops where a sensitive attribute has no model of its own, so the program does not call it so, and says so."""
+    notes = export_arx(read_arx(Made().write(tmp_path)).job, tmp_path / "arx")
+    program = (tmp_path / "arx" / "CompareWithArx.java").read_text(encoding="utf-8")
+    assert 'setAttributeType("illness", AttributeType.INSENSITIVE_ATTRIBUTE);' in program
+    assert "AttributeType.SENSITIVE" not in program
+    assert any("illness" in note for note in notes)
+
+
 @pytest.mark.parametrize(("text", "settings", "limits"), [each for each in MAPPED if "presence" not in each[0]])
 def test_models_go_to_arx_and_come_back(text: str, settings: ModelContext, limits: dict[str, float]) -> None:
     """A limit that came from ARX is a model of ARX again, with the same number."""
@@ -756,7 +768,8 @@ def test_inspect_front_release_export(
     assert "Wrote job.toml" in err
     status, out, _ = run("front", "job.toml", "-q")
     assert status == 0
-    assert "k ≥ 2" in out
+    assert "the least loss that meets the limits (k ≥ 2)" in out
+    assert "The job chooses" not in out
     status, out, _ = run("release", "job.toml", "-q")
     assert status == 0
     assert "verified: k = " in out

@@ -21,6 +21,7 @@ from kpareto.jobs.front import search_job
 from kpareto.jobs.parse import load_job
 from kpareto.kernels.compiling import NotCompiled
 from kpareto.uses.models_in_use import models_in_use
+from tests.jobs.test_arx import ILL, Made
 from tests.twins.use import related_rows
 
 NAMES = ["age", "postal_code", "sex", "marital_status", "country_of_birth", "highest_education", "year"]
@@ -95,6 +96,16 @@ def test_levels_are_words_and_losses_are_percent(job: Path, capsys: pytest.Captu
         line.split("(")[1].split(")")[0] for line in out.splitlines() if line.startswith("W") and "): " in line
     ]
     assert severities == sorted(severities, key=["danger", "caution", "note"].index)
+
+
+def test_front_names_the_point_that_arx_asks_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where a project of ARX limits l alone, its point is another than the recommended one, which has k ≥ 5 too."""
+    project = Made(criteria=[f"distinct-2-diversity for attribute '{ILL}'"], outliers="0.0").write(tmp_path)
+    assert main(["inspect", str(project), "-o", str(tmp_path / "job.toml"), "-q"]) == 0
+    capsys.readouterr()
+    assert main(["front", str(tmp_path / "job.toml"), "-q"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"\nThe job chooses another one \(l=2\): point \d+, 100\.0 % of the detail kept\.", out)
 
 
 def test_equal_points_are_shown_once_by_their_finest_labels(job: Path) -> None:

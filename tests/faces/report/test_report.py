@@ -39,9 +39,9 @@ from kpareto.faces.report.discretion import Discretion, round_number
 from kpareto.faces.report.front import _tell_marks
 from kpareto.faces.report.make import _public_w16
 from kpareto.faces.report.markdown import escape_text
-from kpareto.faces.report.regulator_form import CHECKLIST, SEEN_BY, UNREAD, technique
+from kpareto.faces.report.regulator_form import CHECKLIST, ISO, SEEN_BY, UNREAD, technique
 from kpareto.faces.report.report import ProfileRow
-from kpareto.faces.report.words import notice, sample_title
+from kpareto.faces.report.words import chance, notice, sample_title
 from kpareto.fronts.front import Front, Point, load_front, make_front, mark_points
 from kpareto.fronts.markup import safe
 from kpareto.fronts.numbers import Provenance
@@ -1033,6 +1033,21 @@ def test_the_checklist_says_what_it_could_not_read(folder: Path) -> None:
     (folder / "people.csv").unlink()
     part = next(each for each in report_of(finding).template.sections if each.title == CHECKLIST)
     assert UNREAD in part.text
+
+
+def test_the_terms_of_iso_27559_have_the_numbers_of_the_release(folder: Path) -> None:
+    """Each clause that a number answers has it as the table of risks has it; what only people know is left to them."""
+    report = report_of(find(folder / "people.toml"))
+    part = next(section for section in report.template.sections if section.title == ISO)
+    assert part.grid is not None
+    answers = {row[0]: row[1] for row in part.grid.rows}
+    assert [row[0].split(" ")[0] for row in part.grid.rows] == ["6", *["7.3"] * 4, "8.2", "8.2", "8.3", "9"]
+    prosecutor = report.risks[0].after
+    assert f"prosecutor {chance(prosecutor.highest, prosecutor)}" in answers["7.3 Attack modelling: maximum risk"]
+    assert f"prosecutor {chance(prosecutor.mean, prosecutor)}" in answers["7.3 Attack modelling: average risk"]
+    assert prosecutor.basis in answers["7.3 Attack modelling: population or sample"]
+    assert f"k = {report.summary.k}" in answers["7.3 Attack modelling: data privacy models"]
+    assert "adversarial testing" in markdown(report)
 
 
 def limit_of(name: str, values: list[str], rule: dict[str, object], k: int) -> tuple[str, str]:

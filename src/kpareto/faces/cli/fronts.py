@@ -16,16 +16,16 @@ from typing import Any
 import click
 import numpy as np
 
-from kpareto.errors import BadJob
+from kpareto.errors import BadInput, BadJob, Unsafe
 from kpareto.faces.cli.front_table import pick_shown, show_points
 from kpareto.faces.console import remark, reporting, show_table, write_json
-from kpareto.fronts.choose import answer_wishes, read_wish
-from kpareto.fronts.front import Front, front_sentence, mark_points
+from kpareto.fronts.choose import answer_wishes, choose_point, read_wish
+from kpareto.fronts.front import Front, front_sentence, kept_percent, mark_points
 from kpareto.fronts.models import ModelCurves, read_models
 from kpareto.fronts.picture import Curve, check_picture
 from kpareto.fronts.problem import Problem
 from kpareto.fronts.use import PointUse, use_of_marks, use_sentence
-from kpareto.jobs.front import checkpoint_of, plan_of, read_in_time, search_job
+from kpareto.jobs.front import checkpoint_of, is_searched_for, plan_of, read_in_time, search_job
 from kpareto.jobs.job import Job
 from kpareto.jobs.kept import keep_front
 from kpareto.jobs.parse import load_job
@@ -151,6 +151,7 @@ def show_front(
     uses = use_of_marks(front) if stopped is None else {}
     if json_file != "-":
         print_front(front, uses)
+        print_choice(front, job.choose)
         if stopped is None and problem.table.persons is None:
             remark(f"Other models may keep more. Compare them with: {models_command(path, changes)}", quiet)
         if measures:
@@ -220,6 +221,16 @@ def print_front(front: Front, uses: Mapping[int, PointUse] = MappingProxyType({}
         click.echo(answer_wishes(front, wished["wished"]).words())
     if exact := front.provenance.details.get("exact"):
         show_defects(exact)
+
+
+def print_choice(front: Front, words: str | None) -> None:
+    """Which point the job itself chooses where it is not the recommended one, as with a project of ARX without k."""
+    with suppress(BadInput, Unsafe):  # what a choice lacks is said when it is released
+        if words and is_searched_for(front, words):
+            point = choose_point(front, words)
+            if point.id != front.recommendation.point.id:
+                kept = f"{kept_percent(point):.1f} % of the detail kept"
+                click.echo(f"The job chooses another one ({words}): point {point.id}, {kept}.")
 
 
 def models_command(path: str, changes: Sequence[str] = ()) -> str:

@@ -26,6 +26,7 @@ from kpareto.tables.vocabulary import SAFE_HARBOR, identifier_kinds, topics_of
 
 INVENTORY = "Variable inventory"
 CHECKLIST = "HIPAA Safe Harbor checklist"
+ISO = "In the terms of ISO/IEC 27559"
 OTHERS = "all other columns"
 SEEN_BY = (
     "This goes by the names of columns, and by the form of the values of quasi-identifiers, sensitive columns and "
@@ -113,6 +114,7 @@ def fill(
             Section("Method", (), None, (*method.statement, method.proof)),
             Section("Results", _results(summary, least)),
             checklist(point, columns, inventory(point, columns)),
+            Section(ISO, (), _iso_terms(summary, risks)),
             Section(
                 "Limits of the claim",
                 (),
@@ -310,6 +312,29 @@ def _risk_grid(risks: Sequence[RiskPart]) -> GridView:
     for (border, before, _), (_, after, _) in zip(risks[0].before.above, risks[0].after.above, strict=True):
         rows.append((f"rows with a risk above {border:.3g}", words.at_risk(before), words.at_risk(after)))
     return GridView("Re-identification risk before and after", ("measure", "initial", "residual"), tuple(rows))
+
+
+def _iso_terms(summary: Summary, risks: Sequence[RiskPart]) -> GridView:
+    """What answers the clauses of ISO/IEC 27559:2022, as docs/risk.md has them, with the numbers of this release."""
+    after = {risk.attacker: risk.after for risk in risks}
+    highest = ", ".join(f"{who} {words.chance(after[who].highest, after[who])}" for who in after if who != "marketer")
+    mean = ", ".join(f"{who} {words.chance(side.mean, side)}" for who, side in after.items())
+    bases = "; ".join(f"{who}: {side.basis}" for who, side in after.items())
+    rows = (
+        ("6 Context assessment", "for people to answer, under purpose, recipients and context"),
+        ("7.3 Attack modelling: maximum risk", highest),
+        ("7.3 Attack modelling: average risk", mean),
+        ("7.3 Attack modelling: population or sample", bases),
+        ("7.3 Attack modelling: data privacy models", f"k-anonymity with k = {summary.k:,} ({summary.unit})"),
+        ("8.2 Assessing identifiability: quantifying it", "the risks above, beside the thresholds of this form"),
+        (
+            "8.2 Assessing identifiability: adversarial testing",
+            "singling out, linkability and inference by kpareto attack, beside a control, for the holder of the data",
+        ),
+        ("8.3 Mitigation", "the technique per variable, and the residual risk after it"),
+        ("9 Governance", "for people to answer"),
+    )
+    return GridView("Clauses of ISO/IEC 27559:2022, and what answers them", ("clause", "answer"), rows)
 
 
 def _results(summary: Summary, least: int) -> tuple[FormField, ...]:

@@ -105,11 +105,12 @@ def _settings(job: Job, table: Table, files: dict[str, str], target: Path, notes
         better = max if make(name).better == "higher" else min
         limits[name] = better(limits.get(name, value), value)
     models, others = java_models(limits, schema.sensitive)
+    free = [name for name in schema.sensitive if not any(f"({json.dumps(name)}, " in model for model in models)]
     loss = short_name(next((name for name in job.objectives if not is_privacy(make(name))), "lm"))
     share = job.limit / table.rows if isinstance(job.limit, int) else job.limit
     share = {"none": 0.0, "below-k": 1.0}.get(job.rule, 1.0 if share >= UNLIMITED else share)
     lines = [_data_line(job, target, notes), "DataDefinition columns = data.getDefinition();"]
-    lines += _column_lines(schema, files)
+    lines += _column_lines(schema, files, free)
     lines += ["", "ARXConfiguration config = ARXConfiguration.create();"]
     lines += [f"config.addPrivacyModel({model});" for model in models]
     lines += [f"config.setSuppressionLimit({share!r});", f"config.setQualityModel({_QUALITY.get(loss, _LOSS)});"]
@@ -127,6 +128,7 @@ def _settings(job: Job, table: Table, files: dict[str, str], target: Path, notes
         (job.everybody is not None, "the population: ARX takes a research subset of its table instead"),
         (job.space != "lattice", f"the space {job.space}: ARX takes one level for a whole column"),
         (job.missing != "category", "rows without a value, where kpareto leaves them out: take them out first"),
+        (bool(free), f"sensitive columns without a limit of their own, which are insensitive there: {', '.join(free)}"),
         *((each.tie is not None, f"the column {name!r} tied to {each.tie!r}") for name, each in job.columns.items()),
     )
     notes += [note for applies, note in doubts if applies]
@@ -150,12 +152,12 @@ def _data_line(job: Job, target: Path, notes: list[str]) -> str:
     )
 
 
-def _column_lines(schema: Schema, files: dict[str, str]) -> list[str]:
-    """The role of each column, quasi-identifiers with their hierarchies."""
+def _column_lines(schema: Schema, files: dict[str, str], free: Sequence[str]) -> list[str]:
+    """The role of each column, quasi-identifiers with their hierarchies; ARX takes no sensitive one without a model."""
     person = tuple(name for name in schema.persons if name not in schema.identifier)
     kinds = {
-        "SENSITIVE": schema.sensitive,
-        "INSENSITIVE": (*schema.plain, *schema.target),
+        "SENSITIVE": [name for name in schema.sensitive if name not in free],
+        "INSENSITIVE": (*schema.plain, *schema.target, *free),
         "IDENTIFYING": (*schema.identifier, *person),
     }
     types = {name: f"Hierarchy.create({json.dumps(files[name])}, StandardCharsets.UTF_8, ';')" for name in schema.quasi}

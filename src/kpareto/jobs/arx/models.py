@@ -18,6 +18,7 @@ from kpareto.measures.measure import read_spec, spell
 
 HAIR = 1e-9  # of a number: what a limit that also admits equality needs to stand for one that does not
 NUMBER = r"(\d[\d.]{0,30}(?:[eE]-?\d{1,3})?)"
+FACTOR = r"(\d+(?:\.\d+)?(?:E-?\d+)?)"
 WHOLE = r"(\d{1,9})"
 OF = r" for attribute '(.*)'"
 SPELLED = re.compile(r"[A-Za-z_][\w -]*")  # names of columns that a limit can hold
@@ -163,7 +164,7 @@ def read_quality(text: str) -> tuple[str, str]:
     """Our loss for a quality model of ARX, and what differs."""
     for part, name, remark in _QUALITY:
         if part in text.lower():
-            factors = re.search(r"\(([\d.]+)/([\d.]+)/([\d.]+)\)", text)
+            factors = re.search(rf"\({FACTOR}/{FACTOR}/{FACTOR}\)", text)
             if factors and (float(factors[2]), float(factors[3])) != (1.0, 1.0):
                 remark += (
                     f"; the factors {factors[2]} and {factors[3]} of generalizing and suppressing have no counterpart"

@@ -268,7 +268,8 @@ def _column(archive: Archive, name: str, entry: Element, separator: str, remarks
 def _with_format(column: ArxColumn, texts: Mapping[str, str], remarks: list[str]) -> ArxColumn:
     """The column with the form of its dates; one with a hierarchy keeps the texts that stand there."""
     form = re.sub(r"([A-Za-z])\1*", lambda match: DATES.get(match[0], "?"), texts["format"])
-    if texts.get("datatype") == "Date" and column.hierarchy is None and column.role != "quasi-identifier":
+    dated = texts.get("datatype", "").startswith("Date")  # ARX writes Date/Time
+    if dated and column.hierarchy is None and column.role != "quasi-identifier":
         with suppress(BadJob):
             check_date_form(column.name, form)
             return replace(column, date="" if form == "%Y-%m-%d" else form)
