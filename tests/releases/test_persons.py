@@ -90,6 +90,12 @@ def test_rows_without_an_id_fill_no_class(tmp_path: Path) -> None:
         release_rows(rows, Schema(("q",), ("ill",), person="id"), {"k": 1}, tmp_path / "o.csv")
 
 
+def test_codes_of_diseases_are_diversity(tmp_path: Path) -> None:
+    """E10 and E11 are two, for the measure and for the verifier, though they look like powers of ten."""
+    rows: dict[str, Sequence[object]] = {"q": ["a"] * 6, "ill": ["E10", "E11", "E14"] * 2}
+    assert release_rows(rows, Schema(("q",), ("ill",)), {"l": 3}, tmp_path / "o.csv").verified.numbers["l"] == 3
+
+
 def remark(context: Context, number: str) -> str:
     """The text of one warning."""
     return next(each.text for each in remarks(context) if each.id == number)

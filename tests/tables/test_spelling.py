@@ -1,4 +1,4 @@
-"""How numbers are written."""
+"""How numbers are written, and which values are spellings of one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpareto.tables.spelling import EXACT, number_text, without_point
+from kpareto.tables.spelling import EXACT, fold_spelling, number_text, without_point
+from kpareto.verifier.counting import one_spelling
+
+SIGNS = "aAiI\u0130\u0131\u00df\u00e9e\u0301\u200b\u200d\u034f\u3164\ufe0f\u2800\u00a0 \t\x07\x1f\x85\u0661\uff11\u00b20123.+-\u2212e"
 
 
 @pytest.mark.parametrize(
@@ -33,3 +36,32 @@ def test_nothing_but_the_spelling_changes(number: float) -> None:
     assert without_point(number) == number == float(number_text(number))
     if math.isfinite(number):
         assert json.loads(json.dumps(without_point(number))) == number
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("\u00c9pilepsie", "E\u200b\u0301pilepsie"), ("HIV", "HIV\ufe0f"), ("HIV", "H\u034fIV"), ("HIV", "HIV\u3164"),
+        ("HIV", "HIV\x07"), ("HIV", "HIV\u2800"), ("HIV", "HIV\U000e0100"), ("12", "\u0661\u0662"), ("-1", "\u22121"),
+        ("Stra\u00dfe", "STRASSE"), ("a b", "a\tb"),
+    ],
+)  # fmt: skip
+def test_what_nobody_can_see_tells_no_values_apart(one: str, other: str) -> None:
+    """Marks between letters, fillers, signs of control, digits of other scripts: each is one value, also checked."""
+    assert one != other
+    assert fold_spelling(one) == fold_spelling(other)
+    assert one_spelling(one) == one_spelling(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("E10", "E11"), ("E10", "0"), ("+e5", "-e5"), (".e1", "0"), ("HIV", "")])
+def test_codes_are_no_numbers(one: str, other: str) -> None:
+    """A letter and digits, as diseases are coded, are no power of nothing: two codes are two values."""
+    for fold in (fold_spelling, one_spelling):
+        assert fold(one) != fold(other)
+
+
+@given(st.text(SIGNS, max_size=6) | st.text(max_size=4), st.text(SIGNS, max_size=6) | st.text(max_size=4))
+def test_the_verifier_folds_as_tables_do(one: str, other: str) -> None:
+    """By code of its own it takes the same pairs for one value, and a value folded already stays what it is."""
+    assert (fold_spelling(one) == fold_spelling(other)) == (one_spelling(one) == one_spelling(other))
+    assert (fold_spelling(one) == "") == (one_spelling(one) == "")

@@ -20,7 +20,7 @@ from kpareto.releases.release import release
 from kpareto.tables.partition import Suppression
 from kpareto.tables.recoding import node
 from kpareto.tables.schema import Schema
-from kpareto.verifier import Verified, digest_of, verify
+from kpareto.verifier import Verified, digest_of, verify, vocabulary
 from kpareto.verifier.definitions import SIZES, TOTALS, VALUES
 from kpareto.verifier.population import PEOPLE
 from kpareto.verifier.vocabulary import OPTIONS
@@ -171,6 +171,10 @@ def test_the_options_of_a_claim_are_a_closed_list(measure: str, released: tuple[
         ({"measure": "k(counts=households)", "value": 1}, "which this verifier does not know"),
         ({"measure": "k", "value": 15, "scope": "for ever"}, "'scope' as well, which is not known to this verifier"),
         ({"measure": "magic", "value": 1, "recomputed": False, "scope": 1}, "not known to this verifier"),
+        ({"measure": "k", "value": 15, "asked": 50}, "'asked' as well, which is not known to this verifier"),
+        ({"measure": "k", "value": 15, "estimated": "for all of Germany"}, "'estimated' as well"),
+        ({"measure": "lm", "value": 1, "recomputed": False, "estimated": "exact"}, "'estimated' as well"),
+        ({"measure": "k", "value": 15, "needs": "population"}, "'needs' as well"),
         ({"measure": "journalist-risk", "value": 0.01}, "nobody can count in a release alone"),
         ({"measure": "t", "value": 0.1}, "with the whole table, and does not say what is there"),
     ],
@@ -187,6 +191,7 @@ def test_claims_in_other_words_are_refused(
 def test_the_lists_are_those_of_the_definitions() -> None:
     """Every measure that is counted again has its options there, and they are those of our own measures."""
     assert set(OPTIONS) == {*SIZES, *TOTALS, *VALUES, *PEOPLE}
+    assert set(vocabulary.PEOPLE) == PEOPLE
     for name, options in OPTIONS.items():
         code = MAKERS[name].__code__
         taken = {*code.co_varnames[: code.co_argcount]} - {"hierarchy"}

@@ -18,8 +18,14 @@ MARKS = (
     *("k.A.", "k. A.", "k.A", "kA", "keine Angabe", "unbekannt", "Unbekannt"),
 )
 
-# A number as people write it, after case folding: 01, 1, 1.0 and 1e0 are one.
-_NUMBER = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?(?:e([+-]?[0-9]{1,6}))?", re.ASCII)
+# Characters that nobody sees beside those of category Cf: of control but blanks, fillers, selectors of variants.
+_UNSEEN = re.compile(
+    "[\\x00-\\x08\\x0e-\\x1b\\x7f-\\x84\\x86-\\x9f\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u2065\\u3164\\ufe00-\\ufe0f"
+    "\\uffa0\\U000e0000-\\U000e0fff]"
+)
+_DRAWN_ALIKE = {0x2212: "-", 0x2800: " "}  # the minus sign, and the pattern of Braille without a dot
+# A number as people write it, after case folding: 01, 1, 1.0 and 1e0 are one. E10 is a code.
+_NUMBER = re.compile(r"([+-]?)(?=\.?[0-9])0*([0-9]*)(?:\.([0-9]*))?(?:e([+-]?[0-9]{1,6}))?", re.ASCII)
 
 
 def without_point(number: float, below: float = math.inf) -> float:
@@ -66,9 +72,11 @@ def fold_spelling(value: str) -> str:
     Characters that nobody sees are left out, so that a value of nothing else is an empty text.
     """
     text = value.casefold()
-    if not value.isascii():
-        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", value).casefold())
-        text = "".join(character for character in text if unicodedata.category(character) != "Cf")
+    if not (value.isascii() and value.isprintable()):
+        seen = _UNSEEN.sub("", value).translate(_DRAWN_ALIKE)
+        seen = "".join(character for character in seen if unicodedata.category(character) != "Cf")
+        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())
+        text = "".join(str(unicodedata.decimal(character, character)) for character in text)
     text = " ".join(text.split())
     if not any(map(str.isdigit, text[:3])):
         return text

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Context
 from pathlib import Path
 from typing import Any
-from unicodedata import category, normalize
+from unicodedata import category, decimal, normalize
 
 from kpareto.errors import Unsafe
 from kpareto.verifier.cells import NOTHING, SHEETS, STATISTICS, read_rows, text, text_form, with_point
@@ -25,6 +25,10 @@ QUASI = "quasi-identifier"
 STAR = "*"  # what every quasi-identifier of a masked row shows
 LARGE = 500_000  # rows of Parquet, or hundreds of bytes of text, above which an engine counts a release
 NUMBER = re.compile(r"[+-]?(inf|((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?)", re.ASCII)
+HIDDEN = (  # from and to: what Unicode lets a program leave undrawn, beside what is of control or format
+    (0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2065, 0x2065), (0x3164, 0x3164),
+    (0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xE0000, 0xE0FFF),
+)  # fmt: skip
 PARTS = (".parquet", ".parq", ".pq")
 Labels = tuple[str, ...]
 
@@ -229,10 +233,18 @@ def with_persons(counted: Counted, cells: Iterable[tuple[Any, ...]], record: dic
     return replace(counted, classes=seen)
 
 
+def _is_hidden(character: str) -> bool:
+    """Whether nothing is drawn for a character, not even a blank: of control or format, a filler, a variant's mark."""
+    kind, place = category(character), ord(character)
+    unseen = kind == "Cf" or (kind == "Cc" and not character.isspace())
+    return unseen or any(first <= place <= last for first, last in HIDDEN)
+
+
 def one_spelling(value: str) -> str:
     """A value in one of its spellings: form of characters, case, blanks and how a number is written left aside."""
-    seen = [c for c in normalize("NFKC", normalize("NFKC", value).casefold()) if category(c) != "Cf"]
-    words = " ".join("".join(seen).split())
+    seen = "".join(c for c in value.replace("\u2212", "-").replace("\u2800", " ") if not _is_hidden(c))
+    cased = normalize("NFKC", normalize("NFKC", seen).casefold())
+    words = " ".join("".join(c if (digit := decimal(c, None)) is None else str(digit) for c in cased).split())
     if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,6})?", words, re.ASCII):
         return words
     number = Context(prec=len(words) + 1, Emin=-9_999_999, Emax=9_999_999).create_decimal(words)

@@ -15,6 +15,8 @@ from kpareto.errors import Unsafe
 ROLES = ("identifier", "quasi-identifier", "sensitive", "target", "plain")
 # What may stand in a claim; the last ones where what it claims was estimated or could not be counted again.
 KEYS = {"measure", "with", "limit", "value", "recomputed", "needs", "asked", "estimated"}
+ESTIMATED = "estimated, not counted"
+PEOPLE = ("k-map", "journalist-risk", "marketer-risk", "presence-max", "presence-min", "population-uniques")
 Fits = Callable[[Any], bool]
 
 
@@ -85,7 +87,13 @@ def check_claim(claim: Mapping[str, Any]) -> None:
 
 def refuse_others(claim: Mapping[str, Any]) -> None:
     """Raise Unsafe where a claim says more than a claim can say."""
-    others = [key for key in claim if key not in KEYS]
+    open_ones = claim.get("recomputed", True)
+    fits = {
+        "needs": claim["measure"] in PEOPLE,
+        "asked": not open_ones,
+        "estimated": not open_ones and claim.get("estimated") == ESTIMATED,
+    }
+    others = [key for key in claim if key not in KEYS or not fits.get(key, True)]
     if others:
         raise Unsafe(
             f"The claim {spell_claim(claim)} of the certificate says {others[0]!r} as well, which is not known to this "
