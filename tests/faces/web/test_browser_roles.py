@@ -173,15 +173,42 @@ def test_nearly_unique_money_does_not_leave_by_default(visit: Visit, tmp_path: P
     expect(tab.get_by_label("Role of income")).to_have_value("decide")
     expect(tab.locator("#facts")).to_contain_text("Left out of the release until you decide: income")
     visit.search()
-    tab.get_by_role("link", name="Release").first.click()
-    accept_dangers(tab)
-    tab.locator("#release-now").click()
-    with tab.expect_download() as saved:
-        tab.locator("a[download='survey-anon.csv']").click()
-    saved.value.save_as(tmp_path / "out.csv")
+    release_into(tab, tmp_path / "out.csv")
     head, first, *_ = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
     assert head == "age,town,illness"
     assert first.count(",") == 2
+
+
+def release_into(tab: Tab, place: Path) -> None:
+    """Release the point that is shown, whatever stands against it, and save the rows and beside them the certificate."""
+    tab.get_by_role("link", name="Release").first.click()
+    accept_dangers(tab)
+    tab.locator("#release-now").click()
+    for kind, file in (("release", place), ("certificate", place.with_suffix(".json"))):
+        with tab.expect_download() as saved:
+            tab.locator(f"a[data-file='{kind}']").click()
+        saved.value.save_as(file)
+
+
+def test_a_sensitive_column_without_a_limit_is_never_green(visit: Visit, tmp_path: Path) -> None:
+    """After a release and where one is verified its number is not among those that hold, and that is said in red."""
+    tab = visit.tab
+    visit.open("people.csv")
+    tab.get_by_role("link", name="Next: search").click()
+    with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+        tab.locator('input[data-limit="l"]').fill("")
+        tab.locator('input[data-limit="l"]').blur()
+    visit.search()
+    release_into(tab, tmp_path / "out.csv")
+    expect(tab.locator("#checks")).to_be_visible()
+    expect(tab.locator("th .formula").first).to_have_text("k")
+    tab.locator("#verify-release").set_input_files(str(tmp_path / "out.csv"))
+    tab.locator("#verify-certificate").set_input_files(str(tmp_path / "out.json"))
+    tab.locator("#verify-now").click()
+    for place in ("#released", "#verdict"):
+        expect(tab.locator(f"{place} .bad")).to_have_text("No limit protects the values of illness.")
+        expect(tab.locator(f"{place} .good", has_text="Counted again")).to_contain_text("at least (k): ")
+        expect(tab.locator(f"{place} .good", has_text="illness")).to_have_count(0)
 
 
 # -- levels that may be released, and importance -----------------------------------------------------------------------
