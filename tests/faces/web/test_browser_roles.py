@@ -198,6 +198,7 @@ def test_a_sensitive_column_without_a_limit_is_never_green(visit: Visit, tmp_pat
     with tab.expect_response(lambda answer: answer.url.endswith("/job")):
         tab.locator('input[data-limit="l"]').fill("")
         tab.locator('input[data-limit="l"]').blur()
+    tab.get_by_role("link", name="Data").first.click()
     visit.search()
     release_into(tab, tmp_path / "out.csv")
     expect(tab.locator("#checks")).to_be_visible()
