@@ -34,6 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     paid = [f"{20 + row % 60},{'Ulm' if row % 3 else 'Bonn'},{10_000 + 197 * row},{'flu' if row % 2 else 'none'}"
             for row in range(400)]  # fmt: skip
     (place / "survey.csv").write_text("\n".join(["age,town,income,illness", *paid]) + "\n", encoding="utf-8")
+    (place / "long.csv").write_text(f"age,{'long' * 66}\n" + "".join(f"{row},{row % 3}\n" for row in range(60)))
     return place
 
 
@@ -68,6 +69,15 @@ def test_a_role_touches_its_row_alone(visit: Visit) -> None:
     assert abs(box.evaluate("(each) => each.getBoundingClientRect().top") - top) < 2
     expect(box).to_be_focused()
     assert [each for each in asked if each != "pulse"] == ["job", "facts"]
+
+
+def test_a_long_name_makes_nothing_wide(visit: Visit) -> None:
+    """A column whose name has 264 letters is listed and shown, and nothing runs off the side."""
+    tab = visit.tab
+    visit.open("long.csv")
+    tab.get_by_role("button", name=f"Show the values of {'long' * 66}").click()
+    expect(tab.locator(".value-bars")).to_be_visible()
+    assert tab.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
 
 
 def test_counting_never_blocks_the_next_role(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
