@@ -56,6 +56,7 @@ REMEDIES = (
     "limit-values",
     "name-person",
     "observe-values",
+    "recode-alike",
     "recode-beforehand",
     "recode-by-class",
     "search-longer",

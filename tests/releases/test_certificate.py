@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kpareto.engines.read import read
 from kpareto.errors import Unsafe
-from kpareto.releases.certificate import claims
+from kpareto.releases.certificate import claims, find_unlimited
 from kpareto.releases.choice import Choice, hierarchy_digest
 from kpareto.releases.release import release
 from kpareto.tables.partition import Suppression
@@ -138,3 +138,15 @@ def test_claims_have_their_parameters_as_data(spec: str, measure: str, given: di
     public, confidential = claims(choice, choice.partition())
     claimed = [(claim["measure"], claim["with"], claim["limit"]) for claim in (*public, *confidential)]
     assert (measure, given, 0.5) in claimed
+
+
+@pytest.mark.parametrize(
+    ("limits", "bare"),
+    [({"k": 5}, ("illness",)), ({"l": 2}, ()), ({"l(column=illness)": 2}, ()), ({"t": 0.5}, ()),
+     ({"t(column=illness)": 0.5}, ()), ({"k": 5, "t(reference=release)": 0.5}, ())],
+)  # fmt: skip
+def test_which_columns_no_limit_protects(limits: dict[str, float], bare: tuple[str, ...]) -> None:
+    """A limit on the distance from the whole table is one, though the public part has not its number."""
+    rows = people()
+    found = release(chosen(rows, limits=limits), rows, warnings=[("W1", "Always.")])
+    assert find_unlimited(found.certificate.public) == bare

@@ -80,6 +80,16 @@ def test_the_terminal_needs_the_word(folder: Path, capsys: pytest.CaptureFixture
     assert verify(folder / "out.csv", folder / "out.certificate.json").numbers["k"] >= 5
 
 
+def test_whoever_verifies_hears_of_columns_without_a_limit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The number of a column that nobody asked to protect is not left without a word, nor that of a limit on t."""
+    words = ["release", "job.toml", "-q", "--overwrite", "--accept", "W1,W2", "--set", "limits.l="]
+    for more, said in (([], 1), (["--set", "limits.t=0.9"], 0)):
+        assert main([*words, *more]) == 0
+        assert main(["verify", "out.csv", "out.certificate.public.json"]) == 0
+        told = capsys.readouterr().out.partition(" holds what its certificate claims")[2]
+        assert told.count("  No limit protects the values of ill.") == said
+
+
 def test_a_job_may_say_it(folder: Path) -> None:
     """In its own words, for this warning alone."""
     job = load_job("job.toml")

@@ -108,6 +108,7 @@ def test_w2_counts_known_values() -> None:
     assert found.severity == "danger"
     assert "2 classes with 9 rows have one value at 80% or more" in found.text
     assert "1 class with 4 rows has one value only" in found.text
+    assert found.text.endswith("Add a limit such as l = 2 under [limits] in the job.")
     assert found.numbers["certain_rows"] == 4
 
 
@@ -167,6 +168,7 @@ def test_w5_tells_of_small_intersections() -> None:
     assert found.severity == "danger"
     assert "1 earlier release of these people is registered" in found.text
     assert "4 of 4 rows are in classes of fewer than 2" in found.text
+    assert found.text.endswith("Recode these rows as before: kpareto apply.")
     same = remark(Context(at(table, 0, 1), earlier=(composition(at(table, 0, 1), at(table, 0, 1), 2),) * 2), "W5")
     assert same is not None
     assert same.severity == "note"

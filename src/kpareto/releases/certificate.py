@@ -305,8 +305,11 @@ def find_unlimited(public: Mapping[str, Any]) -> tuple[str, ...]:
     limited: set[str | None] = set()
     named: dict[str, None] = {}
     for claim in public["claims"]:
-        name = claim.get("with", {}).get("column")
-        if claim.get("limit") is not None and aspect_of(make(claim["measure"])).column == "sensitive":
+        about = claim.get("with", {})
+        name = about.get("column")
+        # Of a distance from the whole table the confidential part has the limit; it is claimed where one was set.
+        asked = claim.get("limit") is not None or about.get("reference") == "release"
+        if asked and aspect_of(make(claim["measure"])).column == "sensitive":
             limited.add(name)  # without a name it is about every sensitive column
         if name is not None:
             named[name] = None

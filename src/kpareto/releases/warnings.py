@@ -154,7 +154,8 @@ def _w1(context: Context) -> Remark | None:
     )
     numbers: dict[str, Number] = {"quasi_identifiers": len(quasi), "k": _smallest(partition), "unique_rows": None}
     if context.unique is None:
-        text = f"{limit} How many rows are unique on all released columns together was not counted."
+        alone = "How many rows are unique on all released columns together was not counted yet; a release counts them."
+        text = f"{limit} {alone}"
         return Remark("W1", "caution", text, numbers)
     unique = context.unique
     numbers |= {"unique_rows": unique.unique, "rows": unique.rows, "columns": len(unique.columns)}
@@ -222,10 +223,10 @@ def _w2(context: Context) -> Remark | None:
         f"{worst.share:.0%} or more, and {classes_have(worst.certain_classes, worst.certain_rows, worst.unit)} one "
         "value only: finding the class is knowing the value."
     )
-    remedy = Remedy("limit-values", "Add a limit such as l = 2.")
+    remedy = Remedy("limit-values", "Add a limit such as l = 2 under [limits] in the job.")
     if not worst.rows:
         text = f"{head} In no class one value has {worst.share:.0%} or more;"
-        remedy = Remedy("limit-values", "a limit such as l = 2 would keep it so.")
+        remedy = Remedy("limit-values", "a limit such as l = 2 under [limits] in the job would keep it so.")
     numbers: dict[str, Number] = {
         "column": worst.column,
         "likely_classes": worst.classes,
@@ -322,7 +323,9 @@ def _w5(context: Context) -> Remark | None:
         "revealed": worst.revealed,
         "k": worst.k,
     }
-    return Remark("W5", "danger" if worst.found else "note", text, numbers)
+    if not worst.found:
+        return Remark("W5", "note", text, numbers)
+    return _advise("W5", "danger", text, numbers, Remedy("recode-alike", "Recode these rows as before: kpareto apply."))
 
 
 def _w6(context: Context) -> Remark | None:
@@ -466,7 +469,7 @@ def _w9(context: Context) -> Remark | None:
         f"{least:.3f} instead of 1."
     )
     numbers: dict[str, Number] = {"columns": len(columns), "empty": empty, "leaves": count, "least": least}
-    remedy = Remedy("observe-values", "Use domain = 'observed' unless you replicate a paper.")
+    remedy = Remedy("observe-values", 'Write domain = "observed" under [data], unless you replicate a paper.')
     return _advise("W9", "caution", text, numbers, remedy)
 
 

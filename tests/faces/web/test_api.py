@@ -334,6 +334,9 @@ def test_from_upload_to_verified_release(page: Page, session: str, tmp_path: Pat
     page.client.put(f"{session}/upload/release", content=b"".join(rows[:-1]), headers={"x-name": "out.csv"})
     lie = page.client.post(f"{session}/verify").json()
     assert not lie["holds"]
+    page.client.put(f"{session}/upload/certificate", content=b"{", headers={"x-name": "c.json"})
+    broken = page.client.post(f"{session}/verify").json()["sentence"]
+    assert broken.startswith("The certificate 'c.json' is not JSON")  # without a folder of the server
     report = page.client.get(f"{session}/points/{best}/report")
     assert "sandbox" in report.headers["content-security-policy"]
     assert "<h1" in report.text

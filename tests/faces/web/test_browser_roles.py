@@ -34,6 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     paid = [f"{20 + row % 60},{'Ulm' if row % 3 else 'Bonn'},{10_000 + 197 * row},{'flu' if row % 2 else 'none'}"
             for row in range(400)]  # fmt: skip
     (place / "survey.csv").write_text("\n".join(["age,town,income,illness", *paid]) + "\n", encoding="utf-8")
+    (place / "long.csv").write_text(f"age,{'long' * 66}\n" + "".join(f"{row},{row % 3}\n" for row in range(60)))
     return place
 
 
@@ -68,6 +69,15 @@ def test_a_role_touches_its_row_alone(visit: Visit) -> None:
     assert abs(box.evaluate("(each) => each.getBoundingClientRect().top") - top) < 2
     expect(box).to_be_focused()
     assert [each for each in asked if each != "pulse"] == ["job", "facts"]
+
+
+def test_a_long_name_makes_nothing_wide(visit: Visit) -> None:
+    """A column whose name has 264 letters is listed and shown, and nothing runs off the side."""
+    tab = visit.tab
+    visit.open("long.csv")
+    tab.get_by_role("button", name=f"Show the values of {'long' * 66}").click()
+    expect(tab.locator(".value-bars")).to_be_visible()
+    assert tab.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
 
 
 def test_counting_never_blocks_the_next_role(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,15 +183,43 @@ def test_nearly_unique_money_does_not_leave_by_default(visit: Visit, tmp_path: P
     expect(tab.get_by_label("Role of income")).to_have_value("decide")
     expect(tab.locator("#facts")).to_contain_text("Left out of the release until you decide: income")
     visit.search()
-    tab.get_by_role("link", name="Release").first.click()
-    accept_dangers(tab)
-    tab.locator("#release-now").click()
-    with tab.expect_download() as saved:
-        tab.locator("a[download='survey-anon.csv']").click()
-    saved.value.save_as(tmp_path / "out.csv")
+    release_into(tab, tmp_path / "out.csv")
     head, first, *_ = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
     assert head == "age,town,illness"
     assert first.count(",") == 2
+
+
+def release_into(tab: Tab, place: Path) -> None:
+    """Release the point that is shown, whatever stands against it, and save the rows and beside them the certificate."""
+    tab.get_by_role("link", name="Release").first.click()
+    accept_dangers(tab)
+    tab.locator("#release-now").click()
+    for kind, file in (("release", place), ("certificate", place.with_suffix(".json"))):
+        with tab.expect_download() as saved:
+            tab.locator(f"a[data-file='{kind}']").click()
+        saved.value.save_as(file)
+
+
+def test_a_sensitive_column_without_a_limit_is_never_green(visit: Visit, tmp_path: Path) -> None:
+    """After a release and where one is verified its number is not among those that hold, and that is said in red."""
+    tab = visit.tab
+    visit.open("people.csv")
+    tab.get_by_role("link", name="Next: search").click()
+    with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+        tab.locator('input[data-limit="l"]').fill("")
+        tab.locator('input[data-limit="l"]').blur()
+    tab.get_by_role("link", name="Data").first.click()
+    visit.search()
+    release_into(tab, tmp_path / "out.csv")
+    expect(tab.locator("#checks")).to_be_visible()
+    expect(tab.locator("th .formula").first).to_have_text("k")
+    tab.locator("#verify-release").set_input_files(str(tmp_path / "out.csv"))
+    tab.locator("#verify-certificate").set_input_files(str(tmp_path / "out.json"))
+    tab.locator("#verify-now").click()
+    for place in ("#released", "#verdict"):
+        expect(tab.locator(f"{place} .bad")).to_have_text("No limit protects the values of illness.")
+        expect(tab.locator(f"{place} .good", has_text="Counted again")).to_contain_text("at least (k): ")
+        expect(tab.locator(f"{place} .good", has_text="illness")).to_have_count(0)
 
 
 # -- levels that may be released, and importance -----------------------------------------------------------------------

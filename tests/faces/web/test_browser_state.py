@@ -257,6 +257,9 @@ def test_runs_on_one_picture(alone: Visit, axe: str) -> None:
     for place in range(2):
         expect(tab.locator(f".runs-plot circle.run-{place}").first).to_be_visible()
     expect(tab.locator(".runs-key")).to_contain_text("at least five")
+    axes = tab.locator(".runs-plot text.axis-name")
+    expect(axes.nth(0)).to_contain_text("rows that look alike, at least (k)")
+    expect(axes.nth(1)).to_contain_text("information lost, summed over cells (glm)")  # as it is counted
     visit.shot("16-runs", full=True)
     check_access(tab, axe)
     tab.locator("#runs tbody tr").nth(1).get_by_role("button", name="Open").click()

@@ -120,11 +120,11 @@ def test_every_limit_of_the_job_is_shown(visit: Visit, page: Page) -> None:
     visit.open("two.csv")
     expect(tab.get_by_label("Role of hiv")).to_have_value("sensitive")
     tab.get_by_role("link", name="Next: search").click()
-    expect(tab.get_by_label("limit on l of diagnosis")).to_have_value("2")
+    expect(tab.get_by_label("limit on sensitive values per class, at least (l of diagnosis)")).to_have_value("2")
     tab.get_by_role("link", name="Data").click()
     tab.get_by_label("Role of diagnosis").select_option("plain")
     expect(tab.locator("#note")).to_contain_text(
-        "Taken out of the job, for no column has the role it needs: l of diagnosis."
+        "for no column has the role it needs: sensitive values per class, at least (l of diagnosis)."
     )
     visit.search()
 
@@ -134,7 +134,7 @@ def test_what_cannot_be_chosen_says_why(visit: Visit) -> None:
     tab = visit.tab
     visit.open("people.csv")
     tab.get_by_label("Role of illness").select_option("plain")
-    expect(tab.locator("#note")).to_contain_text("Taken out of the job, for no column has the role it needs: l.")
+    expect(tab.locator("#note")).to_contain_text("the role it needs: sensitive values per class, at least (l).")
     tab.get_by_role("link", name="Next: search").click()
     off = tab.locator(".chip.off")
     expect(off.first).to_be_visible()

@@ -225,8 +225,7 @@ def print_release(done: Release) -> None:
     """What was released, in a few lines, and every warning."""
     numbers = ", ".join(verified_numbers(done.verified, done.certificate))
     click.echo(f"Released {size_of(done.verified)} to {done.place}; verified: {numbers}.")
-    if bare_columns := find_unlimited(done.certificate.public):
-        click.echo(f"No limit protects the values of {shorten(bare_columns)}.")
+    print_unlimited(done.certificate.public)
     click.echo(f"Suppressed {done.suppressed:,} of {several(done.partition.table.rows, 'row')}.")
     kept = f"{100 * (1 - lm()(done.partition)):.1f} % of the detail is kept"
     click.echo(f"{kept}: {recoding_words((done.point or done.partition).recoding)}.")
@@ -234,6 +233,12 @@ def print_release(done: Release) -> None:
     for sentence in done.remarks:
         click.echo(f"Note: {sentence}")
     print_warnings(done.warnings)
+
+
+def print_unlimited(public: Mapping[str, Any], indent: str = "") -> None:
+    """Which sensitive columns no limit protects, whatever the numbers beside it are."""
+    if names := find_unlimited(public):
+        click.echo(f"{indent}No limit protects the values of {shorten(names)}.")
 
 
 def print_files(files: Mapping[str, Path]) -> None:
@@ -311,6 +316,7 @@ def verify_file(
         )
         for line in verified_numbers(verified, certificate):
             click.echo(f"  {line}")
+        print_unlimited(parts(certificate)[0], "  ")
         if verified.thresholds:
             spelled = ", ".join(f"{name} = {value:g}" for name, value in verified.thresholds.items())
             click.echo(f"  every class meets the thresholds of suppression: {spelled}")

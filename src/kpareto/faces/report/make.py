@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kpareto.errors import BadJob, Unsafe, shorten
+from kpareto.errors import BadJob, Remedy, Unsafe, shorten
 from kpareto.faces.report import words
 from kpareto.faces.report.columns import column_parts
 from kpareto.faces.report.discretion import OTHERS, Discretion, round_number
@@ -39,7 +39,7 @@ from kpareto.releases.certificate import Certificate
 from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.risk.attacks import AttackReport, class_labels
 from kpareto.releases.risk.risk import Risk, Risks, bias_tables, risk_change
-from kpareto.releases.warnings import Context, Remark, count_remarks, remarks, search_facts
+from kpareto.releases.warnings import Context, Number, Remark, count_remarks, remarks, search_facts
 from kpareto.tables.partition import Partition
 from kpareto.tables.recoding import HIDDEN, bottom
 from kpareto.tables.spelling import are, percent, several
@@ -310,7 +310,7 @@ def _warning(remark: Remark, context: Context, ids: Sequence[int], discretion: D
         or any(discretion.hides(int(value)) for value in people.values())
     ):
         first = remark.text.partition(". ")[0] if remark.id == "W5" else _SUBJECTS.get(remark.id, "A warning applies")
-        return Remark(remark.id, remark.severity, f"{first.rstrip('.')}. {SEE_OTHER}", {})
+        return _advised(remark, f"{first.rstrip('.')}. {SEE_OTHER}", {})
     return Remark(remark.id, remark.severity, remark.text, numbers, remark.remedy)
 
 
@@ -328,17 +328,23 @@ _SUBJECTS: Mapping[str, str] = {
 }
 
 
+def _advised(remark: Remark, text: str, numbers: Mapping[str, Number]) -> Remark:
+    """The warning in other words, with what to do about it, which names columns and no number of rows."""
+    if remark.remedy is None:
+        return Remark(remark.id, remark.severity, text, numbers)
+    advice = remark.remedy.text[0].upper() + remark.remedy.text[1:]
+    return Remark(remark.id, remark.severity, f"{text} {advice}", numbers, Remedy(remark.remedy.word, advice))
+
+
 def _public_w7(remark: Remark, partition: Partition, discretion: Discretion) -> Remark:
     lost = partition.suppressed_rows
     if discretion.veils(partition):
-        text = f"Fewer than {discretion.least} rows are suppressed. {SEE_OTHER}"
-        return Remark("W7", remark.severity, text, {})
+        return _advised(remark, f"Fewer than {discretion.least} rows are suppressed. {SEE_OTHER}", {})
     share = words.percent(lost / partition.table.rows)
-    text = f"{lost:,} of {partition.table.rows:,} rows ({share}) {are(lost)} suppressed. "
-    text += "Check that the release can do without them."
+    text = f"{lost:,} of {partition.table.rows:,} rows ({share}) {are(lost)} suppressed."
     if bool((partition.suppressed & partition.visible).any()):
         text += " They are masked and form a visible class of their own."
-    return Remark("W7", remark.severity, text, {"suppressed": lost, "share": lost / partition.table.rows})
+    return _advised(remark, text, {"suppressed": lost, "share": lost / partition.table.rows})
 
 
 def _public_w16(remark: Remark, safer: SaferPoint | None, ids: Sequence[int], discretion: Discretion) -> Remark:

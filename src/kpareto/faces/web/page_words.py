@@ -45,6 +45,7 @@ ADVICE = {
     "limit-values": "fill in a limit on sensitive values on the Search step, such as l at least 2.",
     "name-person": "choose the column that tells persons apart on the Data step.",
     "observe-values": "write domain = 'observed' in the job file, unless you replicate a paper.",
+    "recode-alike": "recode these rows as before: kpareto apply in the terminal.",
     "recode-beforehand": "against it helps a recoding that was fixed before anybody looked at these rows: kpareto "
     "apply in the terminal.",
     "recode-by-class": "take labels class by class on the Search step, or publish the totals of the columns alone.",

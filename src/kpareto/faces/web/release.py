@@ -18,7 +18,7 @@ from kpareto.jobs.release import ReleaseTrial, check_release, choosing, release_
 from kpareto.releases.certificate import find_unlimited
 from kpareto.releases.recoded_rows import WAYS
 from kpareto.releases.warnings import read_accepted
-from kpareto.verifier import verify
+from kpareto.verifier import parts, verify
 
 # What the verifier says of signatures, and as the page says it: keys are given in the terminal alone.
 TRUST = (
@@ -130,19 +130,26 @@ def report_page(job: Job, front: Front, place: int, piece: Work, *, confidential
 
 
 def is_verified(path: Path, certificate: Path) -> dict[str, Any]:
-    """Whether a released file holds what its certificate claims; if not, the sentence of the verifier."""
+    """Whether a released file holds what its certificate claims; if not, the sentence of the verifier.
+
+    What a class tells of a column that no limit protects is not among the numbers: it stands apart, as after a release.
+    """
     try:
         verified = verify(path, certificate)
+        unlimited = find_unlimited(parts(certificate)[0])
     except KparetoError as error:
-        return {"holds": False, "sentence": str(error)}
-    numbers = ", ".join(f"{name} = {value:g}" for name, value in verified.numbers.items())
+        said = str(error)
+        for file in (path, certificate):  # the page knows files by their names alone
+            said = said.replace(f"{file.parent}/", "")
+        return {"holds": False, "sentence": said}
     sentence = f"{path.name} holds what its certificate claims: {verified.rows:,} rows in {verified.classes:,} classes"
     return {
         "holds": True,
-        "sentence": f"{sentence}; {numbers}. {verified.proves.replace(*TRUST)}",
+        "sentence": f"{sentence}. {verified.proves.replace(*TRUST)}",
         "rows": verified.rows,
         "classes": verified.classes,
         "numbers": dict(verified.numbers),
+        "unlimited": list(unlimited),
         "unchecked": list(verified.unchecked),
         "said": list(verified.said),
         "files": list(verified.files),

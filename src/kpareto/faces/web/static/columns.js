@@ -3,6 +3,7 @@
 import * as api from "/static/api.js";
 import { h, meter, number, percent, replace, say, select, several } from "/static/dom.js";
 import { columnPicture } from "/static/look.js";
+import { wordsOf } from "/static/plain.js";
 import { hierarchyPanel } from "/static/tree.js";
 
 const ROLES = {
@@ -109,7 +110,9 @@ export function columnsCard(page, panel) {
     if (names.length > 1) say(`${several(names.length, "column")} became ${role}.`);
     if (!(await answer)) return;
     if (gone.length)
-      page.note(`Taken out of the job, for no column has the role it needs: ${gone.map(spellMeasure).join(", ")}.`);
+      page.note(
+        `Taken out of the job, for no column has the role it needs: ${gone.map((each) => wordsOf(page, each)).join("; ")}.`,
+      );
     if (document.getElementById("facts")) page.countAgain(); // else another view is shown by now
     if (panel.isConnected && names.includes(panel.dataset.asked)) showColumn(page, panel.dataset.asked, panel);
   };
@@ -259,8 +262,6 @@ function withRoles(page, names, role) {
   }
   return { ...page.draft, columns };
 }
-
-const spellMeasure = (measure) => measure.replace(/\(column=(.+)\)$/, " of $1");
 
 // A job without what needs a sensitive or a target column that is none any more: its search would be refused.
 function fitting(page, draft) {

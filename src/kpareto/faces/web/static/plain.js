@@ -28,6 +28,18 @@ export function spell(objective, value) {
   return number(value);
 }
 
+// A measure of a job: by its plain name, and by its formula's name with the column that it is about.
+const plainOf = (page, measure) =>
+  page.about.measures.find((each) => each.name === measure.replace(/\(.*$/, "")) || { label: measure };
+export const labelOf = (page, measure) => plainOf(page, measure).label;
+export const formulaOf = (measure) => measure.replace(/\(column=(.+)\)$/, " of $1");
+export const wordsOf = (page, measure) => `${labelOf(page, measure)} (${formulaOf(measure)})`;
+// Where a loss is drawn as it was counted, it is not called by the detail that it leaves.
+export function countedOf(page, measure) {
+  const { label, words, reading } = plainOf(page, measure);
+  return `${reading === "kept" ? words : label} (${formulaOf(measure)})`;
+}
+
 export const axisName = (objective) => `${objective.label}${unit(objective) ? ", percent" : ""} (${objective.name})`;
 export const sentence = (front, id) =>
   front.objectives.map((each, column) => `${each.label} ${spell(each, front.values[id][column])}`).join(", ");

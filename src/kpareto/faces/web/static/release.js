@@ -2,7 +2,7 @@
 
 import * as api from "/static/api.js";
 import { h, number, percent, replace, say, select, several } from "/static/dom.js";
-import { sentence, warningItem } from "/static/plain.js";
+import { formulaOf, labelOf, sentence, warningItem, wordsOf } from "/static/plain.js";
 
 const FILES = {
   release: ["The release", "what leaves the house"],
@@ -89,16 +89,9 @@ export async function releaseView(page) {
       h(
         "p",
         { class: "good" },
-        `Released ${number(released.rows)} rows; the written file was read again and verified: ${Object.entries(
-          released.verified,
-        )
-          .filter(([name]) => !released.unlimited.some((column) => name.includes(`column=${column}`)))
-          .map(([name, value]) => `${name.replace(/\(column=(.+)\)$/, " of $1")} = ${number(value)}`)
-          .join(", ")}. ${number(released.suppressed)} rows were suppressed.`,
+        `Released ${number(released.rows)} rows; the written file was read again and verified. ${number(released.suppressed)} rows were suppressed.`,
       ),
-      released.unlimited.length
-        ? h("p", { class: "bad" }, `No limit protects the values of ${released.unlimited.join(", ")}.`)
-        : null,
+      countedAgain(page, released.verified, released.unlimited),
       released.remarks.map((each) => h("p", { class: "quiet" }, each)),
       h(
         "ul",
@@ -212,6 +205,19 @@ export async function releaseView(page) {
   );
 }
 
+// The numbers of a verified release; what classes tell of a column without a limit is no promise, and is not among them.
+const countedAgain = (page, numbers, unlimited) => [
+  h(
+    "p",
+    { class: "good" },
+    `Counted again: ${Object.entries(numbers)
+      .filter(([name]) => !unlimited.some((column) => name.includes(`column=${column}`)))
+      .map(([name, value]) => `${wordsOf(page, name)}: ${number(value)}`)
+      .join("; ")}.`,
+  ),
+  unlimited.length ? h("p", { class: "bad" }, `No limit protects the values of ${unlimited.join(", ")}.`) : null,
+];
+
 // The dangers that somebody has accepted, box by box.
 const ticked = (place) => [...place.querySelectorAll("input[data-accept]:checked")].map((box) => box.dataset.accept);
 
@@ -261,7 +267,13 @@ async function runChecks(page, id, place, button) {
             h(
               "tr",
               {},
-              h("th", { scope: "row" }, each.name.replace(/\(column=(.+)\)$/, " of $1")),
+              h(
+                "th",
+                { scope: "row" },
+                labelOf(page, each.name),
+                " ",
+                h("span", { class: "formula" }, formulaOf(each.name)),
+              ),
               h("td", { class: "num" }, `${each.better === "higher" ? "≥" : "≤"} ${number(each.limit)}`),
               h("td", { class: "num" }, number(each.value)),
               h(
@@ -332,6 +344,7 @@ function verifyCard(page) {
     replace(
       answer,
       h("p", { class: verdict.holds ? "good" : "bad" }, verdict.sentence),
+      verdict.holds ? countedAgain(page, verdict.numbers, verdict.unlimited) : null,
       said.length
         ? h(
             "details",

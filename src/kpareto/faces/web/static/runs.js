@@ -2,6 +2,7 @@
 
 import * as api from "/static/api.js";
 import { h, handsOff, number, replace, s, say, select } from "/static/dom.js";
+import { countedOf, labelOf } from "/static/plain.js";
 import { wayName } from "/static/ways.js";
 
 const COLOURS = 6; // kinds of points that can be told apart; see .run-0 … in style.css
@@ -27,8 +28,6 @@ export function runsCard(page) {
     draw(answer.runs);
   }
 
-  const labelOf = (name) =>
-    (page.about.measures.find((each) => each.name === name.replace(/\(.*$/, "")) || { label: name }).label;
   const heading = () => h("h2", { id: "runs-title" }, "Runs");
 
   function draw(runs) {
@@ -184,7 +183,7 @@ export function runsCard(page) {
       h(
         "td",
         {},
-        (status.names || []).map(labelOf).join("; ") || "–",
+        (status.names || []).map((each) => labelOf(page, each)).join("; ") || "–",
         " ",
         h("span", { class: "formula" }, (status.names || []).join(", ")),
         h(
@@ -244,7 +243,7 @@ export function runsCard(page) {
     const choose = (key, label, now) =>
       select(
         label,
-        shared,
+        shared.map((name) => [name, countedOf(page, name)]),
         now,
         (value) => {
           page.remember({ [key]: value });
@@ -255,7 +254,7 @@ export function runsCard(page) {
     replace(
       picture,
       h("div", { class: "row" }, choose("runsX", "across", x), choose("runsY", "up", y)),
-      plot(series, x, y),
+      plot(series, x, y, (name) => countedOf(page, name)),
       h(
         "ul",
         { class: "runs-key" },
@@ -277,7 +276,7 @@ export function runsCard(page) {
 }
 
 // Several fronts on one picture; sizes and losses that are all above zero are drawn by factors where they span many.
-function plot(series, x, y) {
+function plot(series, x, y, words) {
   const width = 720,
     height = 360,
     left = 64,
@@ -308,7 +307,7 @@ function plot(series, x, y) {
     class: "runs-plot",
     viewBox: `0 0 ${width} ${height}`,
     role: "img",
-    "aria-label": `${series.length} fronts: ${x} across, ${y} up. ${series.map((one) => `${one.name}, ${one.values.length} points`).join("; ")}`,
+    "aria-label": `${series.length} fronts: ${words(x)} across, ${words(y)} up. ${series.map((one) => `${one.name}, ${one.values.length} points`).join("; ")}`,
   });
   svg.append(s("path", { class: "axis", d: `M${left} ${top}V${height - bottom}H${width - right}` }));
   for (const value of [across.low, across.middle, across.high])
@@ -329,7 +328,7 @@ function plot(series, x, y) {
     s(
       "text",
       { class: "axis-name", x: (left + width) / 2, y: height - 6, "text-anchor": "middle" },
-      `${x}${across.logs ? " (by factors)" : ""}`,
+      `${words(x)}${across.logs ? " (by factors)" : ""}`,
     ),
     s(
       "text",
@@ -340,7 +339,7 @@ function plot(series, x, y) {
         "text-anchor": "middle",
         transform: `rotate(-90 14 ${(height - bottom) / 2})`,
       },
-      `${y}${up.logs ? " (by factors)" : ""}`,
+      `${words(y)}${up.logs ? " (by factors)" : ""}`,
     ),
   );
   // Earlier ones are rings around later ones, so that points in the same place are both seen.
@@ -355,7 +354,7 @@ function plot(series, x, y) {
           cy: up.place(point.y),
           r: 3.2 + 2.2 * rings(point.one),
         },
-        s("title", {}, `${point.one.name}: ${x} ${number(point.x)}, ${y} ${number(point.y)}`),
+        s("title", {}, `${point.one.name}: ${words(x)} ${number(point.x)}, ${words(y)} ${number(point.y)}`),
       ),
     );
   return svg;

@@ -3,7 +3,7 @@
 import * as api from "/static/api.js";
 import { afterHands, clock, h, number, replace, say, select, several } from "/static/dom.js";
 import { Scatter } from "/static/chart.js";
-import { axisName, better, drawn } from "/static/plain.js";
+import { axisName, better, drawn, labelOf, wordsOf } from "/static/plain.js";
 import { steps } from "/static/main.js";
 import { showRun } from "/static/research.js";
 import { runsCard } from "/static/runs.js";
@@ -109,7 +109,6 @@ function settings(page, send) {
           : "";
     };
     const can = (name) => !why(name);
-    const labelOf = (name) => (known.find((each) => each.name === name) || { label: name }).label;
     const chips = [...offered, ...others.map((name) => [name, ""])].map(([name, what]) =>
       h(
         "label",
@@ -123,7 +122,7 @@ function settings(page, send) {
         h(
           "span",
           {},
-          h("strong", {}, labelOf(name)),
+          h("strong", {}, labelOf(page, name)),
           " ",
           h("span", { class: "formula" }, name),
           " ",
@@ -186,9 +185,11 @@ function settings(page, send) {
           limit("t", "t at most: distance from the whole table", 0.01),
           Object.keys(draft.limits)
             .filter((name) => !["k", "l", "t", "k-map", "journalist-risk"].includes(name))
-            .map((name) => limit(name, `limit on ${name.replace(/\(column=(.+)\)$/, " of $1")}`, "any")),
-          about.includes("k-map") ? limit("k-map", "k-map at least", 1) : null,
-          about.includes("journalist-risk") ? limit("journalist-risk", "journalist-risk at most", 0.01) : null,
+            .map((name) => limit(name, `limit on ${wordsOf(page, name)}`, "any")),
+          about.includes("k-map") ? limit("k-map", wordsOf(page, "k-map"), 1) : null,
+          about.includes("journalist-risk")
+            ? limit("journalist-risk", `${labelOf(page, "journalist-risk")}, at most (journalist-risk)`, 0.01)
+            : null,
         ),
       ),
       h(
