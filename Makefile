@@ -83,6 +83,7 @@ warm-up-lattice warm-up-others: $(VENV)/.dev-stamp
 wheel: $(VENV)/.dev-stamp
 	NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES= $(BIN)/python -m tests.warm_up wheel
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	rm -rf src/kpareto/kernels/ready
 
 programs: browser java postgresql ssh
 

@@ -39,6 +39,7 @@ PLACES = {
     "tests/kernels/test_compiling.py::test_a_numba_without_the_stamp_is_not_cached": TEST,
     "tests/kernels/test_compiling.py::test_an_index_that_cannot_be_read_is_made_anew": TEST,
     "tests/kernels/test_ready.py::test_the_first_front_from_a_wheel_compiles_nothing": REST,
+    "tests/kernels/test_ready.py::test_another_numba_compiles": REST,
     "tests/tables/hierarchies/test_builders.py::test_a_million_values_are_no_trouble": TEST,
     "tests/test_docs.py::test_the_code_on_the_page_runs": TEST,
     "tests/test_sklearn.py": TEST,

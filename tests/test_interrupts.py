@@ -11,6 +11,7 @@ import kpareto as kp
 from kpareto import interrupts
 from kpareto.errors import Stopped
 from kpareto.interrupts import (
+    LOGGED,
     PIECE,
     Hearing,
     OutOfTime,
@@ -19,11 +20,13 @@ from kpareto.interrupts import (
     beating,
     halted_too,
     hearing,
+    hearing_of_compiling,
     is_heard,
     is_stopped,
     is_timed,
     pause,
     show,
+    tell_compiled,
 )
 from kpareto.searches.lattice.greedy import Samarati
 from kpareto.searches.run import run
@@ -208,3 +211,25 @@ def test_what_is_looked_at_first_is_counted_aloud(monkeypatch: pytest.MonkeyPatc
     assert {each for each in reports if each[1] == 0} <= {(0, 0), (3, 0), (6, 0)}
     with beating(None) as nobody:
         assert nobody is None
+
+
+def test_compiling_that_nobody_is_told_of_is_logged_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A script or a notebook hears of it after a second; where somebody is told, or it takes no time, nothing is."""
+    clock, told = Clock(), list[tuple[int, bool]]()
+    monkeypatch.setattr(interrupts, "_unheard", interrupts._Unheard(clock))
+    for seconds in (0.5, 0.9):
+        tell_compiled(0, True)
+        clock.now += seconds
+        tell_compiled(1, False)
+    with hearing_of_compiling(lambda loops, under_way: told.append((loops, under_way))):
+        tell_compiled(1, True)
+        clock.now += 20.0
+        tell_compiled(2, True)
+    assert told == [(1, True), (2, True)]
+    assert caplog.messages == []
+    for _ in range(3):
+        tell_compiled(2, True)
+        clock.now += 1.0
+    assert caplog.messages == [LOGGED]

@@ -307,6 +307,15 @@ def test_the_command_line_starts_light() -> None:
     assert answer.stdout.split() == []
 
 
+def test_a_front_of_the_embedded_table_loads_what_it_needs() -> None:
+    """No engine, no library of frames or pictures, and of SciPy nothing but what numba asks of it at its start."""
+    unneeded = HEAVY - {"numba"} | {"narwhals", "rich", "scipy.linalg"}
+    look = f"print(*sorted({unneeded!r} & set(sys.modules)))"
+    code = f"import sys, kpareto.faces.cli as cli; cli.main(['front', 'adult']); {look}"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.splitlines()[-1] == ""
+
+
 def test_help_opens_no_engine() -> None:
     """The list of commands, and the help of one, are shown before anything that reads tables is loaded."""
     code = "import sys, kpareto.faces.cli as cli; cli.main({}); print([m for m in sys.modules if 'engines' in m])"

@@ -6,6 +6,7 @@ whoever called them; nobody waits and no time is up unless a block says so, and 
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -251,6 +252,30 @@ class Portions:
 
 
 _told: list[Callable[[int, bool], None]] = []
+SILENCE = 1.0  # seconds of compiling after which it is logged, where nobody is told of it
+LOGGED = "Preparing compiled code, once for this machine; it can take a minute."
+
+
+@dataclass(eq=False)
+class _Unheard:
+    """Says it once in the log, which a script or a notebook shows, that loops are compiled and nobody is told."""
+
+    clock: Callable[[], float] = time.monotonic
+    since: float | None = None
+    said: bool = False
+
+    def __call__(self, under_way: bool) -> None:
+        """Loops are compiled, or are no longer."""
+        if not under_way:
+            self.since = None
+            return
+        self.since = self.since or self.clock()
+        if not self.said and self.clock() - self.since >= SILENCE:
+            self.said = True
+            logging.getLogger("kpareto").warning(LOGGED)
+
+
+_unheard = _Unheard()
 
 
 @contextmanager
@@ -264,6 +289,7 @@ def hearing_of_compiling(tell: Callable[[int, bool], None]) -> Iterator[None]:
 
 
 def tell_compiled(loops: int, under_way: bool) -> None:
-    """Tell everybody who listens; loops are compiled in any thread, so it is no matter of the one who asks."""
+    """Tell everybody who listens, or else the log; loops are compiled in any thread, whoever asked for them."""
     for tell in tuple(_told):
         tell(loops, under_way)
+    _unheard(under_way and not _told)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from kpareto import interrupts
 from kpareto.errors import BadInput
 from kpareto.faces import console
 from kpareto.kernels.compiling import COMPILATIONS
@@ -220,3 +221,16 @@ def test_whoever_reports_hears_of_compiling(monkeypatch: pytest.MonkeyPatch) -> 
         COMPILATIONS.notify(SimpleNamespace(is_start=True, is_end=False))
         COMPILATIONS.notify(SimpleNamespace(is_start=False, is_end=True))
     assert "Preparing compiled code, once" in screen.getvalue()
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_a_pipe_hears_of_compiling_unless_quiet(
+    quiet: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where no bar can be drawn it is one line of the log; with -q nothing is said."""
+    monkeypatch.setattr(interrupts, "_unheard", interrupts._Unheard())
+    monkeypatch.setattr(interrupts, "SILENCE", 0.0)
+    with console.reporting("Searching", quiet):
+        COMPILATIONS.notify(SimpleNamespace(is_start=True, is_end=False))
+        COMPILATIONS.notify(SimpleNamespace(is_start=False, is_end=True))
+    assert caplog.messages == ([] if quiet else [interrupts.LOGGED])

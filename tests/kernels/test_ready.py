@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 import numba
 import pytest
 
+import kpareto as kp
 from kpareto.kernels import ready
 from kpareto.kernels.compiling import SOURCES
 
@@ -27,10 +29,11 @@ print(json.dumps([kp.__file__, COMPILATIONS._loops, front.numbers.values.tolist(
 """
 
 
-def first_front(package: Path, empty: Path) -> tuple[str, int, list[list[float]]]:
+def first_front(package: Path, empty: Path, *others: Path) -> tuple[str, int, list[list[float]]]:
     """The first front of an installation: where it was imported from, the loops it compiled, and its numbers."""
     empty.mkdir()
-    environment = {**os.environ, "PYTHONPATH": str(package), "NUMBA_CACHE_DIR": str(empty)}
+    paths = os.pathsep.join(map(str, (package, *others)))
+    environment = {**os.environ, "PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(empty)}
     run = subprocess.run(
         [sys.executable, "-c", FIRST_FRONT], env=environment, cwd=empty, capture_output=True, text=True, check=True
     )
@@ -76,6 +79,25 @@ def test_the_first_front_from_a_wheel_compiles_nothing(wheel: Path, tmp_path: Pa
     place, loops, again = first_front(wheel, tmp_path / "changed")
     assert loops > 0
     assert again == values
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the code of the wheel is for x86-64")
+def test_another_numba_compiles(wheel: Path, tmp_path: Path) -> None:
+    """The oldest numba that serves, really installed, takes nothing from the wheel and finds the same numbers."""
+    oldest = re.search(r'"numba>=([\d.]+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert oldest is not None
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--only-binary", ":all:"]
+    wanted = ["--target", str(tmp_path / "numba"), f"numba=={oldest[1]}"]
+    fetched = subprocess.run([*pip, *wanted], capture_output=True, text=True, check=False)
+    if fetched.returncode and os.environ.get("CI") != "true":
+        pytest.skip(f"numba {oldest[1]} could not be fetched: {fetched.stderr[-200:]}")
+    assert fetched.returncode == 0, fetched.stderr
+    index = wheel / "kpareto" / "kernels" / "ready" / "index.json"
+    assert json.loads(index.read_text(encoding="utf-8"))["for"]["numba"] != oldest[1]
+    place, loops, values = first_front(wheel, tmp_path / "another", tmp_path / "numba")
+    assert place.startswith(str(wheel))
+    assert loops > 0
+    assert values == kp.front(kp.load_job("adult")).numbers.values.tolist()
 
 
 @pytest.mark.parametrize("odd", ["", "[]", '{"for": {}, "files": {}}', '{"for": 1}'])

@@ -106,6 +106,13 @@ def test_out_of_time_the_front_has_floors_and_is_resumed(adult: Table, tmp_path:
     assert not kept.exists()
 
 
+def test_out_of_time_a_front_without_floors_says_so(adult: Table) -> None:
+    """A loss that is no sum over cells has no floor, and so the front proves nothing of what it missed."""
+    short = run_plan(problem(adult, ["k", "dcn"], 0.01), Plan(options={"seconds": 0.001}))
+    assert short.floors is None
+    assert short.provenance.note.endswith("nodes were settled; nothing is proven of what it missed")
+
+
 def test_enough_time_changes_nothing(adult: Table) -> None:
     """A search that ends before its time is the search without a time."""
     asked = problem(adult, ["k", "glm"], 0.01)

@@ -174,11 +174,15 @@ def progress(title: str, total: int | None = None, quiet: bool = False) -> Itera
 @contextmanager
 def reporting(title: str, quiet: bool = False) -> Iterator[Progress]:
     """As ``progress``, for work that tells what is done and how much it is in all (0 where nobody knows)."""
-    if quiet or not on_terminal(sys.stderr):
-        yield lambda _done, _total: None
-        return
     from kpareto.interrupts import hearing_of_compiling  # --help waits for nothing
 
+    if quiet:
+        with hearing_of_compiling(lambda _loops, _under_way: None):
+            yield lambda _done, _total: None
+        return
+    if not on_terminal(sys.stderr):  # that loops are compiled is a line in the log
+        yield lambda _done, _total: None
+        return
     bar = Bar(title, None, sys.stderr)
     bar.speak_up()
 

@@ -233,8 +233,11 @@ class Exact:
         numbered = self.total < MOST_NODES
         way = find_way(self.problem)
         floors = self._floors or self._prove(self.limit)
-        if floors is None or len(front) == 0:
+        if len(front) == 0:
             return front
+        if floors is None:
+            note = f"{front.provenance.note}; nothing is proven of what it missed"
+            return replace(front, provenance=replace(front.provenance, note=note))
         whole = numbered and way.fixed and floors.groups[0].columns == tuple(way.fixed)
         settled = settled_parts(self.problem, way, state.done) if whole else None
         least = floors.at(front.numbers, settled)
@@ -507,14 +510,20 @@ def _best_at(ks: np.ndarray, losses: np.ndarray) -> np.ndarray:
     return least
 
 
+def losses_with_floors(problem: Problem) -> tuple[int, ...]:
+    """Which objectives have a floor: losses summed over cells, unless the rule may suppress anything."""
+    losses = (place for place, measure in enumerate(problem.objectives) if isinstance(measure, CellLoss))
+    return () if problem.suppression.rule == "below-k" else tuple(losses)
+
+
 def make_floors(problem: Problem, fixed: Sequence[int]) -> Floors | None:
     """The floors of a problem whose search fixes these columns first; None where its rule or losses have none.
 
     Columns of groups that there was no time for count one by one: what they lose together is more, not less. Where
     persons are told apart, k of them in a class are at least k rows, so the floors by rows hold.
     """
-    objectives = tuple(place for place, measure in enumerate(problem.objectives) if isinstance(measure, CellLoss))
-    if not objectives or problem.suppression.rule == "below-k":
+    objectives = losses_with_floors(problem)
+    if not objectives:
         return None
     groups = [tuple(fixed)] if fixed else []
     groups += _deal(problem.table, [c for c in range(len(problem.table.hierarchies)) if c not in fixed])

@@ -80,6 +80,7 @@ def tell_forecast(job: Job, problem: Problem, quiet: bool) -> None:
     """Say how long the exact search will take, where that is long, and of any search that it counts in Python."""
     if quiet:
         return
+    from kpareto.searches.exact_front import losses_with_floors
     from kpareto.searches.forecast import forecast_seconds, say_slow, spell_seconds
 
     plan = plan_of(job)
@@ -90,10 +91,11 @@ def tell_forecast(job: Job, problem: Problem, quiet: bool) -> None:
     if seconds <= WAIT:
         return
     forecast = f"The exact search will take {spell_seconds(seconds)} here."
+    proven = ", with a proven bound for every point" if losses_with_floors(problem) else ""
     if asked is None:
-        remark(f"{forecast} With --seconds 60 it ends after a minute, with a proven bound for every point.", quiet)
+        remark(f"{forecast} With --seconds 60 it ends after a minute{proven}.", quiet)
     elif seconds > asked:
-        remark(f"{forecast} It has {asked:g} s, so expect a front with a proven bound for every point.", quiet)
+        remark(f"{forecast} It has {asked:g} s, so expect a front that is not complete{proven}.", quiet)
     else:
         remark(forecast, quiet)
 
