@@ -310,7 +310,7 @@ def _warning(remark: Remark, context: Context, ids: Sequence[int], discretion: D
         or any(discretion.hides(int(value)) for value in people.values())
     ):
         first = remark.text.partition(". ")[0] if remark.id == "W5" else _SUBJECTS.get(remark.id, "A warning applies")
-        return _advised(remark, f"{first.rstrip('.')}. {SEE_OTHER}", {})
+        return _advise(remark, f"{first.rstrip('.')}. {SEE_OTHER}", {})
     return Remark(remark.id, remark.severity, remark.text, numbers, remark.remedy)
 
 
@@ -328,7 +328,7 @@ _SUBJECTS: Mapping[str, str] = {
 }
 
 
-def _advised(remark: Remark, text: str, numbers: Mapping[str, Number]) -> Remark:
+def _advise(remark: Remark, text: str, numbers: Mapping[str, Number]) -> Remark:
     """The warning in other words, with what to do about it, which names columns and no number of rows."""
     if remark.remedy is None:
         return Remark(remark.id, remark.severity, text, numbers)
@@ -339,12 +339,12 @@ def _advised(remark: Remark, text: str, numbers: Mapping[str, Number]) -> Remark
 def _public_w7(remark: Remark, partition: Partition, discretion: Discretion) -> Remark:
     lost = partition.suppressed_rows
     if discretion.veils(partition):
-        return _advised(remark, f"Fewer than {discretion.least} rows are suppressed. {SEE_OTHER}", {})
+        return _advise(remark, f"Fewer than {discretion.least} rows are suppressed. {SEE_OTHER}", {})
     share = words.percent(lost / partition.table.rows)
     text = f"{lost:,} of {partition.table.rows:,} rows ({share}) {are(lost)} suppressed."
     if bool((partition.suppressed & partition.visible).any()):
         text += " They are masked and form a visible class of their own."
-    return _advised(remark, text, {"suppressed": lost, "share": lost / partition.table.rows})
+    return _advise(remark, text, {"suppressed": lost, "share": lost / partition.table.rows})
 
 
 def _public_w16(remark: Remark, safer: SaferPoint | None, ids: Sequence[int], discretion: Discretion) -> Remark:
