@@ -16,7 +16,7 @@ import numpy as np
 
 from kpareto.errors import BadJob, Remedy, did_you_mean
 from kpareto.fronts.problem import Problem
-from kpareto.searches import MOST_EVALUATIONS, Option, Search, above_zero, count, one_of, options_of, share
+from kpareto.searches import MOST_EVALUATIONS, Option, Search, above_zero, count, one_of, options_of
 from kpareto.searches.cuts.ends import ENDS
 from kpareto.searches.cuts.flip import Flip
 from kpareto.searches.cuts.genitor import Genitor, Settings, iyengar, lunacek
@@ -79,16 +79,10 @@ def _budget(unset: str, meaning: str = "recodings that may be evaluated", defaul
 
 
 def _nsga2_options() -> tuple[Option, ...]:
-    """What NSGA-II takes; a job begins with the lattice's front and flips one border a child, unless it says otherwise.
-
-    The paper's rate is for its 105 borders: where there are few, so few flips that the search stands still.
-    """
+    """What NSGA-II takes; a job begins with the lattice's front, unless it says otherwise."""
     meaning = "the first recodings: half of them the lattice's front, or the coarsest and others drawn so"
-    own = {
-        "start": Option("start", one_of("lattice", *STARTS), "lattice", meaning),
-        "mutation": Option("mutation", share(), None, "chance of each border to flip", "1 / borders"),
-    }
-    return tuple(own.get(option.name, option) for option in options_of(Nsga2))
+    start = Option("start", one_of("lattice", *STARTS), "lattice", meaning)
+    return tuple(start if option.name == "start" else option for option in options_of(Nsga2))
 
 
 OPTIONS: dict[str, tuple[Option, ...]] = {  # method -> what may stand beside it, besides COMMON
@@ -206,8 +200,6 @@ def _cut_search(method: str, problem: Problem, space: Cuts, bred: dict[str, Any]
     if method == "nsga2":
         wish = bred.pop("preference")
         preference = None if wish is None else preference_for(problem, wish)
-        if bred["mutation"] is None:
-            bred["mutation"] = 1 / max(len(space.genes), 1)
         if bred["start"] != "lattice":
             return Nsga2(**bred, preference=preference, seeds=coarsest)
         bred["start"] = "uniform"  # beside the nodes
