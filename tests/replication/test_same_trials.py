@@ -17,7 +17,7 @@ from kpareto.searches.sampling import sample_rows
 from kpareto.tables.adult import adult_table
 from kpareto.tables.partition import Suppression
 from replication.lattices import CAP
-from replication.lunacek import K, ROWS, SAMPLE_SEED
+from replication.lunacek import ROWS, SAMPLE_SEED, K
 
 DOCS = Path(__file__).parents[2] / "docs" / "papers"
 LONG = pytest.mark.timeout(1200)  # whole budgets of the papers
