@@ -115,7 +115,8 @@ def contents(folder: Path) -> str:
         "Fixed before the runs, and one line for all results of a kind; other statements hold or do not hold.",
         (
             f"Which of two searches is better is told by a rank test (two-sided, {100 * LEVEL:g} %) of at least "
-            f"{FEWEST} runs each; its p stands beside the verdict, with the difference that so many runs show in 80 % of cases."
+            f"{FEWEST} runs each; its p stands beside the verdict, "
+            "with the difference that so many runs show in 80 % of cases."
         ),
         "What chance explains, cannot fail or was chosen by its own number gets no verdict.",
         *_exempt(kept),
