@@ -134,7 +134,7 @@ def nsga2_50000(quick: bool) -> list[Line]:
     last: list[Front] = []
 
     def work() -> None:
-        search = Nsga2(preference=Preference((0.2, 1.0), 5), seeds=seeds, generations=generations)
+        search = Nsga2(mutation=0.001, preference=Preference((0.2, 1.0), 5), seeds=seeds, generations=generations)
         last[:] = [run(judged, space, search, None, 1)]
         last[0].prefer(k=5, nwp=0.2, necd=1.0)
 

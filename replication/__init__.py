@@ -21,7 +21,7 @@ from kpareto.faces.console import remark, show_table, write_json
 from kpareto.jobs.examples import PAPERS
 from replication.figures import draw
 from replication.page import Page, Say, duration, grid
-from replication.tolerances import tolerance_rows
+from replication.tolerances import FEWEST, LEVEL, tolerance_rows
 
 FOLDER = "kpareto-papers"
 # A page written by hand, in our own folder only.
@@ -113,6 +113,12 @@ def contents(folder: Path) -> str:
         "## How near is near",
         "",
         "Fixed before the runs, and one line for all results of a kind; other statements hold or do not hold.",
+        (
+            f"Which of two searches is better is told by a rank test (two-sided, {100 * LEVEL:g} %) of at least "
+            f"{FEWEST} runs each; its p stands beside the verdict, "
+            "with the difference that so many runs show in 80 % of cases."
+        ),
+        "What chance explains, cannot fail or was chosen by its own number gets no verdict.",
         *_exempt(kept),
         "",
         *grid(("kind", "tolerance", "reason"), tolerance_rows()),

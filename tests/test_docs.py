@@ -11,6 +11,7 @@ import pytest
 
 import kpareto
 from kpareto.faces.cli import commands
+from kpareto.jobs.examples import PAPERS
 from kpareto.searches.names import METHODS
 from tests.twins.consoles import FENCE
 from tests.twins.sources import PROGRAMS, listed
@@ -98,6 +99,27 @@ def test_every_search_is_documented() -> None:
         text = (ROOT / "docs" / page).read_text(encoding="utf-8")
         for name in METHODS:
             assert name in text, (page, name)
+
+
+def test_what_the_papers_did_is_a_table_without_gaps() -> None:
+    """For each paper a row per item with job, command, Python, page and test, all filled; tests and commands exist."""
+    text = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8").split("## What the papers did")[1]
+    parts = text.split("\n### ")[1:]
+    tables = [[line.strip("| ") for line in part.splitlines() if line.startswith("| ")] for part in parts]
+    assert len(tables) == len(PAPERS)
+    offenders = []
+    for heads, *rows in tables:
+        assert heads == "item | job | command | Python | page | test"
+        assert len(rows) >= 3
+        for row in rows:
+            cells = [cell.strip() for cell in row.split("|")]
+            files = re.findall(r"`(tests/[a-z_0-9/]+\.py)`", cells[-1])
+            said = [words.split()[0] for words in re.findall(r"`([^`]+)`", cells[2]) if not words.startswith("--")]
+            wrong = [name for name in said if name not in commands.commands]
+            wrong += [name for name in files if not (ROOT / name).is_file()]
+            if len(cells) != 6 or not all(cells) or not files or wrong:
+                offenders.append(f"docs/compare.md: {cells[0]}: {wrong or 'a cell is empty'}")
+    assert not offenders, listed(offenders)
 
 
 @cache

@@ -27,6 +27,7 @@ from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.partition import Suppression
 from tests.searches.cuts.test_exact import WISH, small_table
 
+FEW = 'nsga2:start="uniform",population=4,generations=1'  # eight recodings, of which none keeps narrow limits
 SAMPLES = st.lists(st.integers(0, 6), min_size=1, max_size=5)
 
 
@@ -158,10 +159,15 @@ def test_boxes_are_those_of_the_job(asked: Problem) -> None:
 
 def test_a_run_that_finds_nothing_loses_everything() -> None:
     """No recoding that was met keeps the limits: an infinite loss, no points, and the others are compared still."""
-    limited = problem(small_table(), ["lm"], Suppression("none"), {"k": 390})
-    trials = compare_searches(limited, ["flip", "genitor:budget=20,population=10"], 2, own=Plan("flip", "order"))
-    assert all(trial.loss == 1.0 for trial in trials.arms[0].trials)
-    json.dumps(trials.to_dict(), allow_nan=False)
+    limited = problem(small_table(), ["lm"], Suppression("none"), {"k": 30, "lm": 0.7})
+    trials = compare_searches(limited, [FEW, "exact"], 2, own=Plan("exact", "order"))
+    found, best = trials.arms
+    assert all((trial.loss, len(trial.values), trial.volume) == (math.inf, 0, 0.0) for trial in found.trials)
+    assert best.trials[0].loss <= 0.7
+    assert trials.tests[0][3].effect == 0.0
+    data = json.loads(json.dumps(trials.to_dict(), allow_nan=False))
+    assert [each["best"] for each in data["searches"]] == [None, best.trials[0].loss]
+    assert trials.plot().axes
 
 
 @pytest.mark.parametrize(

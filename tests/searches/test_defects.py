@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -110,3 +111,15 @@ def test_other_searches_say_what_their_points_are(adult: Problem) -> None:
     assert exact_front(adult).to_dict()["search"]["set"] == "exact"
     limited = problem(adult.table, ["k", "glm"], 0.01, {"k": 5})
     assert run_plan(limited, Plan("samarati")).to_dict()["search"]["set"] == "counted"
+
+
+def test_poka_begins_at_the_base_of_a_job(adult: Problem) -> None:
+    """PO-r11 from a job: the report begins with the node that is told, and holds what the search finds from there."""
+    base = [5, 2, 2, 2, 1, 1, 3, 1]
+    front = run_plan(adult, Plan("poka-literal", options={"depth": 1, "base": base}))
+    lattice = Lattice(adult.table.hierarchies)
+    told = replay(replace(literal(1), start=tuple(base)), lattice, whole(adult))
+    assert len(told.nodes) > 3
+    assert lattice.numbers(np.array([base]))[0] == told.nodes[0]
+    assert sorted(lattice.numbers(front.genomes).tolist()) == sorted(told.nodes.tolist())
+    assert front.to_dict()["search"]["options"]["base"] == base

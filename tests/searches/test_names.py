@@ -115,6 +115,7 @@ NAN = float("nan")
         ("genitor", {"budget": 10**30}, r"at most 1,000,000,000,000\."),
         ("pbg-ea", {"grid": [5, -1]}, r"^grid is \[5, -1\]\. Give a list of numbers above 0, one per objective\."),
         ("pbg-ea", {"grid": 5}, r"^grid is 5\."),
+        ("poka", {"base": [1, -1]}, r"^base is \[1, -1\]\. Give a list of whole numbers, one per column\."),
         ("poka", {"depth": 0}, r"^depth is 0\. Give a whole number of at least 1"),
         (
             "genitor",
@@ -155,6 +156,10 @@ def test_a_setting_reaches_its_search(made: Problem) -> None:
     assert (boxes.population, boxes.grid.epsilons) == (30, (5.0, 0.1))
     poka: Any = make_search("poka", problem(made.table, ["k", "lm"]), lattice, {"depth": 3})
     assert poka.depth == 3
+    lower: Any = make_search(
+        "poka-literal", problem(made.table, ["k", "lm"]), lattice, {"base": [0] * len(lattice.genes)}
+    )
+    assert lower.start == (0,) * len(lattice.genes)
     chosen = {
         "bias": 1.25,
         "immigrants": 0.5,
@@ -171,6 +176,16 @@ def test_a_setting_reaches_its_search(made: Problem) -> None:
     wished: Any = make_search("nsga2", made, space, {"preference": {"lm": 0.3, "k": 9}, "start": "uniform"})
     assert (wished.preference.point, wished.preference.k, wished.preference.losses) == ((0.3,), 9, (1,))
     assert wished.seeds.tolist() == [[0] * len(space.genes)]  # the coarsest
+
+
+@pytest.mark.parametrize("base", [[0], [99] * 8, [1] * 9])
+def test_a_base_that_the_lattice_lacks_is_a_sentence(made: Problem, base: list[int]) -> None:
+    """A level for every column, none of them above its hierarchy's."""
+    asked = problem(made.table, ["k", "lm"])
+    with pytest.raises(
+        BadJob, match=r"search\.base is \[.*\]\. Give a level for each column, in this order: age 0 to "
+    ):
+        make_search("poka", asked, Lattice(made.table.hierarchies), {"base": base})
 
 
 def test_wishes_for_what_is_no_objective_are_sentences(made: Problem) -> None:

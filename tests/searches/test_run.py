@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -12,23 +13,30 @@ from typing import Any
 import numpy as np
 import pytest
 
+import kpareto as kp
 from kpareto.errors import BadInput, Interrupted, Stopped
 from kpareto.fronts.dominance import Ties, non_dominated
-from kpareto.fronts.front import Front
+from kpareto.fronts.front import Front, load_front
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem, constrained, problem
 from kpareto.interrupts import pause
-from kpareto.searches import Moves, checkpoint
+from kpareto.searches import Moves, Search, checkpoint
 from kpareto.searches import memo as memo_room
 from kpareto.searches.checkpoint import Cancelled, job_print
+from kpareto.searches.cuts.genitor import Genitor, Settings
+from kpareto.searches.cuts.nsga2 import Nsga2, Preference
+from kpareto.searches.lattice.boxes import grid_for
+from kpareto.searches.lattice.pbg_ea import PbgEa
 from kpareto.searches.memo import Memo
-from kpareto.searches.names import METHODS
+from kpareto.searches.names import METHODS, OPTIONS
 from kpareto.searches.run import Plan, run, run_plan
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import make_cuts
 from kpareto.tables.lattice import Lattice, Space
 from kpareto.tables.partition import Suppression
 from kpareto.tables.table import Table
+
+SHORT = {"budget": 60, "population": 4, "generations": 3, "iterations": 3, "depth": 1, "threads": 1}
 
 
 class Wander:
@@ -336,3 +344,37 @@ def test_stopped_while_a_search_makes_ready_it_is_interrupted(made: Problem, mon
     monkeypatch.setattr("kpareto.searches.run.make_driven", make_ready)
     with pytest.raises(Interrupted, match="Stopped before anything was counted"):
         run_plan(made, Plan("nsga2", "cuts"), stop)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_front_says_how_it_was_found(method: str, tiny: Table) -> None:
+    """The file of a front has the method, every setting, the seed and the version, and so it is read back."""
+    limits = {"k": 2} if method in ("datafly", "samarati", "recut") else {}
+    chosen = {name: value for name, value in SHORT.items() if name in {option.name for option in OPTIONS[method]}}
+    asked = problem(tiny, ["lm"] if method == "recut" else ["k", "lm"], 0, limits)
+    plan = Plan(method, METHODS[method][0], seed=7, options=chosen)
+    data = json.loads(json.dumps(run_plan(asked, plan).to_dict(), allow_nan=False))
+    told = data["search"]
+    assert (data["kpareto"], told["method"]) == (kp.__version__, "flip" if method == "improve" else method)
+    assert told["seed"] == (None if method == "exact" else 7)  # the exact search uses no chance
+    assert told["options"] == json.loads(json.dumps(plan.told))
+    assert set(told["options"]) == {option.name for option in OPTIONS[method]}
+    assert load_front(data, asked).provenance.options == told["options"]
+
+
+def test_a_search_that_was_made_in_python_says_its_settings_too(tiny: Table) -> None:
+    """The grid and the population of PBG-EA, the wishes and the flips of NSGA-II, how GENITOR breeds."""
+    asked = problem(tiny, ["k", "lm"], 0)
+    lattice, cuts = Lattice(tiny.hierarchies), make_cuts(tiny.hierarchies)
+
+    def told(space: Space, search: Search) -> dict[str, Any]:
+        front = run(asked, space, search, budget=40)
+        options: dict[str, Any] = json.loads(json.dumps(front.to_dict(), allow_nan=False))["search"]["options"]
+        return options
+
+    boxes = told(lattice, PbgEa(grid_for(asked, [2, 0.25]), population=6))
+    assert (boxes["grid"]["epsilons"], boxes["grid"]["brackets"]) == ([2.0, 0.25], "ceiling")
+    assert (boxes["population"], boxes["mutation"]) == (6, "1 / columns")
+    bred = told(cuts, Nsga2(4, preference=Preference((0.3,), 2, (1,)), generations=2))
+    assert (bred["preference"]["point"], bred["preference"]["k"], bred["mutation"]) == ([0.3], 2, "1 / borders")
+    assert told(cuts, Genitor(Settings(6)))["population"] == 6

@@ -72,6 +72,10 @@ def test_the_command_prints_and_writes(folder: Path, capsys: pytest.CaptureFixtu
     out = capsys.readouterr().out
     assert out.startswith("The first release: k = 4, 0 of 400 rows left out.")
     one = json.loads(Path("one.json").read_text())
+    sums, worst = one["properties"][0]["total"], one["properties"][0]["worst"]
+    shown = next(line for line in out.splitlines() if line.startswith("class-size")).split()
+    assert worst == [4, 0]  # a row that is left out counts 0
+    assert " ".join(shown[-6:]) == f"4 → 0 {sums[0]:,.0f} → {sums[1]:,.0f}"
     assert [each["property"] for each in one["properties"]][:3] == ["class-size", "breach-probability", "row-loss"]
     for each in one["properties"]:
         assert sum(group["gain_rows"] for group in each["groups"]) == each["gain_rows"]

@@ -8,7 +8,7 @@ what the driver takes for every search.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from kpareto.errors import BadJob, Remedy, did_you_mean
 from kpareto.fronts.problem import Problem
-from kpareto.searches import MOST_EVALUATIONS, Option, Search, above_zero, count, one_of, options_of, share
+from kpareto.searches import MOST_EVALUATIONS, Option, Search, above_zero, count, one_of, options_of, several
 from kpareto.searches.cuts.ends import ENDS
 from kpareto.searches.cuts.flip import Flip
 from kpareto.searches.cuts.genitor import Genitor, Settings, iyengar, lunacek
@@ -27,9 +27,9 @@ from kpareto.searches.exact_front import Exact
 from kpareto.searches.lattice.boxes import grid_for
 from kpareto.searches.lattice.greedy import Samarati, datafly_for
 from kpareto.searches.lattice.pbg_ea import PbgEa
-from kpareto.searches.lattice.poka import Poka, average_depth, check_problem, literal, repair_poka
+from kpareto.searches.lattice.poka import MOST_DEPTH, Poka, average_depth, check_problem, literal, repair_poka
 from kpareto.searches.local import LocalSettings
-from kpareto.strict import truth
+from kpareto.strict import truth, whole
 from kpareto.tables.cuts import Cuts
 from kpareto.tables.lattice import Kind, Space
 
@@ -71,6 +71,13 @@ SECONDS = Option(
 END_POINTS = Option("end_points", ENDS, None, "end points of intervals", "any two neighbouring values may be separated")
 BRACKETS = Option("brackets", one_of("ceiling", "floor"), "ceiling", "how a quality over its width is rounded to a box")
 COMPARE = Option("compare", truth, False, "count the exact front too and report what was missed or is wrong")
+BASE = Option(
+    "base",
+    several(whole(0, MOST_DEPTH), "a list of whole numbers, one per column"),
+    None,
+    "levels of the node from which it goes down",
+    "the top",
+)
 GAINS = "until nothing gains any more"
 
 
@@ -79,16 +86,10 @@ def _budget(unset: str, meaning: str = "recodings that may be evaluated", defaul
 
 
 def _nsga2_options() -> tuple[Option, ...]:
-    """What NSGA-II takes; a job begins with the lattice's front and flips one border a child, unless it says otherwise.
-
-    The paper's rate is for its 105 borders: where there are few, so few flips that the search stands still.
-    """
+    """What NSGA-II takes; a job begins with the lattice's front, unless it says otherwise."""
     meaning = "the first recodings: half of them the lattice's front, or the coarsest and others drawn so"
-    own = {
-        "start": Option("start", one_of("lattice", *STARTS), "lattice", meaning),
-        "mutation": Option("mutation", share(), None, "chance of each border to flip", "1 / borders"),
-    }
-    return tuple(own.get(option.name, option) for option in options_of(Nsga2))
+    start = Option("start", one_of("lattice", *STARTS), "lattice", meaning)
+    return tuple(start if option.name == "start" else option for option in options_of(Nsga2))
 
 
 OPTIONS: dict[str, tuple[Option, ...]] = {  # method -> what may stand beside it, besides COMMON
@@ -98,10 +99,11 @@ OPTIONS: dict[str, tuple[Option, ...]] = {  # method -> what may stand beside it
         END_POINTS,
         SECONDS,
     ),
-    "poka": (_budget("until it is done"), *options_of(Poka), COMPARE, SECONDS),
+    "poka": (_budget("until it is done"), *options_of(Poka), BASE, COMPARE, SECONDS),
     "poka-literal": (
         _budget("until it is done"),
         *(replace(option, unset="the mean height") for option in options_of(Poka)),
+        BASE,
         COMPARE,
         SECONDS,
     ),
@@ -178,7 +180,8 @@ def make_search(method: str, problem: Problem, space: Space, options: Mapping[st
     if method in ("poka", "poka-literal"):
         check_problem(problem)
         depth = chosen["depth"]
-        return repair_poka(depth) if method == "poka" else literal(depth or average_depth(space))
+        search = repair_poka(depth) if method == "poka" else literal(depth or average_depth(space))
+        return search if chosen["base"] is None else replace(search, start=_first_base(space, chosen["base"]))
     bred = {name: value for name, value in chosen.items() if name not in ("budget", "compare", "end_points", "seconds")}
     if method == "pbg-ea":
         return PbgEa(grid_for(problem, bred.pop("grid"), bred.pop("brackets")), **bred)
@@ -190,6 +193,16 @@ def make_search(method: str, problem: Problem, space: Space, options: Mapping[st
     if not isinstance(space, Cuts):
         raise TypeError("check_method lets only cuts through")
     return _cut_search(method, problem, space, bred)
+
+
+def _first_base(space: Space, levels: Sequence[int]) -> tuple[int, ...]:
+    """The node of the lattice that has these levels of the columns, in their order (PO-r11)."""
+    low = [hierarchy.first for hierarchy in space.hierarchies]
+    high = [first + size - 1 for first, size in zip(low, space.genes.tolist(), strict=True)]
+    if len(levels) != len(low) or any(not a <= it <= b for a, it, b in zip(low, levels, high, strict=False)):
+        ranges = ", ".join(f"{h.name} {a} to {b}" for h, a, b in zip(space.hierarchies, low, high, strict=True))
+        raise BadJob(f"is {list(levels)}. Give a level for each column, in this order: {ranges}.", where="search.base")
+    return tuple(level - first for level, first in zip(levels, low, strict=True))
 
 
 def _cut_search(method: str, problem: Problem, space: Cuts, bred: dict[str, Any]) -> Search:
@@ -206,8 +219,6 @@ def _cut_search(method: str, problem: Problem, space: Cuts, bred: dict[str, Any]
     if method == "nsga2":
         wish = bred.pop("preference")
         preference = None if wish is None else preference_for(problem, wish)
-        if bred["mutation"] is None:
-            bred["mutation"] = 1 / max(len(space.genes), 1)
         if bred["start"] != "lattice":
             return Nsga2(**bred, preference=preference, seeds=coarsest)
         bred["start"] = "uniform"  # beside the nodes

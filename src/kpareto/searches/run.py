@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from kpareto.fronts.front import Front
 from kpareto.fronts.problem import Problem
 from kpareto.interrupts import OutOfTime, TimeLimit, beating
 from kpareto.kernels.compiling import working
-from kpareto.searches import Option, Search, options_of
+from kpareto.searches import Search, options_of
 from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.compiled import Compiled, can_compile
 from kpareto.searches.cuts.ends import find_ends
@@ -224,6 +224,12 @@ def run(
     with beating(report) as beat:
         check_possible(problem)
         front = drive(Proposals(problem, space, search, budget, seed), beat, checkpoint)
-    settings: tuple[Option, ...] = options_of(search) if is_dataclass(search) else ()
-    options = {each.name: each.default for each in settings if isinstance(each.default, bool | int | float | str)}
-    return replace(front, provenance=replace(front.provenance, options=options))
+    return replace(front, provenance=replace(front.provenance, options=_settings_of(search)))
+
+
+def _settings_of(search: object) -> dict[str, Any]:
+    """Every setting that a search declares, as plain data; in words where it is left to the search."""
+    parts = [part for part in (search, getattr(search, "settings", None)) if is_dataclass(part)]
+    declared = [option for part in parts for option in options_of(part)]
+    values = {each.name: each.unset if each.default is None else each.default for each in declared}
+    return {n: asdict(v) if is_dataclass(v) and not isinstance(v, type) else v for n, v in values.items()}

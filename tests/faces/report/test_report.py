@@ -22,6 +22,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import kpareto as kp
 from kpareto.engines.read import read
 from kpareto.errors import BadInput, BadJob, Progress, Unsafe
 from kpareto.faces.cli import main
@@ -180,6 +181,21 @@ def test_an_incomplete_search_is_said_to_be_one() -> None:
     assert "is not known" not in make_report(early.choose(k=5)).front.proof
     assert "W14" in [alert.id for alert in report.warnings]
     assert ("seed", "7") in report.method.parameters
+
+
+def test_a_report_tells_method_settings_seed_and_version() -> None:
+    """Every setting of the search, those by default too, on the page, in Markdown and in the plain data."""
+    plan = Plan("pbg-ea", seed=7, options={"grid": [2, 0.5], "population": 6, "iterations": 3})
+    report = make_report(run_plan(problem(town(), ("k", "lm"), 0.05), plan).choose(k=2))
+    told = dict(report.method.parameters)
+    assert (told["method"], told["seed"]) == ("pbg-ea", "7")
+    assert told["settings of the search"] == "; ".join(
+        f"{name} = {str(value).lower() if isinstance(value, bool) else value}" for name, value in plan.told.items()
+    )
+    assert "grid = [2, 0.5]; population = 6; iterations = 3; " in told["settings of the search"]
+    for text in (html(report), markdown(report)):
+        assert all(words in text for words in ("settings of the search", "population = 6; iterations = 3", "kpareto"))
+    assert json.loads(json.dumps(report.to_dict()))["method"]["versions"][0] == ["kpareto", kp.__version__]
 
 
 def test_equal_runs_give_equal_bytes(public: Report, adult: Point) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 
 import numpy as np
@@ -139,6 +140,17 @@ def test_a_large_space_is_a_sentence() -> None:
     asked = problem(adult_table("lunacek_92"), ["k", "lm"])
     with pytest.raises(BadJob, match=r"has about 10\^\d+ recodings here.* counts up to 4,194,304 .*nsga2"):
         run_plan(asked, Plan("exact", "order"))
+
+
+def test_a_small_space_that_is_out_of_time_says_how_far_it_came(tmp_path: Path) -> None:
+    """What was counted until then is the front, which is not called complete, and the next call counts the rest."""
+    asked, kept = problem(small_table((9, 9)), ["k", "lm"], 0.02), tmp_path / "kept.npz"
+    short = run_plan(asked, Plan("exact", "order", options={"seconds": 1e-9}), checkpoint=kept)
+    assert not short.provenance.complete
+    assert re.search(r"seconds were up after [\d,]+ of 65,536 recodings were settled", short.provenance.note)
+    again = run_plan(asked, Plan("exact", "order"), checkpoint=kept)
+    assert again.provenance.complete
+    assert again.genomes.tobytes() == run_plan(asked, Plan("exact", "order")).genomes.tobytes()
 
 
 def test_stopped_and_resumed(tmp_path: Path) -> None:

@@ -184,6 +184,17 @@ def test_generations_can_be_limited() -> None:
     assert front.provenance.note == ""
 
 
+def test_one_border_of_a_child_flips_unless_told() -> None:
+    """However many borders there are: the paper's rate is for its 105, and a job has no default of its own."""
+    table = reduced()
+    space, asked = make_order(table.hierarchies), problem(table, GE, Suppression("none"))
+    share = 1 / len(space.genes)
+    plain, told = (run(asked, space, Nsga2(10, mutation=rate, generations=4), None, 1) for rate in (None, share))
+    rare = run(asked, space, Nsga2(10, mutation=0.001, generations=4), None, 1)
+    assert plain.genomes.tobytes() == told.genomes.tobytes()
+    assert plain.provenance.evaluated == told.provenance.evaluated > rare.provenance.evaluated
+
+
 def test_wrong_settings_are_named() -> None:
     """Messages say what was given and what to do."""
     with pytest.raises(BadJob, match="2 values for 1 losses"):

@@ -90,11 +90,13 @@ def print_release_changes(answer: ReleaseChanges) -> None:
     """A sentence on either release, then a table over all rows and one per property with groups."""
     for name, k, lost in zip(("first", "second"), answer.k, answer.suppressed, strict=True):
         click.echo(f"The {name} release: k = {k:,}, {lost:,} of {answer.rows:,} rows left out.")
-    heads = ["property", "better", "gain", "lose", "I(first, second)", "I(second, first)"]
+    heads = ["property", "better", "gain", "lose", "I(first, second)", "I(second, first)", "worst", "S"]
     rows: list[list[object]] = []
     for change in answer.changes:
         each, data = change.comparison, change.to_dict()
-        rows.append([each.property, data["better"], each.gain_rows, each.lose_rows, each.spread_ab, each.spread_ba])
+        sides = [" → ".join(f"{side:,.6g}" for side in pair) for pair in (change.worst, change.total)]
+        gains = [each.gain_rows, each.lose_rows, each.spread_ab, each.spread_ba]
+        rows.append([each.property, data["better"], *gains, *sides])
     show_table(heads, rows, "Rows that gain and lose with the second release, and by how much in all")
     for change in answer.changes:
         if change.comparison.groups:
@@ -103,4 +105,4 @@ def print_release_changes(answer: ReleaseChanges) -> None:
                 for name, each in change.comparison.groups.items()
             ]
             click.echo()
-            show_table(["group", "rows", *heads[2:]], groups, change.comparison.property)
+            show_table(["group", "rows", *heads[2:6]], groups, change.comparison.property)
