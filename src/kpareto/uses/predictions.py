@@ -90,9 +90,9 @@ def _validate(side: Grouped, counts: Counts, folds: np.ndarray, targets: np.ndar
         gram, right = (np.sum([own[part] for own in others], axis=0) for part in (0, 1))
         penalty = np.full(len(gram), PENALTY)
         penalty[0] = 1e-9  # the mean is free
-        held = np.flatnonzero(fold)
-        guess = _guess(side, np.linalg.solve(gram + np.diag(penalty), right))[counts.row[held]]
-        truth, rows = targets[counts.code[held]], fold[held]
+        inside = np.flatnonzero(fold)
+        guess = _guess(side, np.linalg.solve(gram + np.diag(penalty), right))[counts.row[inside]]
+        truth, rows = targets[counts.code[inside]], fold[inside]
         score = _r_squared(guess[:, 0], truth[:, 0], rows) if by_number else _auc(guess, truth, rows)
         scores += [] if score is None else [score]
     return float(np.mean(scores)) if scores else None
@@ -101,9 +101,9 @@ def _validate(side: Grouped, counts: Counts, folds: np.ndarray, targets: np.ndar
 def _sums(side: Grouped, counts: Counts, fold: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Products of all features, the constant first, with each other and with the targets, over the rows of a fold."""
     names = side.view.names
-    held = np.flatnonzero(fold)
-    entries, answers = counts.row[held], fold[held, None] * targets[counts.code[held]]
-    rows = np.bincount(entries, fold[held], len(side.view.weights))
+    inside = np.flatnonzero(fold)
+    entries, answers = counts.row[inside], fold[inside, None] * targets[counts.code[inside]]
+    rows = np.bincount(entries, fold[inside], len(side.view.weights))
     begin = np.cumsum([1, *(side.shares[name].shape[1] for name in names)])
     gram, right = np.zeros((begin[-1], begin[-1])), np.zeros((begin[-1], targets.shape[1]))
     gram[0, 0], right[0] = rows.sum(), answers.sum(axis=0)
