@@ -90,6 +90,11 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         ("use.adult", "use.diabetes", "use.attacker"),
         always=False,
     ),
+    "utility": Benchmark(
+        "what kpareto utility measures, of Adult and of 10^4 to 10^6 distinct rows",
+        ("use.utility_adult", "use.utility_10_000", "use.utility_100_000", "use.utility_1_000_000"),
+        always=False,
+    ),
     "private": Benchmark(
         "what differential privacy costs on Adult, the whole lattice against a walk",
         ("private.adult", "private.million"),

@@ -12,7 +12,9 @@ from io import BytesIO
 
 import numpy as np
 
-from benchmarks.clock import Line, Time, peak_bytes
+from benchmarks.clock import Line, Time, best, peak_bytes
+from benchmarks.limits import SIX
+from benchmarks.made_tables import make_rows
 from kpareto.engines.read import read
 from kpareto.fronts.front import Point
 from kpareto.fronts.problem import problem
@@ -22,9 +24,11 @@ from kpareto.searches.lattice.mondrian import relaxed
 from kpareto.searches.run import Plan, run_plan
 from kpareto.searches.sampling import sample_rows
 from kpareto.tables.adult import adult_table
+from kpareto.tables.partition import classes
+from kpareto.tables.recoding import node
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table
-from kpareto.uses.utility import CountErrors, measure_use, utility
+from kpareto.uses.utility import CountErrors, Utility, measure_use, utility
 
 KS = (5, 11, 20)
 SUPPRESSED = 0.02  # of the rows, at the most
@@ -100,6 +104,44 @@ def _view_mondrian(table: Table, k: int) -> LabelView:
         codes.append(place.reshape(-1))
         spreads.append(spread_evenly(first, last, occurring_values(table, column), len(hierarchy.leaves)))
     return LabelView(table.schema.quasi, recoding.sizes.astype(float), tuple(codes), tuple(spreads), ())
+
+
+# -- what measuring takes ----------------------------------------------------------------------------------------------
+
+
+def utility_10_000(quick: bool) -> list[Line]:
+    """All that ``kpareto utility`` measures, hardly two rows alike, every column one level up."""
+    return [_utility(1_000 if quick else 10_000)]
+
+
+def utility_100_000(quick: bool) -> list[Line]:
+    """The same of ten times as many rows."""
+    return [_utility(1_000 if quick else 100_000)]
+
+
+def utility_1_000_000(quick: bool) -> list[Line]:
+    """The same of a hundred times as many rows."""
+    return [_utility(1_000 if quick else 1_000_000)]
+
+
+def utility_adult(quick: bool) -> list[Line]:
+    """The same of Adult, with occupation to be predicted."""
+    table = adult_table(sensitive="occupation")
+    return [_measure_utility("Adult", sample_rows(table, 1_000, 1) if quick else table)]
+
+
+def _utility(rows: int) -> Line:
+    return _measure_utility(f"{rows:,} distinct rows", make_rows(rows, *SIX))
+
+
+def _measure_utility(name: str, table: Table) -> Line:
+    """Once, as a person asks for it."""
+    levels = [min(1, hierarchy.height) for hierarchy in table.hierarchies]
+    shown = classes(table, node(table.hierarchies, levels))
+    answers: list[Utility] = []
+    took = best(lambda: answers.append(utility(shown)), 1, warm=False)
+    note = f"{answers[0].counts.queries} counts over two and three columns, {shown.classes:,} classes"
+    return Line(f"utility of {name}", took, note=note, peak=peak_bytes())
 
 
 # -- what one-way counts tell an attacker ------------------------------------------------------------------------------

@@ -71,6 +71,7 @@ LONG_NAMES = (
     "projects",
     "local-large",
     "use",
+    "utility",
     "front-needed",
     "front-large",
     "front-large-values",

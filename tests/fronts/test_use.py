@@ -11,9 +11,11 @@ import pyarrow.csv
 import pytest
 
 import kpareto as kp
+from kpareto.errors import Stopped
 from kpareto.faces.cli import main
 from kpareto.faces.report import make_report
-from kpareto.faces.web.explore import front_view
+from kpareto.faces.web.explore import front_view, marks_view
+from kpareto.faces.web.turns import Work
 from kpareto.fronts import use
 from kpareto.fronts.front import Front, add_measure, kept_percent, marks_of, picture
 from kpareto.fronts.use import _Nodes, use_of_marks, use_sentence
@@ -21,6 +23,7 @@ from kpareto.kernels.compiling import NotCompiled
 from kpareto.measures.use import is_more_than_chance, yardstick
 from kpareto.tables.hierarchy import from_levels
 from kpareto.tables.lattice import Lattice
+from kpareto.tables.spelling import percent
 from tests.twins.use import related_rows, related_table
 
 
@@ -152,6 +155,21 @@ def test_a_point_with_one_more_number_stays_the_same(front: Front) -> None:
     for before, after in zip(front, wider, strict=True):
         assert after.partition.suppressed.tolist() == before.partition.suppressed.tolist()
         assert {**after.values, "relations": 0} == {**before.values, "relations": 0}
+
+
+def test_the_page_tells_it(front: Front) -> None:
+    """A line for every mark and one for the control, then the better recodings; nothing where nothing can be judged."""
+    uses, answer = use_of_marks(front), marks_view(front, Work())
+    rows = [(", ".join(words), place, percent(uses[place].error)) for place, words in marks_of(front).items()]
+    control = percent(next(iter(uses.values())).control)
+    assert answer["table"]["rows"] == (*rows, ("column totals alone", "", control))
+    assert answer["sentences"][0] == use_sentence(uses)
+    assert [words for words in answer["sentences"] if words.startswith("Better in use than point")]
+    assert marks_view(kp.front(related_table(related_rows(29))), Work()) == {"table": None, "sentences": []}
+    work = Work()
+    work.stop()
+    with pytest.raises(Stopped):
+        marks_view(front, work)
 
 
 def test_the_terminal_and_the_json_tell_it(

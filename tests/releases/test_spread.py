@@ -97,6 +97,41 @@ def test_copies_average_to_the_counts(tmp_path: Path) -> None:
     assert not kp.impute(tmp_path / "out.csv", seed=2).equals(drawn)
 
 
+def workers(seed: int) -> pa.Table:
+    """People whose weekly hours rise by 0.4 with every year of age."""
+    chance = np.random.default_rng(seed)
+    ages = chance.integers(20, 60, 1_500)
+    hours = np.rint(20 + 0.4 * ages + chance.normal(0, 6, len(ages)))
+    return pa.table({"age": [str(age) for age in ages], "hours": [f"{each:.0f}" for each in hours]})
+
+
+def slope(rows: pa.Table) -> tuple[float, float]:
+    """The hours that a year brings, by least squares, and the variance of that."""
+    x, y = (np.array(rows[name].to_pylist(), dtype=np.float64) for name in ("age", "hours"))
+    x -= x.mean()
+    found = float(x @ y / (x @ x))
+    left = y - y.mean() - found * x
+    return found, float(left @ left / (len(x) - 2) / (x @ x))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_interval_from_pooled_copies_covers(seed: int) -> None:
+    """By Rubin's rules the slope of the original is within it; where labels are twenty years wide it is not."""
+    rows = workers(seed)
+    table = kp.read(
+        rows, kp.Schema(("age",), target=("hours",)), hierarchies={"age": {"intervals": [5, 20], "from": 20}}
+    )
+    covered = []
+    for level in (1, 2):
+        choice = Choice(table, node(table.hierarchies, [level]), kp.Suppression("none"))
+        drawn = kp.impute(kp.release(choice, rows, warnings=(), counts=True))
+        copies = [drawn.slice(at * len(rows), len(rows)) for at in range(5)]
+        found, variances = np.array([slope(copy) for copy in copies]).T
+        spread = variances.mean() + 1.2 * found.var(ddof=1)
+        covered.append(abs(found.mean() - slope(rows)[0]) < 1.96 * spread**0.5)
+    assert covered == [True, False]
+
+
 def test_what_is_drawn_is_never_verified(tmp_path: Path) -> None:
     """The note says what the file is, and no certificate fits it."""
     done = released(tmp_path)

@@ -194,6 +194,18 @@ def test_another_original_is_told(tmp_path: Path) -> None:
         utility(file, rows.drop_columns(["town"]))
 
 
+@pytest.mark.parametrize("kind", ["levels", "dropped", "masked", "mixed levels"])
+def test_an_original_whose_columns_alone_are_the_same_is_told(kind: str, tmp_path: Path) -> None:
+    """Each column has the values of the true one, and its rows have others together."""
+    rows = related_rows()
+    file = write(CHOICES[kind](related_table(rows)), rows, tmp_path / "out.csv")
+    turned = rows.set_column(1, "town", [rows["town"].to_pylist()[::-1]])
+    with pytest.raises(
+        BadTable, match=r"not one of this original: \d+ rows of it look alike, and .* has \d+ such rows"
+    ):
+        utility(file, turned)
+
+
 def test_documents_that_do_not_fit_are_told(tmp_path: Path) -> None:
     """A changed file, a public part alone, no documents, and those of another release."""
     file, rows = released(tmp_path)

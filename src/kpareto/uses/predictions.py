@@ -90,9 +90,10 @@ def _validate(side: Grouped, counts: Counts, folds: np.ndarray, targets: np.ndar
         gram, right = (np.sum([own[part] for own in others], axis=0) for part in (0, 1))
         penalty = np.full(len(gram), PENALTY)
         penalty[0] = 1e-9  # the mean is free
-        guess = _guess(side, np.linalg.solve(gram + np.diag(penalty), right))[counts.row]
-        truth = targets[counts.code]
-        score = _r_squared(guess[:, 0], truth[:, 0], fold) if by_number else _auc(guess, truth, fold)
+        inside = np.flatnonzero(fold)
+        guess = _guess(side, np.linalg.solve(gram + np.diag(penalty), right))[counts.row[inside]]
+        truth, rows = targets[counts.code[inside]], fold[inside]
+        score = _r_squared(guess[:, 0], truth[:, 0], rows) if by_number else _auc(guess, truth, rows)
         scores += [] if score is None else [score]
     return float(np.mean(scores)) if scores else None
 
@@ -100,8 +101,9 @@ def _validate(side: Grouped, counts: Counts, folds: np.ndarray, targets: np.ndar
 def _sums(side: Grouped, counts: Counts, fold: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Products of all features, the constant first, with each other and with the targets, over the rows of a fold."""
     names = side.view.names
-    rows = np.bincount(counts.row, fold, len(side.view.weights))
-    answers = fold[:, None] * targets[counts.code]
+    inside = np.flatnonzero(fold)
+    entries, answers = counts.row[inside], fold[inside, None] * targets[counts.code[inside]]
+    rows = np.bincount(entries, fold[inside], len(side.view.weights))
     begin = np.cumsum([1, *(side.shares[name].shape[1] for name in names)])
     gram, right = np.zeros((begin[-1], begin[-1])), np.zeros((begin[-1], targets.shape[1]))
     gram[0, 0], right[0] = rows.sum(), answers.sum(axis=0)
@@ -110,7 +112,7 @@ def _sums(side: Grouped, counts: Counts, fold: np.ndarray, targets: np.ndarray) 
         shown = np.bincount(codes, rows, len(shares))
         gram[here, here] = shares.T @ (shown[:, None] * shares)
         gram[0, here] = gram[here, 0] = shown @ shares
-        by_label = [np.bincount(codes[counts.row], part, len(shares)) for part in answers.T]
+        by_label = [np.bincount(codes[entries], part, len(shares)) for part in answers.T]
         right[here] = shares.T @ np.stack(by_label, axis=1)
         for b in range(a):
             there = slice(begin[b], begin[b + 1])

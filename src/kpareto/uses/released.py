@@ -111,7 +111,7 @@ def _view(
     table: Table, shown: Table, stored: Stored, recoding: Mapping[str, Any], plain: Sequence[str] = ()
 ) -> LabelView:
     """The released rows as a view, every label checked to be possible; plain columns that were changed are left out."""
-    codes, spreads = [], []
+    codes, spreads, shows = [], [], []
     for column, hierarchy in enumerate(table.hierarchies):
         labels = shown.hierarchies[column].leaves
         runs = _label_runs(stored, column, recoding)
@@ -127,6 +127,9 @@ def _view(
         _check_possible(hierarchy, ends, shown.leaf_rows[column], labels, table.leaf_rows[column])
         codes.append(np.ascontiguousarray(shown.codes[:, column]))
         spreads.append(spread)
+        shows.append(ends)
+    if not stored.local:
+        _check_together(table, shown, stored.recoding.cuts, shows)
     pairs = zip(further_counts(table), further_counts(shown), strict=True)
     further = []
     for own, written in pairs:
@@ -184,6 +187,28 @@ def _check_possible(
         raise BadTable(
             f"The release is not one of this original: {several(int(rows[worst]), 'row')} of it show {labels[worst]!r} "
             f"in {hierarchy.name!r}, and the original has {int(behind[worst]):,} such rows. {OTHER}"
+        )
+
+
+def _check_together(table: Table, shown: Table, cuts: Sequence[np.ndarray], ends: Sequence[np.ndarray]) -> None:
+    """Raise where more rows show some labels together than the original has rows that become these; masked rows may."""
+    place = np.zeros(table.distinct + shown.distinct, dtype=np.int64)
+    known = np.ones(shown.distinct, dtype=np.bool_)
+    for column, (cut, (first, last)) in enumerate(zip(cuts, (each.T for each in ends), strict=True)):
+        groups = int(cut[-1]) + 1
+        if len(np.unique(first)) < len(first):
+            return  # one group is spelled in two ways, or two groups in one
+        whole = (cut[first] == cut[last]) & (np.bincount(cut)[cut[first]] == last - first + 1)
+        known &= whole[shown.codes[:, column]]
+        own = np.concatenate((cut[table.codes[:, column]], cut[first][shown.codes[:, column]]))
+        place = np.unique(place * groups + own, return_inverse=True)[1]
+    before = np.bincount(place[: table.distinct], table.weights, int(place.max()) + 1)
+    after = np.bincount(place[table.distinct :], shown.weights * known, len(before))
+    worst = int(np.argmax(after - before))
+    if after[worst] > before[worst]:
+        raise BadTable(
+            f"The release is not one of this original: {several(int(after[worst]), 'row')} of it look alike, and the "
+            f"original has {int(before[worst]):,} such rows. {OTHER}"
         )
 
 

@@ -100,6 +100,29 @@ def test_warnings_come_first_and_labels_by_class_are_drawn_once(visit: Visit) ->
     expect(town.locator("rect:not(.chosen)")).to_have_count(0)
 
 
+def test_a_longer_proof_and_marked_points_are_there_for_who_asks(visit: Visit, axe: str) -> None:
+    """The box goes into a job of class by class alone; the part, once opened, has a line for every mark and the totals."""
+    tab = to_search(visit)
+    expect(tab.locator("#prove")).to_have_count(0)
+    with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+        tab.get_by_role("radio", name="Class by class: keeps most").check()
+    with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+        tab.locator("#prove").check()
+    assert tab.evaluate(JOB)["search"]["prove"] is True
+    with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+        tab.locator("#prove").uncheck()
+    assert not tab.evaluate(JOB)["search"].get("prove")
+    with tab.expect_response(lambda answer: answer.url.endswith("/job")):
+        tab.get_by_role("radio", name="Whole columns: complete").check()
+    visit.explore()
+    tab.locator("summary", has_text="Marked points in use").click()
+    rows = tab.locator("#marked tbody tr")
+    expect(rows.last).to_contain_text("column totals alone")
+    marks = tab.evaluate("async () => (await (await import('/static/api.js')).get('/front')).marks.length")
+    expect(rows).to_have_count(marks + 1)
+    assert all_findings(tab, axe) == []
+
+
 def test_research_shows_the_run_and_compares_searches(visit: Visit, axe: str) -> None:
     """After a run of PBG-EA its operators, its curve and its boxes; two searches side by side; a wrong one is told."""
     tab = to_search(visit)

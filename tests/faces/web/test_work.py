@@ -61,6 +61,7 @@ LONG = [
     ("kpareto.faces.web.session.inspect", "POST", "/open", {"name": "people.csv"}),
     ("kpareto.faces.web.explore.tree_view", "POST", "/points/0/tree", {}),
     ("kpareto.faces.web.explore.use_view", "POST", "/points/0/use", {}),
+    ("kpareto.faces.web.explore.marks_view", "POST", "/marks", {}),
     ("kpareto.faces.web.explore.attack_view", "POST", "/points/0/attack", {}),
     ("kpareto.faces.web.release.check", "POST", "/points/0/check", {}),
     ("kpareto.faces.web.release.report_page", "POST", "/points/0/report", {}),

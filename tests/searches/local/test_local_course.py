@@ -15,7 +15,11 @@ from kpareto.errors import BadInput, BadJob, Stopped
 from kpareto.fronts.front import Front, load_front
 from kpareto.fronts.problem import Problem, problem
 from kpareto.searches.checkpoint import Cancelled
+from kpareto.searches.local import driven
+from kpareto.searches.local.bound import LocalBound
 from kpareto.searches.local.driven import PARTS
+from kpareto.searches.local.problem import LocalProblem
+from kpareto.searches.local.recoding import LocalClasses
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.boxes import Division, LabelBoxes
 from kpareto.tables.hierarchy import from_levels
@@ -24,6 +28,7 @@ from kpareto.tables.schema import Schema
 from kpareto.tables.table import make_table
 from tests.searches.local import local_twins
 from tests.twins.strategies import Case, cases
+from tests.twins.use import related_table
 
 QUICK = {"ks": [2, 3], "turns": 2, "walks": 2}
 
@@ -57,6 +62,28 @@ def test_points_keep_their_k_and_stand_above_their_bound(case: Case, strict: boo
     assert [point.values["lm"] for point in front] == sorted(point.values["lm"] for point in front)
     assert front.choose(k=2).values["k"] >= 2
     assert front.proof.startswith("not complete: a heuristic search")
+
+
+def test_a_large_table_has_a_quick_bound_unless_a_proof_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One walk, and it is said to be quick; with ``prove`` ten walks of the same answers, and a bound no lower."""
+    walked, real = [], driven.lower_bound
+
+    def bound(ready: LocalProblem, classes: LocalClasses, walks: int, *more: Any) -> LocalBound:
+        walked.append(walks)
+        return real(ready, classes, walks, *more)
+
+    monkeypatch.setattr(driven, "LARGE", 100)
+    monkeypatch.setattr(driven, "lower_bound", bound)
+    asked = problem(related_table(), ["k", "lm"])
+    quick, proven = searched(asked), searched(asked, {"prove": True})
+    assert walked == [1, 1, 10, 10]
+    assert "(a quick bound; a longer proof, search.prove = true, may say more)" in quick.proof
+    assert "quick" not in proven.proof
+    assert numbers(quick) == numbers(proven)
+    for one, other in zip(quick, proven, strict=True):
+        assert one.bound is not None
+        assert other.bound is not None
+        assert one.bound.least <= other.bound.least
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])

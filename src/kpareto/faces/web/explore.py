@@ -15,13 +15,14 @@ from kpareto.engines.wishes import MOST_DROPPED
 from kpareto.errors import BadInput, BadJob, Progress, did_you_mean, shorten
 from kpareto.faces.report import make_report
 from kpareto.faces.report.blocks import TableBlock
-from kpareto.faces.report.use import METHOD, RELATED, attack_tables, drawn_words, use_tables
+from kpareto.faces.report.use import CONTROL, METHOD, RELATED, attack_tables, drawn_words, use_tables
 from kpareto.faces.web.turns import Work
 from kpareto.fronts.choose import answer_wishes
 from kpareto.fronts.dominance import non_dominated
 from kpareto.fronts.front import Front, Point, mark_points, marks_of
 from kpareto.fronts.numbers import spell_count
 from kpareto.fronts.picture import is_drawn_by_factors
+from kpareto.fronts.use import use_of_marks, use_sentence
 from kpareto.interrupts import Hearing, hearing
 from kpareto.jobs.job import Job
 from kpareto.measures.measure import Measure, aspect_of, is_privacy, make, parameters_of
@@ -35,7 +36,7 @@ from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.partition import Partition
 from kpareto.tables.proposals import round_width
 from kpareto.tables.schema import Schema
-from kpareto.tables.spelling import EXACT, without_point
+from kpareto.tables.spelling import EXACT, percent, without_point
 from kpareto.tables.table import Table, UniqueRows, distinct_rows
 from kpareto.uses.models_in_use import models_in_use
 from kpareto.uses.relations import Relations
@@ -336,6 +337,23 @@ def use_view(point: Point, use: Mapping[str, Any], piece: Work) -> dict[str, Any
         "relations": _square_up(point.table, answer.relations),
         "method": METHOD,
     }
+
+
+def marks_view(front: Front, piece: Work) -> dict[str, Any]:
+    """How far off counts are from every marked point, and recodings of the same k that are better in use.
+
+    No table where too few counts can judge them, or too many rows.
+    """
+    with hearing(Hearing(stopped=piece.stopped)):
+        uses = use_of_marks(front)
+    if not uses:
+        return {"table": None, "sentences": []}
+    labels, control = marks_of(front), next(iter(uses.values())).control
+    rows = [(", ".join(labels[place]), place, percent(use.error)) for place, use in uses.items()]
+    head = ("marked", "point", "off")
+    block = TableBlock("How far off counts are", head, (*rows, (CONTROL, "", percent(control))), (1, 2))
+    told = [use_sentence(uses), *filter(None, (use.words() for use in uses.values()))]
+    return {"table": _table(block), "sentences": told}
 
 
 def models_view(job: Job, piece: Work) -> dict[str, Any]:

@@ -549,6 +549,11 @@ def _told_once(session: Session, question: Question, what: str, work: Callable[[
     return known[what, place]
 
 
+def marks(session: Session, _: Question, piece: Work) -> Answer:
+    """How far off counts are from every marked point."""
+    return explore.marks_view(session.front(), piece)
+
+
 def models_use(session: Session, _: Question, piece: Work) -> Answer:
     """How far off counts are from whole columns and class by class, before anything is searched."""
     return explore.models_view(session.job, piece)
@@ -765,6 +770,7 @@ _OF_SESSION: tuple[tuple[str, str, Endpoint], ...] = (
     ("POST", "/prefer", at_once(prefer)),
     ("POST", "/prefer/search", long(search_wish)),
     ("GET", "/points/{point}", at_once(point)),
+    ("POST", "/marks", long(marks)),
     ("POST", "/points/{point}/tree", long(tree)),
     ("POST", "/points/{point}/use", long(use)),
     ("POST", "/points/{point}/attack", long(attack)),

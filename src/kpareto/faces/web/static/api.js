@@ -22,6 +22,7 @@ const LONG = [
   [/\/table\/measure$/, "Measuring how anonymous the table is"],
   [/\/points\/\d+\/tree$/, "Growing decision trees"],
   [/\/(points\/\d+|models)\/use$/, "Measuring what an analyst gets", "behind"], // its own place says so
+  [/\/marks$/, "Measuring the marked points", "behind"], // likewise
   [/\/points\/\d+\/attack$/, "Trying attacks on people"],
   [/\/points\/\d+\/check$/, "Recoding the rows for a trial"],
   [/\/points\/\d+\/report$/, "Writing the report"],

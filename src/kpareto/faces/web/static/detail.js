@@ -37,6 +37,12 @@ export function detail(page, front, about) {
         )
       : null,
     part("What an analyst still gets", "Measured for this point, before anything is released.", () => use(about.id)),
+    part(
+      "Marked points in use",
+      "How far off counts are from each, and recodings with the same k from which more can be counted.",
+      () => marked(front),
+      true,
+    ),
     part("Rows before and after", about.sample.note, () => sample(about.sample)),
     about.tree ? part("Decision tree", "How well the target can still be learned.", () => tree(about)) : null,
   ];
@@ -73,6 +79,25 @@ function use(id) {
       );
     },
     (error) => replace(place, h("p", { class: "quiet" }, error.message)),
+  );
+  return place;
+}
+
+// Measured once for a front, when somebody opens it.
+const measured = new WeakMap();
+
+function marked(front) {
+  if (measured.has(front)) return measured.get(front);
+  api.stopWork(/\/marks$/); // of another front
+  const place = h("div", { role: "status", id: "marked" }, h("p", { class: "quiet" }, "Measuring; you can go on …"));
+  measured.set(front, place);
+  api.post("/marks").then(
+    ({ table, sentences }) =>
+      replace(place, table ? [plainTable(table), list(sentences)] : h("p", { class: "quiet" }, "Nothing can be said.")),
+    (error) => {
+      measured.delete(front);
+      replace(place, h("p", { class: "quiet" }, error.message));
+    },
   );
   return place;
 }

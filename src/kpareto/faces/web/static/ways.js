@@ -105,6 +105,7 @@ export function ways(page, send, redraw) {
             "div",
             { class: "row" },
             typed("seconds", "Seconds it may take (empty: until it is done)", { id: "seconds" }),
+            settings.includes("prove") ? proof(search, send) : null,
           )
         : null,
       h(
@@ -143,6 +144,21 @@ export function ways(page, send, redraw) {
       ),
     ),
   ];
+}
+
+// A longer proof, which begins when all answers are there.
+function proof(search, send) {
+  const box = h("input", {
+    type: "checkbox",
+    id: "prove",
+    checked: search.prove === true,
+    onchange: () => {
+      if (box.checked) search.prove = true;
+      else delete search.prove;
+      send();
+    },
+  });
+  return h("label", { class: "tick" }, box, "a longer proof of how near the best it is, after the answers");
 }
 
 // How far off counts are by either way, measured behind the view on a sample, once for what a search would go by.
