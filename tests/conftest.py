@@ -53,12 +53,17 @@ def own_data_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytes
     monkeypatch.setenv("XDG_DATA_HOME", str(own))
 
 
-@pytest.fixture(autouse=True)
-def no_beat(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reports come from the search alone: those by the clock come by chance. Tests of these set it themselves."""
+@pytest.fixture(autouse=True, scope="session")
+def no_beat() -> Iterator[None]:
+    """Reports come from the search alone, in fixtures of modules too: those by the clock come by chance.
+
+    Tests of these set it themselves.
+    """
     from kpareto import interrupts
 
-    monkeypatch.setattr(interrupts, "BEAT", 3600.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(interrupts, "BEAT", 3600.0)
+        yield
 
 
 @pytest.fixture(autouse=True)
