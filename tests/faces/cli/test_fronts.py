@@ -15,6 +15,7 @@ from kpareto.errors import Progress
 from kpareto.faces.cli import fronts, main
 from kpareto.faces.cli.options import model_option, set_option
 from kpareto.fronts.problem import Problem
+from kpareto.jobs.parse import load_job
 from tests.jobs.test_job import JOB, PEOPLE
 
 
@@ -329,3 +330,15 @@ def test_seconds_and_a_proof_are_changes_of_the_job() -> None:
     told = CliRunner().invoke(tell, asked).output
     assert told == "local search.seed=3 search.seconds=20.0 search.prove=true\n"
     assert CliRunner().invoke(tell, ["--set", "search.seed=3"]).output == "None search.seed=3\n"
+
+
+@pytest.mark.parametrize(("loss", "bound"), [("glm", ", with a proven bound for every point"), ("dcn", "")])
+def test_a_bound_is_promised_where_there_is_one(
+    loss: str, bound: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before a long search it is said how long it will be; only losses with floors are promised a bound."""
+    monkeypatch.setattr("kpareto.searches.forecast.forecast_seconds", lambda *_: 100.0)
+    for more, end in (((), "With --seconds 60 it ends after a minute"), (("search.seconds=9",), "not complete")):
+        job = load_job("adult", (f'search.objectives=["k", "{loss}"]', *more))
+        fronts.tell_forecast(job, job.problem(), quiet=False)
+        assert capsys.readouterr().err.endswith(f"{end}{bound}.\n")
