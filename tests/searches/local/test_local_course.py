@@ -16,7 +16,7 @@ from kpareto.fronts.front import Front, load_front
 from kpareto.fronts.problem import Problem, problem
 from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.local import driven
-from kpareto.searches.local.bound import LocalBound
+from kpareto.searches.local.bound import LocalBound, lower_bound
 from kpareto.searches.local.driven import PARTS
 from kpareto.searches.local.problem import LocalProblem
 from kpareto.searches.local.recoding import LocalClasses
@@ -66,11 +66,11 @@ def test_points_keep_their_k_and_stand_above_their_bound(case: Case, strict: boo
 
 def test_a_large_table_has_a_quick_bound_unless_a_proof_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """One walk, and it is said to be quick; with ``prove`` ten walks of the same answers, and a bound no lower."""
-    walked, real = [], driven.lower_bound
+    walked: list[int] = []
 
     def bound(ready: LocalProblem, classes: LocalClasses, walks: int, *more: Any) -> LocalBound:
         walked.append(walks)
-        return real(ready, classes, walks, *more)
+        return lower_bound(ready, classes, walks, *more)
 
     monkeypatch.setattr(driven, "LARGE", 100)
     monkeypatch.setattr(driven, "lower_bound", bound)
