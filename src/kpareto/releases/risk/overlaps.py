@@ -61,7 +61,9 @@ class Overlaps:
     @property
     def advice(self) -> str:
         """What may be done about it."""
-        return "" if self.disjoint else " Ask for strict = true if labels must not overlap; it keeps less detail."
+        if self.disjoint:
+            return ""
+        return " Ask for strict = true under [search] if labels must not overlap; it keeps less detail."
 
     @property
     def numbers(self) -> dict[str, int | float | str | None]:

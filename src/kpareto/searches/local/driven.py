@@ -46,6 +46,7 @@ SEARCHED = 0.75  # of the time; the bounds have the rest
 FINISH = 5  # times what reading the classes of a step takes: counting its recoding, at the end
 ASKED_MOST = (5, 10, 3, 2, 20, 50, 100)
 LARGE = 200_000  # distinct rows from which on one walk is the bound, unless more is asked for
+QUICK = 30.0  # seconds for it, for each k
 PROOF = 10  # walks where a proof is asked for
 KS_SHOWN = 20  # k that are told one by one
 HIGHER, LOWER = (2.0, 3.0, 4.0, 5.0), (0.5, 0.4, 0.3, 0.2, 0.1)  # levels of a second privacy objective
@@ -215,7 +216,7 @@ class LocalDriven:
             if not math.isnan(each.least):
                 continue
             listener = _Listener(tell, len(self.steps) + place, lambda: self._count_done(done))
-            left = self._time_left(done) / (len(done) - place)
+            left = min(self._time_left(done) / (len(done) - place), QUICK if self.is_quick else math.inf)
             least = 0.0
             if left > 0:
                 share = None if math.isinf(left) else left
