@@ -152,8 +152,7 @@ def show_front(
     numbers = [{m.name: float(m(point.partition)) for m in measures} for point in front] if measures else []
     uses = use_of_marks(front) if stopped is None else {}
     if json_file != "-":
-        print_front(front, uses)
-        print_choice(front, job.choose)
+        print_front(front, uses, job.choose)
         if stopped is None and problem.table.persons is None:
             remark(f"Other models may keep more. Compare them with: {models_command(path, changes)}", quiet)
         if measures:
@@ -208,7 +207,7 @@ def local_curve(front: Front, shown: bool) -> tuple[Curve, ...]:
     return (Curve("Mondrian (local recoding)", np.array([float(each.k) for each in points]), np.array(height)),)
 
 
-def print_front(front: Front, uses: Mapping[int, PointUse] = MappingProxyType({})) -> None:
+def print_front(front: Front, uses: Mapping[int, PointUse] = MappingProxyType({}), choice: str | None = None) -> None:
     """The points as a table, and in words which is recommended, what the next ones cost and what the front proves."""
     hidden = show_points(front, uses)
     if hidden:
@@ -216,6 +215,7 @@ def print_front(front: Front, uses: Mapping[int, PointUse] = MappingProxyType({}
     for mark in mark_points(front):
         if mark.words:
             click.echo(mark.words)
+    print_choice(front, choice)
     for words in filter(None, [use_sentence(uses), *(use.words() for use in uses.values())]):
         click.echo(words)
     click.echo(front_sentence(front))
