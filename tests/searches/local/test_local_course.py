@@ -67,11 +67,11 @@ def test_points_keep_their_k_and_stand_above_their_bound(case: Case, strict: boo
 def test_a_large_table_has_a_quick_bound_unless_a_proof_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """One walk in little time, and it is said to be quick; with ``prove`` ten walks of the same answers, no lower."""
     walked: list[int] = []
-    given: list[float | None] = []
+    shares: list[float | None] = []
 
     def bound(ready: LocalProblem, classes: LocalClasses, walks: int, seconds: float | None, *more: Any) -> LocalBound:
         walked.append(walks)
-        given.append(seconds)
+        shares.append(seconds)
         return lower_bound(ready, classes, walks, seconds, *more)
 
     monkeypatch.setattr(driven, "LARGE", 100)
@@ -79,7 +79,7 @@ def test_a_large_table_has_a_quick_bound_unless_a_proof_is_asked_for(monkeypatch
     asked = problem(related_table(), ["k", "lm"])
     quick, proven = searched(asked), searched(asked, {"prove": True})
     assert walked == [1, 1, 10, 10]
-    assert given == [driven.QUICK, driven.QUICK, None, None]
+    assert shares == [driven.QUICK, driven.QUICK, None, None]
     assert "(a quick bound; a longer proof, search.prove = true, may say more)" in quick.proof
     assert "quick" not in proven.proof
     assert numbers(quick) == numbers(proven)
