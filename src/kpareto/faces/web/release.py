@@ -138,10 +138,10 @@ def is_verified(path: Path, certificate: Path) -> dict[str, Any]:
         verified = verify(path, certificate)
         unlimited = find_unlimited(parts(certificate)[0])
     except KparetoError as error:
-        said = str(error)
+        words = str(error)
         for file in (path, certificate):  # the page knows files by their names alone
-            said = said.replace(f"{file.parent}/", "")
-        return {"holds": False, "sentence": said}
+            words = words.replace(f"{file.parent}/", "")
+        return {"holds": False, "sentence": words}
     sentence = f"{path.name} holds what its certificate claims: {verified.rows:,} rows in {verified.classes:,} classes"
     return {
         "holds": True,
