@@ -18,6 +18,9 @@ from kpareto.faces.web.guard import Keys
 from kpareto.faces.web.server import ServerSettings, _listen, make_app
 
 TOKEN = "a-token-for-tests-only"
+# Each request has a connection of its own: one that is kept may be closed by the pool while another thread takes it up,
+# or by the server, which waits five seconds, at the very moment of the next request.
+NOTHING_KEPT = httpx.Limits(max_keepalive_connections=0)
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ def running(
     origin = f"http://127.0.0.1:{port}"
     headers = {"origin": origin, "x-kpareto-key": chosen.page}
     try:
-        with httpx.Client(base_url=origin, headers=headers, timeout=600) as client:
+        with httpx.Client(base_url=origin, headers=headers, timeout=600, limits=NOTHING_KEPT) as client:
             yield Page(folder, temporary, port, client)
     finally:
         server.should_exit = True
