@@ -2,15 +2,18 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-# `make test WORKERS=0` runs the tests in one process, for a debugger.
+# What is installed is compiled when it is first imported: half of what pip takes is compiling what nobody imports.
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+# `make test WORKERS=0` runs the tests in one process, for a debugger. Browsers and Spark wait much of their time: the
+# rest has a process more than there are cores.
 WORKERS ?= auto
+MORE    := $(shell expr $$(nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 1) + 1)
 PYTEST  = $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 # Every process of a run reads what the first one has compiled of Python, of the tests and of the package.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-all rest warm-up warm-up-lattice warm-up-others docs programs browser java postgresql ssh lint format types pytest fuzz venv wheel bench papers pictures constraints clean
+.PHONY: help demo quick test test-all rest ready warm-up warm-up-lattice warm-up-others docs programs browser java postgresql ssh lint format types pytest fuzz venv wheel bench papers pictures constraints clean
 
 help:
 	@echo "make demo         the main job on the embedded Adult table, from a fresh clone"
@@ -62,17 +65,21 @@ docs: $(VENV)/.docs-stamp
 quick: lint
 	$(PYTEST) -m quick --hypothesis-profile=quick $(ARGS)
 
-test: programs lint
-	$(MAKE) -j2 types warm-up
+test: ready
 	$(PYTEST) -m 'quick or test' $(ARGS)
 
-test-all: programs lint
-	$(MAKE) -j2 types warm-up
+test-all: ready
 	$(PYTEST) $(ARGS)
 
 # What test-all has and test has not: continuous integration runs both.
 rest: programs $(VENV)/.dev-stamp
-	$(PYTEST) -m rest $(ARGS)
+	$(PYTEST) -m rest $(if $(filter auto,$(WORKERS)),-n $(MORE)) $(ARGS)
+
+# In a fresh clone pip and apt-get wait for the network: at the same time; then mypy beside compiling.
+ready:
+	@$(MAKE) --no-print-directory -j2 programs $(VENV)/.dev-stamp
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory -j2 types warm-up
 
 # In a fresh clone: what every process of the tests would compile for itself, on both cores, mypy beside it.
 warm-up: warm-up-lattice warm-up-others
@@ -85,7 +92,11 @@ wheel: $(VENV)/.dev-stamp
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 	rm -rf src/kpareto/kernels/ready
 
-programs: browser java postgresql ssh
+# One after the other: apt-get has one lock.
+java: browser
+postgresql: java
+ssh: postgresql
+programs: ssh
 
 # The tests of the page drive Debian's Chromium; where it is missing and cannot be installed they are skipped.
 browser:

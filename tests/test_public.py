@@ -7,12 +7,14 @@ import re
 import subprocess
 import sys
 from dataclasses import fields, is_dataclass
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 import kpareto
+from kpareto.moved import MODULES
 
 pytestmark = pytest.mark.dangers  # what newcomers are shown releases nothing dangerous
 
@@ -47,6 +49,37 @@ def test_unknown_name_is_an_attribute_error() -> None:
 def test_dir_lists_the_public_names() -> None:
     """Tab completion shows the public names, fetched or not."""
     assert dir(kpareto) == sorted(kpareto.__all__)
+
+
+# What the pages once showed, and where it is now.
+ONCE = {
+    "kpareto.engines.questions.unique_rows": "kpareto.engines.unique_rows.unique_rows",
+    "kpareto.jobs.default_hierarchies.complete_hierarchies": "kpareto.jobs.proposals.complete_hierarchies",
+    "kpareto.measures.bias.group_means": "kpareto.measures.properties.group_means",
+    "kpareto.releases.private.release.make_plan": "kpareto.releases.private.private_release.make_plan",
+    "kpareto.searches.local.Effort": "kpareto.searches.local.search.Effort",
+    "kpareto.searches.local.LocalWish": "kpareto.searches.local.problem.LocalWish",
+    "kpareto.searches.local.lower_bound": "kpareto.searches.local.bound.lower_bound",
+    "kpareto.searches.local.make_problem": "kpareto.searches.local.problem.make_problem",
+    "kpareto.searches.local.read_classes": "kpareto.searches.local.recoding.read_classes",
+    "kpareto.searches.local.search_classes": "kpareto.searches.local.search.search_classes",
+}
+
+
+def test_what_moved_is_still_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Imports that the pages once showed give the same thing as today's, with a warning that names today's place."""
+    for once, today in ONCE.items():
+        module, _, name = once.rpartition(".")
+        room, _, _ = today.rpartition(".")
+        if module in MODULES:
+            monkeypatch.delitem(sys.modules, module, raising=False)
+        with pytest.warns(DeprecationWarning, match=f"has moved to {room}"):
+            moved = getattr(import_module(module), name)
+        assert moved is getattr(import_module(room), name)
+    with pytest.warns(DeprecationWarning, match="form=True"):
+        assert import_module("kpareto.faces.report").write_template.keywords == {"form": True}
+    with pytest.raises(ImportError):
+        import_module("kpareto.measures.never_there")
 
 
 def test_no_room_has_the_name_of_a_public_name() -> None:

@@ -4,10 +4,12 @@ The public names, nothing else.
 Each is fetched from its room on first use, so that ``import kpareto`` is quick.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kpareto._version import __version__
+from kpareto.moved import MovedModules
 
 if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compares it with the table below
     from kpareto.attacks.evidence import AttackEvidence as AttackEvidence
@@ -126,6 +128,7 @@ _NAMES = {
 }
 _ROOM_OF = {name: room for room, names in _NAMES.items() for name in names.split()}
 
+sys.meta_path.append(MovedModules)
 __all__ = ["__version__", *_ROOM_OF]  # noqa: PLE0604 (the table holds nothing but strings)
 
 

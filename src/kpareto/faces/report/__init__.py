@@ -1,5 +1,8 @@
 """Everything a run found, as plain data (JSON), as a page (HTML) and as Markdown; and the form regulators ask for."""
 
+import warnings
+from functools import partial
+
 from kpareto.faces.report.html import html
 from kpareto.faces.report.make import context_of, make_report
 from kpareto.faces.report.markdown import markdown
@@ -28,3 +31,11 @@ __all__ = [
     "report_text",
     "write_report",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The form alone, under the name that it had."""
+    if name != "write_template":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn("write_template(…) is write_report(…, form=True) now", DeprecationWarning, stacklevel=2)
+    return partial(write_report, form=True)

@@ -20,11 +20,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kpareto.moved import moved_names
 from kpareto.searches import MOST_EVALUATIONS, MOST_THREADS, above_zero, count, setting, several
 from kpareto.strict import truth
 
 KS = several(count(1, MOST_EVALUATIONS), "a list of whole numbers of at least 1, such as [2, 5, 10]")
 LEVELS = several(above_zero(), "a list of numbers above 0, such as [2, 3]")
+
+__getattr__ = moved_names(
+    __name__,
+    {
+        "Effort": "kpareto.searches.local.search",
+        "LocalWish": "kpareto.searches.local.problem",
+        "lower_bound": "kpareto.searches.local.bound",
+        "make_problem": "kpareto.searches.local.problem",
+        "read_classes": "kpareto.searches.local.recoding",
+        "search_classes": "kpareto.searches.local.search",
+    },
+)
 
 
 @dataclass(frozen=True)
