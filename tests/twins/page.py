@@ -18,8 +18,7 @@ from kpareto.faces.web.guard import Keys
 from kpareto.faces.web.server import ServerSettings, _listen, make_app
 
 TOKEN = "a-token-for-tests-only"
-# Each request has a connection of its own: one that is kept may be closed by the pool while another thread takes it up,
-# or by the server, which waits five seconds, at the very moment of the next request.
+# Each request has a connection of its own: one that is kept may be closed by the pool while another thread takes it up.
 NOTHING_KEPT = httpx.Limits(max_keepalive_connections=0)
 
 
@@ -61,8 +60,10 @@ def running(
     chosen = keys or Keys(TOKEN, None)
     app = make_app(ServerSettings(folder, None, "127.0.0.1", port, upload_limit, sign), chosen, temporary)
     server = uvicorn.Server(
-        uvicorn.Config(app, log_level="error", access_log=False, ws="none", timeout_graceful_shutdown=1)
-    )
+        uvicorn.Config(
+            app, log_level="error", access_log=False, ws="none", timeout_graceful_shutdown=1, timeout_keep_alive=600
+        )
+    )  # what others keep is not closed at the very moment of their next request
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     while not server.started:
