@@ -233,7 +233,7 @@ def _ablation(paper: Page, score: Score) -> None:
     changes: dict[str, dict[Crossover, dict[str, object]]] = {
         "as it is": {"trad": {}, "new": {}},
         "repair: nearest": {"trad": {"repair": "nearest"}},
-        "start: uniform": {"trad": {"start": "uniform"}, "new": {"start": "uniform"}},
+        "start: random": {"trad": {"start": "random"}, "new": {"start": "random"}},
         "mutation: 0.002 a bit": {"trad": {"mutation": 0.002}, "new": {"immigrants": 0.0, "mutation": 0.002}},
         "mutation: one child in ten with a fresh genome": {"trad": {"immigrants": 0.1}, "new": {"immigrants": 0.1}},
         "refused duplicates: not counted": {"trad": {"count_refused": False}, "new": {"count_refused": False}},

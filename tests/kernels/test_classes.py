@@ -95,7 +95,7 @@ def questions_of(bits: int) -> KernelQuestions:
     """Something is asked of the values, whatever it is."""
     none, real = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float64)
     limits = ClassLimits(none, none, np.zeros((0, 2), dtype=np.float64))
-    return KernelQuestions(lanes_of(bits), ClassNumbers(none, none, real, real), limits)
+    return KernelQuestions(lanes_of(bits), ClassNumbers(none, none, real, real, none[:, None]), limits)
 
 
 def words_of(bits: int) -> int:

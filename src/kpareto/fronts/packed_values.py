@@ -15,7 +15,7 @@ import numpy as np
 
 from kpareto.kernels.histograms import class_number
 from kpareto.kernels.records import ClassLimits, ClassNumbers, KernelQuestions, Lanes
-from kpareto.kernels.words import BEHIND, DELTA, DISTINCT, ENTROPY, MINORITY, OWN, RECOGNISED, T_ORDERED
+from kpareto.kernels.words import BEHIND, COST, DELTA, DISTINCT, ENTROPY, MINORITY, OWN, RECOGNISED, T_ORDERED
 from kpareto.measures.reading import CLASS_SIZE
 from kpareto.tables.table import Counts, Table
 
@@ -31,6 +31,7 @@ class HistNumber:
     counts: Counts
     parameter: float = 0.0
     by_person: bool = False  # each person counts once, whatever their rows
+    worths: tuple[int, ...] = ()  # of COST its matrix, row by row; of VARIANCE and DEVIATION the number of each value
 
 
 @dataclass(frozen=True)
@@ -224,11 +225,19 @@ def _ask(table: Table, asked: AskedValues, at: dict[int, int]) -> tuple[ClassNum
         np.array([asked.place_of(n, at) for n in numbers], dtype=np.int64),
         np.array([n.parameter for n in numbers], dtype=np.float64),
         np.array([_stop(n, table.rows) for n in numbers], dtype=np.float64),
+        _worths(numbers),
     ), ClassLimits(
         np.array([limit.kind for limit in limits], dtype=np.int64),
         np.array([asked.place_of(limit, at) for limit in limits], dtype=np.int64),
         np.array([[n.threshold, n.parameter] for n in limits], dtype=np.float64).reshape(-1, 2),
     )
+
+
+def _worths(numbers: Sequence[HistNumber]) -> np.ndarray:
+    worths = np.zeros((len(numbers), max((len(number.worths) for number in numbers), default=0)), dtype=np.int64)
+    for place, number in enumerate(numbers):
+        worths[place, : len(number.worths)] = number.worths
+    return worths
 
 
 def _stop(number: HistNumber, rows: int) -> float:
@@ -238,7 +247,7 @@ def _stop(number: HistNumber, rows: int) -> float:
     """
     if number.by_person:
         return math.nan
-    if number.kind in (MINORITY, OWN) or BEHIND <= number.kind <= RECOGNISED:
+    if number.kind in (MINORITY, OWN) or BEHIND <= number.kind <= RECOGNISED or number.kind >= COST:
         return 0.0
     totals = number.counts.totals
     if number.kind in (DISTINCT, ENTROPY):

@@ -70,7 +70,8 @@ def translate(
             return None  # estimated, so there is no column of people to go by
         axes.append(tuple(questions.places(judged.kind, judged.columns(table), judged.parameter)))
     numbers = tuple(
-        HistNumber(kind, counts, parameter, _by_person(counts)) for kind, counts, parameter in questions.numbers
+        HistNumber(kind, counts, parameter, _by_person(counts), worths)
+        for kind, counts, parameter, worths in questions.numbers
     )
     losses = tuple(questions.losses)
     wanted = Wanted(suppression, losses, numbers, limits, questions.sizes, questions.risky_below, tuple(axes))

@@ -1,4 +1,4 @@
-"""Sums over classes of what their packed histograms tell: squared counts, and rows outside the majority.
+"""Sums over classes of what their packed histograms tell: squared counts, rows outside the majority, losses by use.
 
 Narrow lanes are read as arrays of narrow numbers, so that one instruction takes many of them. The sums are of all
 classes; those that are hidden, which are few, are taken away one by one.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from kpareto.kernels.classes import is_hidden
 from kpareto.kernels.compiling import compiled, inner
-from kpareto.kernels.words import OWN
+from kpareto.kernels.words import COST, DEVIATION, OWN
 
 
 @compiled(memory=False)
@@ -122,3 +123,65 @@ def hist_sum(kind, classes, hiding, lost, first, width, values):
                     most = most + values[v] * values[v] if kind == OWN else max(most, values[v])
                 value -= most if kind == OWN else counts[i] - most
     return float(value)
+
+
+@compiled
+def target_sum(kind, classes, hiding, first, totals, worths, scale, values):
+    """The sum of COST, VARIANCE or DEVIATION over the visible classes and the rows that none of them shows.
+
+    totals: (values,) int64, rows of the table; worths: of COST (values * values,), else (values,) and rising; values:
+    (values,) int64, room for one histogram. Whole numbers are added up, so that the order of classes does not matter.
+    """
+    hists, bits, width = classes.hists, classes.bits, totals.shape[0]
+    away = totals.copy()
+    value = np.int64(0)
+    for i in range(classes.size):
+        if is_hidden(classes, hiding, i):
+            continue
+        unpack(hists, i, first, width, bits, values)
+        for v in range(width):
+            away[v] -= values[v]
+        value += class_loss(kind, values, width, worths, scale)
+    return float(value + class_loss(kind, away, width, worths, scale))
+
+
+@inner
+def class_loss(kind, hist, width, worths, scale):
+    """What one group that is predicted alike loses, in whole numbers; VARIANCE times ``scale``."""
+    if kind == COST:
+        return least_price(hist, width, worths)
+    rows = total = np.int64(0)
+    for v in range(width):
+        rows += hist[v]
+        total += hist[v] * worths[v]
+    if rows < 2:
+        return np.int64(0)
+    if kind == DEVIATION:
+        half, before, middle = (rows + 1) // 2, np.int64(0), 0
+        while before + hist[middle] < half:
+            before += hist[middle]
+            middle += 1
+        apart = np.int64(0)
+        for v in range(width):
+            apart += hist[v] * abs(worths[v] - worths[middle])
+        return apart
+    mean, squares = total / rows, 0.0
+    for v in range(width):
+        squares += hist[v] * (worths[v] - mean) ** 2
+    return np.int64(round(squares * scale))
+
+
+@inner
+def least_price(hist, width, costs):
+    """The cost of the majority of a group, of several the cheapest."""
+    most = np.int64(0)
+    for v in range(width):
+        most = max(most, hist[v])
+    least = np.int64(-1)
+    for told in range(width if most > 0 else 0):
+        if hist[told] == most:
+            price = np.int64(0)
+            for true in range(width):
+                price += costs[true * width + told] * hist[true]
+            least = price if least < 0 else min(least, price)
+    return max(least, np.int64(0))

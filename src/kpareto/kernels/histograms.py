@@ -11,13 +11,14 @@ import math
 
 import numpy as np
 
-from kpareto.kernels.class_sums import hist_sum, unpack
+from kpareto.kernels.class_sums import hist_sum, target_sum, unpack
 from kpareto.kernels.classes import is_hidden, lane_width
 from kpareto.kernels.compiling import compiled, inner
 from kpareto.kernels.words import (
     ALPHA,
     BEHIND,
     BETA,
+    COST,
     DELTA,
     DISTINCT,
     ENHANCED_BETA,
@@ -336,6 +337,8 @@ def hist_number(classes, hiding, lost, lanes, numbers, j, rows, values):
     first = lanes.word_at[lane_width(bits), column]
     if kind == MINORITY or kind == OWN:
         return hist_sum(kind, classes, hiding, lost, first, whole.shape[0], values)
+    if kind >= COST:
+        return target_sum(kind, classes, hiding, first, whole, numbers.worths[j], numbers.parameters[j], values)
     if BEHIND <= kind <= RECOGNISED:
         return people_number(kind, classes, hiding, first)
     if kind == T_EQUAL and bits < 64 and rows < 2**26:

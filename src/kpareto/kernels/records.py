@@ -86,6 +86,7 @@ class ClassNumbers(NamedTuple):
     columns: np.ndarray  # (numbers,) int64, which sensitive or target column
     parameters: np.ndarray  # (numbers,) float64
     stops: np.ndarray  # (numbers,) float64, the worst any class can be: the scan over classes ends there
+    worths: np.ndarray  # (numbers, most) int64, of COST its matrix [true, told], else the number of each value
 
 
 class ClassLimits(NamedTuple):

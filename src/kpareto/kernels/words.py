@@ -17,6 +17,10 @@ DISTINCT, ENTROPY, T_EQUAL, T_ORDERED, ALPHA, BETA, ENHANCED_BETA, DELTA, RECURS
 # chance to be recognised, the greatest and the least share that is released, and the sum of these shares.
 BEHIND, JOURNALIST, PRESENCE_MAX, PRESENCE_MIN, RECOGNISED = range(11, 16)
 
+# Sums over classes, all suppressed rows being one more, of what a target loses: the cost of the majority, the squared
+# distance from the mean, the distance from the median.
+COST, VARIANCE, DEVIATION = range(16, 19)
+
 # How branch and bound knows that nothing below a partial node beats a number: by the smallest class, by sums over
 # cells, by the values a class has, by a number of its histogram, by rows outside majorities, by squared class sizes.
 BY_SIZE, BY_LOSS, BY_SET, BY_CLASS, BY_MINORITY, BY_SQUARES = range(6)

@@ -96,7 +96,7 @@ class Questions:
         self.table = table
         self.masked = masked  # suppressed rows stay as a class, which only the numbers of single classes know of
         self.losses: list[CellTable] = []
-        self.numbers: list[tuple[int, Counts, float]] = []  # kind, column, parameter
+        self.numbers: list[tuple[int, Counts, float, tuple[int, ...]]] = []  # kind, column, parameter, worths
         self.sizes = False
         self.risky_below = 0
 
@@ -130,17 +130,24 @@ class Questions:
         worst = np.min if kind in (DISTINCT, ENTROPY, BEHIND, PRESENCE_MIN) else np.max
         return lambda counted: worst(counted.reals[:, places], axis=1)
 
-    def places(self, kind: int, columns: list[Counts], parameter: float = 0.0) -> list[int]:
+    def total(self, kind: int, counts: Counts, worths: tuple[int, ...], parameter: float = 0.0) -> Column:
+        """A sum over classes that goes by the worth of values (COST, VARIANCE, DEVIATION)."""
+        place = self.places(kind, [counts], parameter, worths)[0]
+        return lambda counted: counted.reals[:, place]
+
+    def places(
+        self, kind: int, columns: list[Counts], parameter: float = 0.0, worths: tuple[int, ...] = ()
+    ) -> list[int]:
         """The places of a number of each column among those that are asked for."""
         places = []
         for counts in columns:
             same = [
                 i
-                for i, (other, known, number) in enumerate(self.numbers)
-                if (other, number) == (kind, parameter) and known is counts
+                for i, (other, known, *further) in enumerate(self.numbers)
+                if (other, *further) == (kind, parameter, worths) and known is counts
             ]
             if not same:
-                self.numbers.append((kind, counts, parameter))
+                self.numbers.append((kind, counts, parameter, worths))
             places.append(same[0] if same else len(self.numbers) - 1)
         return places
 

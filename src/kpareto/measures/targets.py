@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from kpareto.errors import BadJob, BadTable
-from kpareto.kernels.words import BY_LOSS, BY_MINORITY, MINORITY, SUPPRESSED
+from kpareto.kernels.words import BY_LOSS, BY_MINORITY, COST, DEVIATION, MINORITY, SUPPRESSED, VARIANCE
 from kpareto.measures.measure import (
     Aspect,
     Measure,
@@ -40,6 +40,10 @@ from kpareto.tables.table import Counts, Table, merge_counts
 Costs = Mapping[str, Mapping[str, float]]  # true value -> predicted value -> cost
 Centre = Literal["group", "global"]
 TARGET = Aspect(column="target")
+MOST_VALUES = 256  # of a target whose costs or distances the kernels add up
+MOST_TOTAL = 2**53  # of such a sum, which a real number has to hold to the last digit
+PARTS = 2.0**60  # of the dispersion of all rows, in which squared distances are added up
+SAME = 2.0**40  # parts of it that are told apart when two sums are compared
 SMALLEST = 0.02  # of the rows: what a group of values has at least, where relations are looked at
 BY_CHANCE = 3.0  # standard deviations of chance that a relation exceeds to be one
 FINE, COARSE = 50, 10  # bits of a share of all relations as it is added up, and those that are not compared
@@ -144,8 +148,24 @@ def cost_cm(costs: Costs | str | None = None, column: str | None = None) -> Numb
         mean,
         TARGET,
         parameters,
+        reading=_read_costs_of(column, cost_of),
         term=TargetTerm("cost", column, costs=cost_of or None),
     )
+
+
+def _read_costs_of(column: str | None, costs: Mapping[str, Mapping[str, float]]) -> Reader:
+    def read(ask: Questions) -> Reading | None:
+        counts, rows = ask.table.counts(column, "target"), ask.table.rows
+        matrix, unit = _cost_matrix(costs, counts)
+        if len(counts.values) > MOST_VALUES or int(matrix.max(initial=0)) * rows >= MOST_TOTAL:
+            return None
+        total, share = ask.total(COST, counts, tuple(matrix.ravel().tolist())), unit / rows
+        return Reading(
+            lambda counted: total(counted) * share.numerator / share.denominator,
+            lambda counted: total(counted).astype(np.int64),
+        )
+
+    return read
 
 
 def _read_costs(text: str) -> dict[str, dict[str, float]]:
@@ -235,8 +255,39 @@ def _regression(
         share,
         aspect=TARGET,
         parameters=parameters,
+        reading=_read_regression(column, kind) if centre == "group" else None,
         term=TargetTerm(kind, column) if centre == "group" else None,
     )
+
+
+def _read_regression(column: str | None, kind: Literal["variance", "deviation"]) -> Reader:
+    def read(ask: Questions) -> Reading | None:
+        counts = ask.table.counts(column, "target")
+        steps = _whole_steps(counts, ask.table.rows)
+        if steps is None:
+            return None
+        middle = steps[np.searchsorted(np.cumsum(counts.totals), (ask.table.rows + 1) // 2)]
+        worths = tuple((steps - middle).tolist())
+        if kind == "deviation":
+            apart = ask.total(DEVIATION, counts, worths)
+            whole = max(int(np.abs(steps - middle) @ counts.totals), 1)
+            return Reading(lambda c: apart(c) / whole, lambda c: apart(c).astype(np.int64))
+        dispersion = float((steps - steps @ counts.totals / ask.table.rows) ** 2 @ counts.totals)
+        squares = ask.total(VARIANCE, counts, worths, PARTS / dispersion if dispersion else 0.0)
+        # Distances from a mean are rounded, so what is compared is coarser than what is added up.
+        return Reading(lambda c: squares(c) / PARTS, lambda c: np.rint(squares(c) * (SAME / PARTS)).astype(np.int64))
+
+    return read
+
+
+def _whole_steps(counts: Counts, rows: int) -> np.ndarray | None:
+    """The numbers of a target in units of their last decimal: (values,) int64; None where sums would be too large."""
+    if counts.numbers is None or len(counts.values) > MOST_VALUES or not np.isfinite(counts.numbers).all():
+        return None
+    exact = [Fraction(repr(number)) for number in counts.numbers.tolist()]
+    units = math.lcm(*(number.denominator for number in exact))
+    steps = [int((number - exact[0]) * units) for number in exact]
+    return np.array(steps, dtype=np.int64) if max(steps, default=0) * rows < MOST_TOTAL else None
 
 
 def _numeric(counts: Counts) -> Counts:

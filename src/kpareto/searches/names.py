@@ -221,7 +221,7 @@ def _cut_search(method: str, problem: Problem, space: Cuts, bred: dict[str, Any]
         preference = None if wish is None else preference_for(problem, wish)
         if bred["start"] != "lattice":
             return Nsga2(**bred, preference=preference, seeds=coarsest)
-        bred["start"] = "uniform"  # beside the nodes
+        bred["start"] = "random"  # beside the nodes
         seeds = lattice_starts(problem, space, most=bred["population"] // 2)
         return Nsga2(**bred, preference=preference, seeds=seeds)
     return Flip(starts=lattice_starts(problem, space))

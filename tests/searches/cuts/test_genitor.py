@@ -11,6 +11,7 @@ from kpareto.errors import BadJob
 from kpareto.fronts.problem import constrained, problem
 from kpareto.searches.cuts.genitor import Genitor, Result, Settings, genitor, imply_borders, iyengar, lunacek
 from kpareto.searches.cuts.score import Score
+from kpareto.searches.cuts.variation import Start
 from kpareto.searches.run import run
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import make_cuts
@@ -93,6 +94,14 @@ def test_what_a_result_says(adult: Table) -> None:
     assert (np.diff(result.trace[:, 2]) >= 0).all()
     assert result.evaluations == 4_000 >= result.distinct
     assert result.values == pytest.approx(score.values(result.population))
+
+
+@pytest.mark.parametrize(("start", "best"), [("uniform", 1.0), ("random", np.inf)])
+def test_a_uniform_start_holds_the_coarsest(adult: Table, start: Start, best: float) -> None:
+    """Where everything but the coarsest loses too many rows, it is the best from the first population on."""
+    score = Score(adult, make_cuts(adult.hierarchies), {"lm": 1}, adult.rows, 0)
+    result = genitor(score, 20, 1, Settings(20, start=start))
+    assert (result.value, result.evaluations) == (best, 20)
 
 
 def test_duplicates_may_be_allowed(adult: Table) -> None:

@@ -180,7 +180,7 @@ def test_first_genomes_are_distinct_and_valid() -> None:
     space = make_cuts(ALL_157)
     rng = np.random.default_rng(3)
     top = np.zeros((1, 157), dtype=np.int64)
-    for start in ("uniform", "spread"):
+    for start in ("uniform", "random", "spread"):
         genomes = first_genomes(space, 300, rng, start, top)
         assert len(np.unique(genomes, axis=0)) == 300
         assert space.valid(genomes).all()

@@ -53,7 +53,7 @@ class Settings:
     mutation: float = setting(0.002, share(below_one=True), "chance of each border to flip")  # then repair (IY-9)
     immigrants: float = setting(0.0, share(below_one=True), "chance of a child to be crossed with a fresh one")  # LU-5
     duplicates: bool = setting(False, truth, "whether the population may hold a recoding twice")
-    start: Start = setting("spread", one_of(*STARTS), "how the first recodings are drawn")
+    start: Start = setting("spread", one_of(*STARTS), "how the first recodings are drawn; uniform has the coarsest")
     repair: Repair = setting("nearest", one_of(*REPAIRS), "how a broken child becomes a recoding")
     count_refused: bool = setting(False, truth, "whether a refused duplicate uses up an evaluation")
 
@@ -65,7 +65,7 @@ def iyengar() -> Settings:
 
 def lunacek(population: int = 200, crossover: Crossover = "new", duplicates: bool = False) -> Settings:
     """Lunacek's settings (LU-3 … LU-7): either crossover, an immigrant for one child in ten; 30,000 evaluations."""
-    return Settings(population, crossover, 2, 1.5, 0.0, 0.1, duplicates, "uniform")
+    return Settings(population, crossover, 2, 1.5, 0.0, 0.1, duplicates, "random")
 
 
 def imply_borders(population: int = 200, crossover: Crossover = "new", duplicates: bool = False) -> Settings:

@@ -135,7 +135,7 @@ class Nsga2:
         "wished values of k and of losses: one answer is looked for",
         "every trade-off of the objectives",
     )
-    start: Start = setting("uniform", one_of(*STARTS), "how the first recodings are drawn")
+    start: Start = setting("random", one_of(*STARTS), "how the first recodings are drawn")
     seeds: np.ndarray | None = None
     # The paper's; None: until the budget is spent, which a small space may never do.
     generations: int | None = setting(500, count(1, MOST_EVALUATIONS), "populations of children")

@@ -25,9 +25,10 @@ OPERATORS: dict[str, int] = {
     "hybrid": HYBRID,
     "one-point": ONE_POINT,
 }
-Start = Literal["uniform", "spread", "implied"]
+Start = Literal["uniform", "random", "spread", "implied"]
 Repair = Literal["nearest", "implied"]
-STARTS: dict[str, int] = {"uniform": UNIFORM, "spread": UNIFORM, "implied": COINS}  # where fresh genomes come from
+# Where fresh genomes come from.
+STARTS: dict[str, int] = {"uniform": UNIFORM, "random": UNIFORM, "spread": UNIFORM, "implied": COINS}
 REPAIRS: dict[str, int] = {"nearest": NEAREST, "implied": IMPLIED}
 
 
@@ -100,7 +101,7 @@ def mutate(
 
 
 def immigrate(
-    space: Cuts, genomes: np.ndarray, rng: np.random.Generator, rate: float = 0.1, start: Start = "uniform"
+    space: Cuts, genomes: np.ndarray, rng: np.random.Generator, rate: float = 0.1, start: Start = "random"
 ) -> np.ndarray:
     """Cross each genome, with a chance of ``rate``, with a fresh random one by NEW (LU-5): (n, genes) int64.
 
@@ -118,21 +119,25 @@ def first_genomes(
     space: Cuts,
     count: int,
     rng: np.random.Generator,
-    start: Start = "uniform",
+    start: Start = "random",
     seeds: Sequence[np.ndarray] | np.ndarray = (),
 ) -> np.ndarray:
     """Distinct genomes to begin with, (at most count, genes) int64: the seeds first, then random ones.
 
-    ``uniform`` draws every recoding of the space with equal chance; almost all of them are fine, so that for a large k
-    they suppress everything. ``spread`` draws recodings of every coarseness. ``implied`` tosses a fair coin for every
-    border and draws those that are implied. Fewer than ``count`` come back only where the space hardly has as many.
+    ``random`` draws every recoding of the space with equal chance; almost all of them are fine, so that for a large k
+    they suppress everything, and ``uniform`` is the same beside the coarsest. ``spread`` draws recodings of every
+    coarseness. ``implied`` tosses a fair coin for every border and draws those that are implied. Fewer than ``count``
+    come back only where the space hardly has as many.
     """
     seed_genomes = np.asarray(seeds, dtype=np.int64).reshape(len(seeds), len(space.genes))
     distinct: dict[bytes, np.ndarray] = {row.astype(np.uint8).tobytes(): row for row in seed_genomes}
+    if start == "uniform":
+        coarsest = np.zeros(len(space.genes), dtype=np.uint8)
+        distinct = {coarsest.tobytes(): coarsest} | distinct
     for _ in range(50):
         if len(distinct) >= count or len(distinct) >= space.size:
             break
-        if start == "uniform":
+        if start in ("uniform", "random"):
             drawn = space.sample(count, rng).astype(np.uint8)
         elif start == "implied":
             drawn = toss(space, count, rng).astype(np.uint8)
