@@ -211,7 +211,10 @@ def test_a_release_class_by_class_searches_its_k_alone(tmp_path: Path, monkeypat
     assert searched == [[5], [5]]
     assert main(["front", job, "-q", "--model", "local"]) == 0
     assert main(["release", job, "-q", "--model", "local", "--target", str(tmp_path / "curve.csv")]) == 0
-    assert main(["release", job, "-q", "--model", "local", "--choose", "knee", "--target", "knee.csv"]) == 0
+    assert (
+        main(["release", job, "-q", "--model", "local", "--choose", "knee", "--target", str(tmp_path / "knee.csv")])
+        == 0
+    )
     assert searched == [[5], [5], None]
     rows = [(tmp_path / name).read_bytes() for name in ("out.csv", "again.csv", "python.csv", "curve.csv")]
     assert len(set(rows)) == 1
