@@ -28,6 +28,7 @@ from kpareto.jobs.release import release_job
 from kpareto.measures.measure import make, meets
 from kpareto.tables.hierarchies import read_lines, to_rows
 from kpareto.tables.hierarchy import MISSING, flat, with_missing
+from kpareto.verifier import verify
 
 SEX = "sex"
 PLACE = "Bürger's 'place'"  # with an apostrophe, blanks and a letter beyond ASCII
@@ -200,6 +201,7 @@ def test_an_older_windows(tmp_path: Path) -> None:
 # -- privacy models ----------------------------------------------------------------------------------------------------
 
 ONE, TWO = ModelContext([ILL]), ModelContext([ILL, "pay day"])
+HIERARCHICAL = f"0.2-closeness with hierarchical ground-distance for attribute '{ILL}'"
 MAPPED = [
     ("5-anonymity", ONE, {"k": 5}),
     (f"distinct-3-diversity for attribute '{ILL}'", ONE, {"l": 3}),
@@ -210,6 +212,8 @@ MAPPED = [
     (f"0.2-closeness with equal ground-distance for attribute '{ILL}'", ONE, {"t": 0.2}),
     (f"0.2-closeness with equal ground-distance for attribute '{ILL}'", TWO, {f"t(column={ILL})": 0.2}),
     (f"1.0E-1-closeness with ordered distance for attribute '{ILL}'", ONE, {"t(distance=ordered)": 0.1}),
+    (HIERARCHICAL, replace(ONE, trees=[ILL]), {"t(distance=hierarchical)": 0.2}),
+    (HIERARCHICAL, replace(TWO, trees=[ILL]), {f"t(column={ILL}, distance=hierarchical)": 0.2}),
     (f"2.0-basic likeness for attribute '{ILL}'", ONE, {"beta": 2.0}),
     (f"enhanced-2.0-likeness for attribute '{ILL}'", ONE, {"enhanced-beta": 2.0}),
     ("(0.1)-avg-reidentification-risk", ONE, {"risk-mean": 0.1}),
@@ -227,6 +231,49 @@ MAPPED = [
 def test_privacy_models_that_are_limits(text: str, settings: ModelContext, limits: dict[str, float]) -> None:
     """ARX's text of a model becomes a limit that a job takes."""
     assert read_model(text, settings).limits == limits
+
+
+TREE = [("flu", "airways", "*"), ("cold", "airways", "*")]
+
+
+def test_t_closeness_by_a_hierarchy_is_a_limit_both_ways(tmp_path: Path) -> None:
+    """The hierarchy of the sensitive column comes along, the release is verified by it, and it goes back to ARX."""
+    made = Made(criteria=["2-anonymity", HIERARCHICAL], hierarchies=HIERARCHIES | {ILL: TREE})
+    project = read_arx(made.write(tmp_path))
+    assert project.limits == {"k": 2, "t(distance=hierarchical)": 0.2}
+    assert not any(ILL in remark for remark in project.remarks)
+    done = release_job(project.job)
+    assert done.verified.numbers["t(distance=hierarchical)"] <= 0.2
+    public = {"public": done.certificate.public}
+    assert "t(distance=hierarchical, reference=release)" in verify(done.place, public).numbers
+    broken = json.loads(json.dumps(public))
+    del broken["public"]["trees"][ILL]["flu"]
+    with pytest.raises(BadInput, match="The certificate is not whole"):
+        verify(done.place, broken)
+    notes = export_arx(project.job, tmp_path / "arx")
+    program = (tmp_path / "arx" / "CompareWithArx.java").read_text(encoding="utf-8")
+    file = next(each.name for each in (tmp_path / "arx").iterdir() if ILL in each.name)
+    opened = f"Hierarchy.create(\"{file}\", StandardCharsets.UTF_8, ';')"
+    assert f'new HierarchicalDistanceTCloseness("{ILL}", 0.2, {opened})' in program
+    assert not any("distance" in note for note in notes)
+
+
+def test_persons_are_measured_by_a_hierarchy_too(tmp_path: Path) -> None:
+    """Each person is spread evenly over their values; the verifier counts the same by the nodes of the tree."""
+    rows = [f"{who},{who % 2},{'abc'[(who + visit) % 3]}" for who in range(12) for visit in range(2)]
+    (tmp_path / "visits.csv").write_text("\n".join(["id,sex,ill", *rows]) + "\n")
+    (tmp_path / "ill.csv").write_text("a;x;*\nb;x;*\nc;y;*\n")
+    text = """
+    data = {source = "visits.csv", person = "id"}
+    columns = {sex = {role = "quasi-identifier"}, ill = {role = "sensitive", hierarchy = "ill.csv"}}
+    search = {objectives = ["k", "lm"]}
+    limits = {k = 2, "t(distance=hierarchical)" = 0.5}
+    release = {choose = "k=2", target = "out.csv", accept = ["W1", "W2"]}
+    """
+    done = release_job(parse_job(text, tmp_path))
+    name = "t(counts=persons, distance=hierarchical)"
+    limits = {claim["measure"]: claim["value"] for claim in done.certificate.confidential["claims"]}
+    assert done.verified.numbers[name] == pytest.approx(limits["t"])
 
 
 def test_delta_is_converted_from_base_two() -> None:
@@ -260,7 +307,7 @@ def test_average_risk_with_its_further_numbers() -> None:
 
 WITHOUT = [
     f"grassberger-entropy-3.0-diversity for attribute '{ILL}'",
-    f"0.2-closeness with hierarchical ground-distance for attribute '{ILL}'",
+    HIERARCHICAL,
     "distinct-3-diversity for attribute 'nobody'",
     "(11)-map",
     "(11)-map estimated as (unknown)-anonymity (Poisson)",

@@ -17,7 +17,7 @@ from kpareto.jobs.inspect import PROPOSED
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.private import PrivateWish, privatize
 from kpareto.releases.private.budget import read_ledger
-from kpareto.releases.private.private_release import draws_for_tests
+from kpareto.releases.private.private_release import draws_for_tests, make_plan, release_private
 from kpareto.verifier import verify
 
 pytest.importorskip("opendp")
@@ -171,6 +171,16 @@ def test_a_certificate_counts_levels_in_one_way(job_file: Path) -> None:
     assert public["missing"] == "drop"
 
 
+def test_no_recoding_outside_the_allowed_levels_is_chosen(job_file: Path) -> None:
+    """Whatever the noise is: by score the values themselves would be shown, and they lie outside the levels."""
+    table = load_job(job_file, ["columns.age.levels=[1, 2]", "columns.town.levels=[1, 1]"]).table()
+    drawn = [release_private(table, make_plan(1, "1e-6"), draws=draws_for_tests(seed)) for seed in range(5)]
+    assert {done.recoding.levels for done in drawn} <= {(1, 1), (2, 1)}
+    done = privatize(load_job(job_file, ["columns.age.levels=[2, 2]"]), WISH)
+    assert done.statement["levels"]["age"] == {"level": 2, "of": 3}
+    assert {line.split(",")[0] for line in done.place.read_text().splitlines()[1:]} == {"20-39", "40-59"}
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
@@ -180,7 +190,7 @@ def test_a_certificate_counts_levels_in_one_way(job_file: Path) -> None:
         (["columns.remark.role=sensitive"], "remark would be shown as they are"),
         (["data.person=remark"], "Persons are told apart by 'remark'"),
         (["data.missing=error"], "A private run tells nothing of the rows"),
-        (["columns.age.levels=[0, 1]"], "a private release draws among all levels"),
+        (["columns.age.levels=[0, 4]"], "its hierarchy has the levels 0 to 3"),
         (["release.seed=3"], "A seed is given"),
         (["release.target=out.txt"], "goes to a .csv or .parquet file"),
         (["columns.remark.role=quasi-identifier", "columns.remark.hierarchy=town.csv", "columns.tow.role=identifier"],

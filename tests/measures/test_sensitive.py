@@ -265,6 +265,8 @@ def test_missing_columns_and_values_are_named() -> None:
     tree = from_levels("letters", [("a", "*"), ("c", "*")])
     with pytest.raises(BadTable, match=r"The hierarchy 'letters' has no place for 1 value of 's0': b\."):
         diversity.t(distance="hierarchical", hierarchy=tree)(made)
+    with pytest.raises(BadTable, match=r"needs a hierarchy of the sensitive column 's0', and there is none"):
+        make("t(distance=hierarchical)")(made)
     bare = make_table(Schema(quasi=("x",)), (flat("x", ["0"]),), np.zeros((1, 1), dtype=np.int32), np.ones(1), {})
     with pytest.raises(BadTable, match="needs a sensitive column, and the table has none"):
         make("l")(classes(bare, bottom(bare.hierarchies)))

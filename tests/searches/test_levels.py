@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,10 @@ import kpareto as kp
 from kpareto.errors import BadJob, BadSchema, Unsafe
 from kpareto.fronts.front import Front, Point
 from kpareto.fronts.problem import Problem
+from kpareto.searches import compiled
 from kpareto.searches.exact_front import NumberedCuts
+from kpareto.searches.lattice import mondrian
+from kpareto.searches.lattice.mondrian import MondrianRecoding
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.coarse import declared_recoding
 from kpareto.tables.cuts import Cuts, make_space
@@ -134,6 +137,8 @@ def slow_nwp(point: Point, weights: Mapping[str, float]) -> float:
         ("pbg-ea", "lattice"),
         ("genitor", "cuts"),
         ("genitor-lunacek", "order"),
+        ("recut", "cuts"),
+        ("improve", "cuts"),
         ("nsga2", "cuts"),
         ("nsga2", "order"),
         ("flip", "cuts"),
@@ -142,7 +147,7 @@ def slow_nwp(point: Point, weights: Mapping[str, float]) -> float:
 )
 def test_heuristics_stay_within_levels(method: str, kind: Kind) -> None:
     """What a search finds lies within the levels, so none of it is better than the best recodings there."""
-    objectives = ["lm"] if method.startswith(("genitor", "improve")) else ["k", "lm"]
+    objectives = ["lm"] if method.startswith(("genitor", "improve", "recut")) else ["k", "lm"]
     limits = {"k": 4.0} if objectives == ["lm"] else {}
     asked = kp.problem(made_table(LEVELS), objectives, 0.1, limits)
     front = run_plan(asked, Plan(method, kind, 600))
@@ -162,13 +167,24 @@ def test_greedy_searches_stay_within_levels(method: str) -> None:
         kp.front(made_table({"age": (0, 0), "zip": (0, 0)}), method=method, limits={"k": 4})
 
 
-def test_recut_refuses_a_highest_level() -> None:
-    """Recutting knows no borders that must stay, and says so; a least level alone is no hindrance."""
-    asked = kp.problem(made_table(LEVELS), ["lm"], 0.1, {"k": 4})
-    with pytest.raises(BadJob, match="highest level"):
-        run_plan(asked, Plan("recut", "cuts"))
-    front = run_plan(kp.problem(made_table({"age": (1, 3)}), ["lm"], 0.1, {"k": 4}), Plan("recut", "cuts"))
-    assert all((first % 2 == 0).all() for first, _ in (declared_recoding(p.recoding).runs(0) for p in front))
+@pytest.mark.parametrize("limit", [0.0, 0.1, 0.999])
+@pytest.mark.parametrize("method", ["recut", "genitor"])
+@pytest.mark.parametrize("kind", ["cuts", "order"])
+def test_one_loss_within_levels_has_its_bound(
+    kind: Kind, method: str, limit: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Recutting finds the least loss within the levels; no bound is above it, however it is proven."""
+    (best,) = brute_force(kp.problem(made_table(), ["lm"], limit, {"k": 4}), kind)
+    asked = kp.problem(made_table(LEVELS), ["lm"], limit, {"k": 4})
+    proven = run_plan(asked, Plan(method, kind, 400))
+    assert keeps_levels(proven)
+    assert method == "genitor" or numbers_of(proven) == {best}
+    assert 0 < proven.provenance.details["lower_bound"] <= best[0] + 1e-9
+    assert proven.provenance.complete == (limit == 0 and numbers_of(proven) == {best})
+    monkeypatch.setattr(compiled, "SMALL", 0)
+    weaker = run_plan(asked, Plan(method, kind, 400)).provenance.details
+    assert "decomposition" in weaker["bound_by"]
+    assert 0 < weaker["lower_bound"] <= best[0] + 1e-9
 
 
 def test_floors_within_levels_hold() -> None:
@@ -241,5 +257,55 @@ def test_local_recoding_leaves_out_a_k_beyond_the_levels() -> None:
     assert max(point.values["k"] for point in front) == smallest
     with pytest.raises(Unsafe, match="highest levels"):
         run_plan(asked, Plan("local", "local", options={"ks": [int(smallest) + 1]}))
-    with pytest.raises(BadJob, match="knows no highest level"):
-        run_plan(asked, Plan("local", "local", options={"ks": [2], "strict": True}))
+
+
+def rows_of_small_cells(table: Table, k: int) -> int:
+    """How many rows lie in a combination of groups of the highest levels that has fewer than k rows."""
+    groups = [h.groups[h.top][table.codes[:, column]] for column, h in enumerate(table.hierarchies)]
+    _, cell = np.unique(np.stack(groups, axis=1), axis=0, return_inverse=True)
+    sizes = np.bincount(cell, weights=table.weights)
+    return int(sizes[sizes < k].sum())
+
+
+NARROW = {"age": (0, 1), "zip": (0, 0)}
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_strict_recoding_stays_within_levels(k: int) -> None:
+    """No label holds two groups of a highest level; the rows that then have no class are suppressed, and no others."""
+    table = kp.problem(made_table(NARROW)).table
+    small = rows_of_small_cells(table, k)
+    assert 0 < small < table.rows
+    plan = Plan("local", "local", options={"ks": [k], "strict": True})
+    (point,) = run_plan(kp.problem(table, ["k", "lm"], small), plan)
+    assert point.partition.suppressed_rows == small
+    assert point.values["k"] >= k
+    top = table.hierarchies[0].groups[1]
+    for first, last in zip(*declared_recoding(point.recoding).runs(0), strict=True):
+        assert top[first] == top[last]
+    assert all((first == last).all() for first, last in [declared_recoding(point.recoding).runs(1)])
+    with pytest.raises(Unsafe, match="within the highest levels"):
+        run_plan(kp.problem(table, ["k", "lm"], small - 1), plan)
+    wide = run_plan(kp.problem(made_table(LEVELS), ["k", "lm"]), plan)
+    assert keeps_levels(wide)
+    assert wide[0].partition.suppressed_rows == 0
+
+
+@pytest.mark.parametrize("divide", [mondrian.strict, mondrian.relaxed])
+def test_mondrian_stays_within_levels(divide: Callable[[Table, int, int], MondrianRecoding]) -> None:
+    """The same of Mondrian; its loss counts a suppressed row as all of its cells."""
+    table = kp.problem(made_table(NARROW)).table
+    small = rows_of_small_cells(table, 2)
+    found = divide(table, 2, small)
+    assert (found.suppressed, found.sizes.sum()) == (small, table.rows - small)
+    assert found.k >= 2
+    for column, hierarchy in enumerate(table.hierarchies):
+        first, last = (ends[found.nodes[:, column]] for ends in (hierarchy.tree.first, hierarchy.tree.last))
+        top = hierarchy.groups[hierarchy.top]
+        assert (top[first] == top[last]).all()
+        shown = table.codes[found.item_row, column]
+        assert ((first[found.item_class] <= shown) & (shown <= last[found.item_class])).all()
+    assert found.lm >= small / table.rows
+    with pytest.raises(Unsafe, match="within the highest levels"):
+        divide(table, 2, small - 1)
+    assert [point.asked for point in mondrian.curve(table, (2, 200), small)] == [2]

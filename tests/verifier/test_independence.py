@@ -17,6 +17,7 @@ from kpareto.measures import MAKERS, make
 from kpareto.measures.measure import Measure, Model, aspect_of, short_name
 from kpareto.releases.choice import Choice
 from kpareto.releases.release import release
+from kpareto.tables.hierarchy import from_levels
 from kpareto.tables.partition import Partition, Suppression
 from kpareto.tables.recoding import node
 from kpareto.tables.schema import Schema
@@ -35,7 +36,7 @@ SHARED = {
 }  # fmt: skip
 CLAIMS = (
     "k", "risk-max", "l", "l(column=s)", "entropy-l", "recursive-l", "recursive-l(l=3)", "alpha", "alpha(value=b)",
-    "t", "t(column=s)", "t(distance=ordered)", "beta", "enhanced-beta", "delta", "delta(absent=infinite)",
+    "t", "t(column=s)", "t(distance=ordered)", "t(distance=hierarchical)", "beta", "enhanced-beta", "delta", "delta(absent=infinite)",
 )  # fmt: skip
 RELATIVES = [spec for spec in CLAIMS if short_name(spec) in RELATIVE]
 
@@ -80,7 +81,9 @@ def release_of(spec: str, folder: Path) -> Any:
     values = [*"aabbccddabcd", *"aaabbccddabd"]
     hidden = "a" if "absent" in spec else "e"  # where every class must have every value of the table
     rows = pa.table({"zip": ["1"] * 12 + ["2"] * 12 + ["9"], "s": [*values, hidden], "u": [*reversed(values), "a"]})
-    table = read(rows, Schema(("zip",), sensitive=("s", "u")))
+    lines = [("a", "ab", "a-c", "*"), ("b", "ab", "a-c", "*"), ("c", "c", "a-c", "*"), ("d", "de", "de", "*")]
+    trees = {name: from_levels(name, [*lines, ("e", "de", "de", "*")]) for name in ("s", "u")}
+    table = replace(read(rows, Schema(("zip",), sensitive=("s", "u"))), trees=trees)
     least = 1e-6 if make(spec).better == "higher" else 1e6
     choice = Choice(table, node(table.hierarchies, (0,)), Suppression("below-k", k=2), {spec: least})
     return release(choice, rows, folder / "out.csv")

@@ -145,7 +145,7 @@ def test_a_limit_that_is_missed_is_refused(released: tuple[Path, dict[str, Any]]
 
 OPTION_LIES: list[dict[str, Any]] = [
     {"counts": "households"}, {"counts": True}, {"after": "any number of releases"}, {"kind": "entropy"},
-    {"reference": "population of Germany"}, {"distance": "hierarchical"}, {"l": 2.5}, {"l": True}, {"threshold": "0.2"},
+    {"reference": "population of Germany"}, {"distance": "far"}, {"l": 2.5}, {"l": True}, {"threshold": "0.2"},
     {"threshold": 7}, {"absent": "never"}, {"column": 3}, {"value": 3}, {"Counts": "persons"}, {"": "x"},
 ]  # fmt: skip
 

@@ -1,11 +1,13 @@
 """From a table or a job to its front: the one way for Python, the command line, the page and reports.
 
 ``front`` is every trade-off of a table in one call; ``search_job`` searches what a job says; ``search_for_choice``
-searches on where a choice asks for a k that a local front has not been searched for.
+searches on where a choice asks for a k that a local front has not been searched for, and ``for_choice`` is the job that
+searches for its choice alone.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +22,7 @@ from kpareto.fronts.problem import problem as make_problem
 from kpareto.interrupts import OutOfTime, TimeLimit, pause
 from kpareto.jobs.job import Job
 from kpareto.kernels.compiling import working
-from kpareto.measures.measure import Measure, Model, meets
+from kpareto.measures.measure import Measure, Model, make, meets
 from kpareto.searches.driver import Watch
 from kpareto.searches.exact_front import exact_front
 from kpareto.searches.forecast import warn_slow
@@ -252,6 +254,19 @@ def without_limit(problem: Problem, place: int) -> Problem | None:
 
 
 # -- the point that a choice means -------------------------------------------------------------------------------------
+
+
+def for_choice(job: Job) -> Job:
+    """The job that searches for what it chooses alone: of local recodings one class size, instead of a whole curve.
+
+    The job itself where it chooses otherwise, or where other class sizes cost no search of their own.
+    """
+    wish = read_wish(job.choose or RECOMMENDED)
+    asked = {make(name).name: value for name, value in wish.models().items()}
+    alone = wish.kind == "limits" and len(asked) == len(wish.numbers) and asked.get("k", 0.0) >= 1
+    if job.method != "local" or not alone or "k" not in job.objectives:
+        return job
+    return replace(job, options={**job.options, "ks": [math.ceil(asked["k"] - 1e-9)]})
 
 
 def chosen_point(front: Front, words: str | None = None) -> Point:

@@ -15,6 +15,8 @@ from kpareto.engines.source import is_file_name
 from kpareto.engines.wishes import Missing, Wish, load_hierarchies
 from kpareto.errors import BadJob, BadSchema, Progress, Remedy, shorten
 from kpareto.fronts.problem import Problem, problem
+from kpareto.tables.hierarchies import load
+from kpareto.tables.hierarchies.loading import place_missing
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.lattice import Kind
 from kpareto.tables.partition import STEP, Rule, Suppression
@@ -245,7 +247,13 @@ class Job:
             self.everybody, self.folder, wish, self.admission,
             lambda known: read_drawn(source, wish, self.admission, known, progress=progress),
         )  # fmt: skip
-        return complete_hierarchies(replace(table, bare=self.bare(schema)))
+        return complete_hierarchies(replace(table, bare=self.bare(schema), trees=self._trees(table)))
+
+    def _trees(self, table: Table) -> dict[str, Hierarchy]:
+        """The hierarchies of sensitive columns, by which distances between their values go."""
+        forms = self.forms(table.schema, table.schema.sensitive)
+        rows = {c.name: dict(zip(c.values, c.totals.tolist(), strict=True)) for c in table.sensitive}
+        return {name: place_missing(load(name, form, rows[name]), list(rows[name])) for name, form in forms.items()}
 
     def _is_preset(self, schema: Schema) -> bool:
         """Whether the embedded table is wanted as its preset has it, so that it need not be read row by row."""
@@ -261,16 +269,16 @@ class Job:
             and self.admission == plain.admission
         )
 
-    def forms(self, schema: Schema) -> dict[str, object]:
-        """What the job gives as hierarchies: files, rules, and those of the embedded table."""
+    def forms(self, schema: Schema, names: Sequence[str] | None = None) -> dict[str, object]:
+        """What the job gives as hierarchies: files, rules, and those of the embedded table; of quasi-identifiers."""
         forms: dict[str, object] = {}
-        if self.embedded:
+        if self.embedded and names is None:
             from kpareto.tables.adult import adult_hierarchies
 
             known = adult_hierarchies(self.preset or "default")
             forms = {name: known[name] for name in schema.quasi if name in known}
         for name, column in self.columns.items():
-            if column.hierarchy is not None and name in schema.quasi:
+            if column.hierarchy is not None and name in (schema.quasi if names is None else names):
                 source, file = column.hierarchy, _file_of(column.hierarchy)
                 if file is not None:
                     source = self.path(file) if isinstance(source, str) else {**source, "file": str(self.path(file))}

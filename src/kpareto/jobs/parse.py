@@ -509,7 +509,8 @@ def check_columns(columns: Mapping[str, Any], quasi: Collection[str], data: Mapp
     coarser = data.get("too_many") == "coarsen" or data.get("coarsen") == "always"
     for name, column in columns.items():
         for key in ("hierarchy", "weight", "levels", "first"):
-            if key in column and name not in quasi:
+            ordered = key == "hierarchy" and column.get("role") == "sensitive"  # by which t may measure distances
+            if key in column and name not in quasi and not ordered:
                 raise _unused_key(
                     f"columns.{name}.{key}",
                     f"the column's role is {column.get('role', 'plain')!r}, and only quasi-identifiers have one. "

@@ -42,6 +42,7 @@ from kpareto.releases.private.scores import check_score
 from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import Release, release
 from kpareto.releases.warnings import DANGERS, Remark, tell_once, warnings_for
+from kpareto.tables.coarse import check_allowed
 from kpareto.tables.hierarchies import load
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.partition import Suppression
@@ -167,13 +168,8 @@ def privatize(job: Job, wish: PrivateWish, place: str | Path | None = None, draw
 def _schema(job: Job) -> Schema:
     """The roles that the job gives; of the embedded table's own, the quasi-identifiers alone."""
     schema = job.schema()
-    if schema.levels:
-        raise BadJob(
-            f"columns.{next(iter(schema.levels))}.levels: a private release draws among all levels. Take levels out, "
-            "or give a hierarchy that has no others."
-        )
     others = [name for name, column in job.columns.items() if column.role in ("sensitive", "target")]
-    return Schema(schema.quasi, person=schema.person) if job.embedded and not others else schema
+    return Schema(schema.quasi, person=schema.person, levels=schema.levels) if job.embedded and not others else schema
 
 
 def _find_ledger(job: Job) -> tuple[Path, tuple[str, ...]]:
@@ -217,6 +213,8 @@ def declared_hierarchies(job: Job, schema: Schema) -> dict[str, Hierarchy]:
     learned = [name for name, hierarchy in hierarchies.items() if hierarchy.data_dependent]
     if learned:
         raise BadHierarchy(f"The hierarchies of {shorten(learned)} depend on the rows. Give ones that do not.")
+    for name in schema.levels:
+        check_allowed(hierarchies[name], schema.levels[name])
     if job.missing == "error" or job.admission.too_many != "error" or job.admission.coarsen != "needed":
         raise BadJob(
             'A private run tells nothing of the rows, so it cannot stop at missing values (missing = "error") or read '
@@ -273,7 +271,9 @@ def _read(job: Job, schema: Schema, hierarchies: Mapping[str, Hierarchy]) -> Tab
     if job.embedded:
         table = replace(job, everybody=None).table()
         return replace(table, schema=schema, sensitive=(), targets=()).bind(hierarchies, "declared")
-    wish = Wish(Schema(schema.quasi), job.missing or "drop", job.missing_values, hierarchies, "declared")
+    wish = Wish(
+        Schema(schema.quasi, levels=schema.levels), job.missing or "drop", job.missing_values, hierarchies, "declared"
+    )
     return read_placed(_rows(job), wish, job.admission, job.encoding)
 
 

@@ -17,7 +17,7 @@ from kpareto.errors import BadJob, Progress, Unsafe
 from kpareto.fronts.choose import choose_point, read_wish
 from kpareto.fronts.front import Front, Point
 from kpareto.fronts.problem import stricter
-from kpareto.jobs.front import chosen_point, is_searched_for, search_job
+from kpareto.jobs.front import chosen_point, for_choice, is_searched_for, search_job
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import TEXT_KEYS
 from kpareto.measures.measure import Measure, Model, aspect_of, make, meets
@@ -45,7 +45,7 @@ def release_job(
     hierarchies = [file for file in job.inputs if file != job.path(job.source)]
     refuse_overwriting(hierarchies, target if isinstance(target, Path) or is_file_name(target) else None)
     refuse_overwriting(job.inputs, *files.values(), *signed.values())
-    point = chosen_point(search_job(job) if front is None else front, job.choose)
+    point = chosen_point(search_job(for_choice(job)) if front is None else front, job.choose)
     limits = _safe_limits(job, point)
     done = _release_point(
         job, point, limits, target, report, lambda done: with_signatures(documents_of(done, files, limits), key)

@@ -163,6 +163,7 @@ class Genes(NamedTuple):
     leaf_at: np.ndarray  # (columns + 1,) int64, where each column's leaves start
     free: np.ndarray  # (genes,) bool, whether the column is cut freely in the order of its leaves
     column: np.ndarray  # (genes,) int64
+    fixed: np.ndarray  # (borders,) int64, the leaf just after each border that is always drawn, among all leaves
 
 
 class Trees(NamedTuple):

@@ -6,11 +6,12 @@ share of its *persons* who have a value. A row without an id belongs to nobody: 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
+from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.partition import Partition
 from kpareto.tables.table import Counts, Held
 
@@ -27,6 +28,7 @@ class Units:
     visible: np.ndarray  # (classes,) bool
     totals: np.ndarray  # (values,) the same of the reference
     whole: int  # persons or rows of the reference with a value
+    tree: Hierarchy | None = None  # of the values, where the table has one
 
     @property
     def rows(self) -> np.ndarray:
@@ -41,16 +43,17 @@ def count_units(
 
     even: whether each person counts as one altogether, spread evenly over their values.
     """
-    merged = partition.counts(counts)
+    merged, tree = partition.counts(counts), partition.table.trees.get(counts.name)
     if merged.held is not None:
-        return _count_persons(partition, merged, merged.held, reference, even)
+        units, some = _count_persons(partition, merged, merged.held, reference, even)
+        return replace(units, tree=tree), some
     some = np.diff(merged.start) > 0
     totals = merged.totals
     if reference == "release":
         seen = partition.visible[merged.row]
         totals = np.bincount(merged.code[seen], weights=merged.count[seen], minlength=len(merged.values))
     sizes = np.bincount(merged.row, weights=merged.count, minlength=len(some)).astype(np.int64)
-    return Units(_keep(merged, some), sizes[some], partition.visible[some], totals, int(totals.sum())), some
+    return Units(_keep(merged, some), sizes[some], partition.visible[some], totals, int(totals.sum()), tree), some
 
 
 def _count_persons(

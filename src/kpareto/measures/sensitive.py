@@ -316,24 +316,26 @@ def t(
 
     ``equal``: ½ Σ |p − q|. ``ordered``: Σ |running sum of p − q| / (m − 1), values in their order (numbers by size,
     a hierarchy's leaves in its order). ``hierarchical``: two values are as far apart as the lowest level at which
-    they meet, divided by the height, hence Σ over levels and groups |p − q| / (2 · height).
+    they meet, divided by the height, hence Σ over levels and groups |p − q| / (2 · height). The levels are those of
+    ``hierarchy``, else of the one that the table has for the column.
     """
     _check_reference(reference)
     if distance not in ("equal", "ordered", "hierarchical"):
         raise BadJob(f"The distance {distance!r} of t is not known. Write equal, ordered or hierarchical.")
-    if not isinstance(hierarchy, Hierarchy | None) or (distance == "hierarchical" and hierarchy is None):
+    if not isinstance(hierarchy, Hierarchy | None):
         raise BadJob(
-            "The distance hierarchical of t needs the Hierarchy of the sensitive column, which no name can hold. In "
-            "Python make the measure, sensitive.t(distance='hierarchical', hierarchy=…), and give it instead of a name."
+            f"The hierarchy of t is {hierarchy!r:.60}, and no name can hold one. Leave it out: the one that the "
+            "sensitive column has in the job is taken. In Python give a Hierarchy."
         )
 
     def ratios(units: Units) -> Ratios:
-        placed = units if hierarchy is None or distance == "equal" else _place(units, hierarchy)
-        if distance == "ordered":
-            return _order(placed if reference == "table" else _count_seen(placed, hierarchy is None))
-        if distance == "equal" or hierarchy is None:
-            return _equal(placed)
-        return _hierarchical(placed, hierarchy)
+        if distance == "hierarchical":
+            tree = hierarchy or _tree_of(units)
+            return _hierarchical(_place(units, tree), tree)
+        if distance == "equal":
+            return _equal(units)
+        placed = units if hierarchy is None else _place(units, hierarchy)
+        return _order(placed if reference == "table" else _count_seen(placed, hierarchy is None))
 
     tree = None if hierarchy is None or distance == "equal" else hierarchy.name
     parameters = drop_unset(
@@ -342,8 +344,9 @@ def t(
         hierarchy=tree,
         reference=None if reference == "table" else reference,
     )
-    kernel = ((T_EQUAL if distance == "equal" else T_ORDERED), 0.0) if tree is None and reference == "table" else None
-    aspect = replace(RELATIVE, recounted=tree is None)  # a release does not show the hierarchy
+    counted = {"equal": (T_EQUAL, 0.0), "ordered": (T_ORDERED, 0.0)}.get(distance)
+    kernel = counted if tree is None and reference == "table" else None
+    aspect = replace(RELATIVE, recounted=tree is None)  # a certificate has the table's own hierarchy, and no other
     # A distance to a fixed distribution is convex, so a union is no farther than its farthest part.
     unit = "distance from 0 to 1"
     return _ratio_model(_Kind("t", "lower", unit, "falls", parameters, kernel, aspect, nobody=1.0, even=True), ratios)
@@ -389,6 +392,17 @@ def _count_seen(units: Units, sort: bool) -> Units:
     rank = np.zeros(len(counts.values), dtype=np.int64)  # values of invisible rows stand anywhere: nobody asks
     rank[there] = np.arange(len(there))
     return _recode(units, rank, tuple(counts.values[code] for code in there) or counts.values)
+
+
+def _tree_of(units: Units) -> Hierarchy:
+    """The hierarchy that the table has for the sensitive column."""
+    if units.tree is None:
+        name = units.counts.name
+        raise BadTable(
+            f"The distance hierarchical of t needs a hierarchy of the sensitive column {name!r}, and there is none. "
+            f"Give one: hierarchy under [columns.{name}] in a job."
+        )
+    return units.tree
 
 
 def _hierarchical(units: Units, hierarchy: Hierarchy) -> Ratios:

@@ -299,6 +299,7 @@ def place_in_classes(stored: StoredClasses, table: Table) -> LabelBoxes:
     """The classes that new rows fall into by the stored questions; a row outside the labels of its class has none."""
     owner = answer(stored.root, table.codes)
     inside = (stored.first[owner] <= table.codes).all(axis=1) & (table.codes <= stored.last[owner]).all(axis=1)
+    inside &= owner >= 0  # the others are suppressed
     if not inside.any():
         raise Unsafe("No new row lies within the labels of its class, so every one would be left out. Search again.")
     used, numbers = np.unique(owner[inside], return_inverse=True)

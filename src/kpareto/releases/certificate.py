@@ -119,6 +119,7 @@ def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts
         "codebook": code_book(choice, partition, _written_labels(facts), seen, facts.counts),
         **_model(choice),
         "claims": open_claims,
+        **_trees(table, facts, counted),
         "handling": dict(facts.handling),
         "engine": facts.engine,
         "counted_by": counted.by,
@@ -143,6 +144,7 @@ def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts
         "distributions": {
             counts.name: _as_written(counts.values, counts.totals.tolist(), facts) for counts in table.sensitive
         },
+        **_trees(table, facts),
         **({} if table.persons is None else {"persons": _of_persons(partition, facts)}),
         "warnings": [list(warning) for warning in facts.warnings],
         "accepted": list(facts.accepted),
@@ -243,6 +245,22 @@ def _as_written(values: Sequence[str], totals: Sequence[int], facts: Facts) -> l
         shown = f"'{value}" if hidden and runs(value) else value
         rows[shown] = rows.get(shown, 0) + count
     return [[value, count] for value, count in rows.items()]
+
+
+def _trees(table: Table, facts: Facts, counted: Counted | None = None) -> dict[str, Any]:
+    """Per sensitive column with a hierarchy the labels of each value, the lowest level first; of those that occur."""
+    trees: dict[str, dict[str, list[str]]] = {}
+    for counts in table.sensitive:
+        tree = table.trees.get(counts.name)
+        if tree is None:
+            continue
+        classes = None if counted is None else counted.classes.values()
+        there = None if classes is None else {value for each in classes for value in each.values[counts.name]}
+        leaves = tree.locate(counts.values)
+        names = (_as_written([value], [0], facts)[0][0] for value in counts.values)
+        paths = ([labels[g] for labels, g in zip(tree.labels, tree.groups[:, leaf], strict=True)] for leaf in leaves)
+        trees[counts.name] = {n: path for n, path in zip(names, paths, strict=True) if there is None or n in there}
+    return {"trees": trees} if trees else {}
 
 
 def _level(choice: Choice, name: str) -> dict[str, object]:

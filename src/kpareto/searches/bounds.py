@@ -31,7 +31,8 @@ from kpareto.tables.table import Counts, Table, distinct_rows, merge_counts
 
 def column_cuts(space: Cuts, column: int) -> int:
     """How many cuts a column has in the space."""
-    return 2 ** len(space.gaps[column]) if space.free[column] else space.hierarchies[column].tree.cuts()
+    hierarchy = space.hierarchies[column]
+    return 2 ** len(space.gaps[column]) if space.free[column] else hierarchy.tree.cuts(hierarchy.roots)
 
 
 def all_cuts(space: Cuts, column: int) -> Iterator[np.ndarray]:
@@ -44,9 +45,10 @@ def all_cuts(space: Cuts, column: int) -> Iterator[np.ndarray]:
                 bits[list(chosen)] = 1
                 yield bits
         return
-    for places in _tree_borders(space.hierarchies[column].tree, 0):
+    hierarchy = space.hierarchies[column]
+    for parts in itertools.product(*(list(_tree_borders(hierarchy.tree, root)) for root in hierarchy.roots)):
         bits = np.zeros(genes, dtype=np.uint8)
-        bits[list(places)] = 1
+        bits[np.searchsorted(space.gaps[column], np.array(list(itertools.chain(*parts)), dtype=np.int64))] = 1
         yield bits
 
 

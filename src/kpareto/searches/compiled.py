@@ -49,7 +49,7 @@ def can_compile(method: str, problem: Problem, space: Space) -> bool:
     """Whether the compiled searches know the job: one loss, k as the only limit, cuts; recut takes few losses."""
     if not (method.startswith("genitor") or method in ("recut", "improve")) or not isinstance(space, Cuts):
         return False
-    score = None if len(space.fixed) else score_of(problem, space)  # the loops draw no border by themselves
+    score = score_of(problem, space)
     if score is None:
         return False
     return method.startswith("genitor") or score.adds_up

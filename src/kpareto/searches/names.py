@@ -213,8 +213,7 @@ def _cut_search(method: str, problem: Problem, space: Cuts, bred: dict[str, Any]
     if method == "recut":
         raise BadJob(
             "The search 'recut' minimizes one loss under limits.k = …, which may be the only limit, and the loss must "
-            "add up over classes, and no column may have a highest level below its last. Take 'flip' for other jobs, "
-            "or 'improve' for whichever fits."
+            "add up over classes. Take 'flip' for other jobs, or 'improve' for whichever fits."
         )
     if method == "nsga2":
         wish = bred.pop("preference")

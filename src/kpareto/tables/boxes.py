@@ -93,8 +93,9 @@ class Question:
     """One node of the tree: ask for the leaf in a column, and go to the child with the last border at or below it.
 
     ``borders[i]`` is the first leaf that belongs to ``children[i]``; a child is another question, or the number of a
-    class. A new row may answer into a part of the space in which no row was seen: it comes to the class of the
-    neighbouring part, and its values may then lie outside the labels of that class, which whoever asks must check.
+    class, -1 where its rows are suppressed. A new row may answer into a part of the space in which no row was seen: it
+    comes to the class of the neighbouring part, and its values may then lie outside the labels of that class, which
+    whoever asks must check.
     """
 
     column: int
@@ -141,7 +142,7 @@ def questions_data(root: Question | int) -> Any:
 def questions_from(data: Any, columns: int, classes: int) -> Question | int:
     """The tree of plain data; a ValueError says what does not fit."""
     if isinstance(data, int) and not isinstance(data, bool):
-        if not 0 <= data < classes:
+        if not -1 <= data < classes:
             raise ValueError(f"a question leads to class {data}, and there are {classes}")
         return data
     if not isinstance(data, list) or len(data) != 3 or not all(isinstance(part, list) for part in data[1:]):

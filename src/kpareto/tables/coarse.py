@@ -70,6 +70,16 @@ def coarsen_table(table: Table, first: Mapping[str, int]) -> Table:
     return replace(table, hierarchies=tuple(hierarchies), codes=codes, leaf_counts=None)
 
 
+def check_allowed(declared: Hierarchy, levels: tuple[int, int], first: int = 0) -> None:
+    """Raise unless the levels that a schema allows are among those of the hierarchy, from the first that rows have."""
+    least, most = levels
+    if not first <= most <= declared.height:
+        raise BadSchema(
+            f"The levels of {declared.name!r} are [{least}, {most}], and its hierarchy has the levels {first} to "
+            f"{declared.height}. Take two of these."
+        )
+
+
 def limit_levels(table: Table) -> Table:
     """The table with the levels of each hierarchy that its schema allows; rows that look alike from there on are one.
 
@@ -84,11 +94,7 @@ def limit_levels(table: Table) -> Table:
         declared, rows = known, table.leaf_rows[column]
         if known.coarse is not None:
             declared, rows = known.coarse.declared, known.coarse.rows
-        if not known.first <= most <= declared.height:
-            raise BadSchema(
-                f"The levels of {name!r} are [{least}, {most}], and its hierarchy has the levels {known.first} to "
-                f"{declared.height}. Take two of these."
-            )
+        check_allowed(declared, (least, most), known.first)
         if least > known.first:
             cuts[column] = known.groups[least - known.first]
             known = coarse_hierarchy(_named_from(declared, least), least, rows)
@@ -100,6 +106,14 @@ def limit_levels(table: Table) -> Table:
         people = replace(people, table=_merge_leaves(people.table, hierarchies, cuts))
     merged = _merge_leaves(replace(table, population=None), hierarchies, cuts)
     return replace(merged, population=people, bare=table.bare)
+
+
+def say_above(k: int) -> str:
+    """That no classes were found within the highest levels."""
+    return (
+        f"No classes of {k:,} rows were found within the highest levels of the columns. "
+        "Allow more rows to be suppressed, higher levels, or a smaller k."
+    )
 
 
 def _named_from(hierarchy: Hierarchy, least: int) -> Hierarchy:

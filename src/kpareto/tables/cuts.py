@@ -97,7 +97,7 @@ class Cuts:
     def gene_places(self) -> Genes:
         """Where the genes stand, as the kernels take it."""
         columns = np.repeat(np.arange(len(self.hierarchies)), np.diff(self.gene_at)).astype(np.int64)
-        return Genes(self.gene_leaf, self.leaf_at, self.free_genes, columns)
+        return Genes(self.gene_leaf, self.leaf_at, self.free_genes, columns, self.fixed.astype(np.int64))
 
     @cached_property
     def genes(self) -> np.ndarray:

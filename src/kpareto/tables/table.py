@@ -193,6 +193,8 @@ class Table:
         The texts that stand for no value.
     bare : tuple of str
         Quasi-identifiers that nobody has said anything about: they are shown or hidden as a whole so far.
+    trees : mapping of str to Hierarchy
+        Sensitive column -> a hierarchy of its values, by which a distance between them may go (t-closeness).
 
     Examples
     --------
@@ -222,6 +224,7 @@ class Table:
     form: Any = field(default=None, compare=False)
     missing_values: tuple[object, ...] | None = field(default=None, compare=False)
     bare: tuple[str, ...] = field(default=(), compare=False)
+    trees: Mapping[str, Hierarchy] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.hierarchies) != len(self.schema.quasi) or self.codes.shape[1:] != (len(self.schema.quasi),):

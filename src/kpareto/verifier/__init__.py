@@ -10,8 +10,10 @@ while a release is made, and nobody can count them later: then such a claim is l
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from kpareto.engines import file_of, kind_of
@@ -219,6 +221,7 @@ def _recount(
         for claim in part.get("claims", ()):
             refuse_others(claim) if claim.get("recomputed") is False else check_claim(claim)
             tables = part.get("persons" if of_persons(claim) else "distributions", {})
+            trees = part.get("trees", {})
             if claim.get("needs") == "population" and claim["measure"] in PEOPLE:
                 if people is None:
                     unchecked.append(spell_claim(claim))
@@ -230,7 +233,7 @@ def _recount(
             if not open_to_all and claim.get("limit") is not None and not of_persons(claim):
                 raise Unsafe(f"The certificate claims a limit on {spell_claim(claim)} that nobody may count again.")
             if persons if of_persons(claim) else open_to_all:
-                by_labels = by_class(claim, classes, roles, tables, fold)
+                by_labels = by_class(claim, classes, roles, tables, fold, trees)
                 numbers[spell_claim(claim)] = _judge(claim, by_labels, claim["measure"] in HIGHER)
             else:
                 unchecked.append(spell_claim(claim) + " (estimated, not counted)" * ("estimated" in claim))
@@ -268,6 +271,7 @@ def by_class(
     roles: dict[str, str],
     tables: dict[str, Any],
     fold: bool = True,
+    trees: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[Labels, float]:
     """One number per class: the worst over the sensitive columns the claim is about; fold: spellings are one value."""
     options = dict(claim.get("with", {}))
@@ -287,6 +291,7 @@ def by_class(
     numbers: dict[Labels, float] = {}
     for column in columns:
         judge = judge_persons if of_persons(claim) else judge_rows
-        for labels, number in judge(measure, options, classes, column, tables.get(column), fold).items():
+        given = {**options, "tree": trees.get(column, {})}
+        for labels, number in judge(measure, given, classes, column, tables.get(column), fold).items():
             numbers[labels] = worst(numbers.get(labels, number), number)
     return numbers

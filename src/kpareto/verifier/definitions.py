@@ -6,7 +6,7 @@ Each is one number about one class: by how many it holds, or by the values of on
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -54,10 +54,34 @@ def _alpha(look: Look) -> float:
     return (max(look.mine.values()) if wanted is None else look.mine.get(str(wanted), 0)) / look.rows
 
 
+def moved_in_tree(surplus: Mapping[str, float], tree: Mapping[str, Sequence[str]]) -> float:
+    """The least work that levels out what values have too much and too little, by the nodes of their tree.
+
+    Li, Li and Venkatasubramanian 2007: what does not level out among the children of a node goes up to its parent, at a
+    cost by the node's height. ``tree`` has the labels of each value from the lowest level to the highest.
+    """
+    masses: dict[tuple[str, ...], float] = {}
+    for value, mass in surplus.items():
+        path = tuple(tree[value])
+        masses[path] = masses.get(path, 0.0) + mass
+    height, work = max(map(len, masses), default=1) - 1, 0.0
+    for level in range(1, height + 1):
+        children: dict[tuple[str, ...], list[float]] = {}
+        for path, mass in masses.items():
+            children.setdefault(path[1:], []).append(mass)
+        for below in children.values():
+            over, under = math.fsum(m for m in below if m > 0), -math.fsum(m for m in below if m < 0)
+            work += level / height * min(over, under)
+        masses = {path: math.fsum(below) for path, below in children.items()}
+    return work
+
+
 def _t(look: Look) -> float:
     shares = look.shares()
     if look.given.get("distance", "equal") == "equal":
         return math.fsum(abs(p - q) for p, q in shares.values()) / 2
+    if look.given["distance"] == "hierarchical":
+        return moved_in_tree({value: p - q for value, (p, q) in shares.items()}, look.given["tree"])
     running, total = 0.0, 0.0
     for value in look.order:
         p, q = shares.get(value, (0.0, 0.0))

@@ -12,7 +12,7 @@ from typing import Any
 from kpareto.errors import Unsafe
 from kpareto.verifier.cells import NOTHING
 from kpareto.verifier.counting import Class, Labels, one_spelling, order_values
-from kpareto.verifier.definitions import RELATIVE, VALUES, Look
+from kpareto.verifier.definitions import RELATIVE, VALUES, Look, moved_in_tree
 from kpareto.verifier.persons import OF_PERSONS, HeldValues, Sets, having, spread
 
 Classes = Mapping[Labels, Class]
@@ -41,6 +41,7 @@ def _order(values: Iterable[str], fold: bool) -> list[str]:
 
 def _options(options: Mapping[str, Any], fold: bool) -> dict[str, Any]:
     asked = {name: option for name, option in options.items() if name not in ("counts", "reference")}
+    asked["tree"] = {_spell(value, fold): path for value, path in options.get("tree", {}).items()}
     return {**asked, "value": _spell(str(asked["value"]), fold)} if "value" in asked else asked
 
 
@@ -83,4 +84,13 @@ def judge_persons(
     elif options.get("reference", "table") == "table" and measure in RELATIVE:
         raise Unsafe(f"The certificate compares {column!r} with the whole table, and does not say what is there.")
     asked = _options(options, fold)
+    if asked.get("distance") == "hierarchical":
+        return {labels: _moved(own, spreads, asked["tree"]) for labels, own in sets.items()}
     return {labels: OF_PERSONS[measure](HeldValues(own, shares, spreads, order, asked)) for labels, own in sets.items()}
+
+
+def _moved(own: Sets, spreads: Mapping[str, float], tree: Mapping[str, Any]) -> float:
+    """How far the persons of a class, spread evenly over their values, are from the reference by a tree of values."""
+    mine = spread(own) if own else {}
+    surplus = {value: mine.get(value, 0.0) - spreads.get(value, 0.0) for value in {*mine, *spreads}}
+    return moved_in_tree(surplus, tree) if own else 1.0

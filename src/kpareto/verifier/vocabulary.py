@@ -51,7 +51,7 @@ OPTIONS: dict[str, dict[str, Fits]] = {
     "entropy-l": _VALUES,
     "recursive-l": {**_VALUES, "l": _is_place},
     "alpha": {**_VALUES, "value": _is_text},
-    "t": {**_RELATIVE, "distance": _one_of("equal", "ordered")},
+    "t": {**_RELATIVE, "distance": _one_of("equal", "ordered", "hierarchical")},
     "beta": _RELATIVE,
     "enhanced-beta": _RELATIVE,
     "delta": {**_RELATIVE, "absent": _one_of("ignored", "infinite")},

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import kpareto as kp
 from kpareto.faces.cli import main
+from kpareto.fronts.front import Front
+from kpareto.fronts.problem import Problem
 from kpareto.jobs import front as searching
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import release_job
 from kpareto.searches import models as comparing
+from kpareto.searches.run import Plan
 from kpareto.tables.spelling import several
 
 PERSONS = """
@@ -188,6 +192,32 @@ def test_a_front_is_searched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     before = kept.read_bytes()
     assert main(["release", str(job), "-q", "--overwrite", "--set", "limits.k=3", "--choose", "k=3"]) == 0
     assert kept.read_bytes() != before
+
+
+def test_a_release_class_by_class_searches_its_k_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One k is searched, with the rows that the whole curve gives; the curve itself stays what a front or report has."""
+    job, searched = str(_job(tmp_path)), []
+    run = searching.run_plan
+
+    def noted(problem: Problem, plan: Plan, *more: Any) -> Front:
+        searched.append(plan.settings.get("ks"))
+        return run(problem, plan, *more)
+
+    monkeypatch.setattr(searching, "run_plan", noted)
+    assert main(["release", job, "-q", "--model", "local"]) == 0
+    assert main(["release", job, "-q", "--model", "local", "--target", str(tmp_path / "again.csv")]) == 0
+    assert searched == [[5]]
+    release_job(load_job(job, ["release.target=python.csv"], "local"))
+    assert searched == [[5], [5]]
+    assert main(["front", job, "-q", "--model", "local"]) == 0
+    assert main(["release", job, "-q", "--model", "local", "--target", str(tmp_path / "curve.csv")]) == 0
+    assert (
+        main(["release", job, "-q", "--model", "local", "--choose", "knee", "--target", str(tmp_path / "knee.csv")])
+        == 0
+    )
+    assert searched == [[5], [5], None]
+    rows = [(tmp_path / name).read_bytes() for name in ("out.csv", "again.csv", "python.csv", "curve.csv")]
+    assert len(set(rows)) == 1
 
 
 @pytest.mark.parametrize(

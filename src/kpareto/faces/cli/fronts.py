@@ -192,7 +192,8 @@ def local_curve(front: Front, shown: bool) -> tuple[Curve, ...]:
     """Mondrian's local recodings for the common k, printed, and as a curve where the front has a loss to share."""
     from kpareto.searches.lattice.mondrian import PRESETS, WARNING, curve
 
-    points = curve(front.problem.table, PRESETS)
+    table = front.problem.table
+    points = curve(table, PRESETS, min(front.problem.suppression.allowed(table.rows), table.rows))
     if shown:
         show_table(
             ["k asked", "k", "lm", "glm", "classes"],

@@ -25,7 +25,7 @@ from kpareto.fronts.choose import check_wish
 from kpareto.fronts.front import Front
 from kpareto.jobs.arx.export import PROGRAM, export_arx
 from kpareto.jobs.arx.project import look_at, read_arx
-from kpareto.jobs.front import check_choice, is_searched_for, search_for_choice
+from kpareto.jobs.front import check_choice, for_choice, is_searched_for, search_for_choice
 from kpareto.jobs.inspect import PROPOSED, SAME_WAY, Profile, inspect, job_text, may_ask_model
 from kpareto.jobs.job import Job
 from kpareto.jobs.kept import keep_front, kept_columns, recall_front, refuse_new_columns
@@ -197,11 +197,17 @@ def refuse_unasked(place: str | Path, overwrite: bool, option: str = "--target")
 
 
 def front_of_job(path: str, job: Job, quiet: bool) -> Front:
-    """The front that was kept beside the job, where the job is unchanged, else a new one, which is kept."""
+    """The front that was kept beside the job, where the job is unchanged, else a new one, which is kept.
+
+    A new one is for what the job chooses alone.
+    """
     since, problem = working(), read_problem(job, quiet)
     if job.choose is not None:
         check_choice(problem, job.choose)
     front = recall_front(path, job, problem)
+    if front is None:
+        job = for_choice(job)
+        front = recall_front(path, job, problem)
     if front is not None:
         refuse_new_columns(kept_columns(path), job, problem.table.columns)
         remark("The job is unchanged since its front was searched, which is used again.", quiet)

@@ -73,12 +73,13 @@ _END = """\
 def export_arx(job: Job, target: str | Path) -> list[str]:
     """Write the hierarchies of a job and a program for ARX into a new folder; what ARX has no word for comes back."""
     table = job.table()
-    files = hierarchy_files(table.schema.quasi)
+    hierarchies = (*table.hierarchies, *table.trees.values())
+    files = hierarchy_files([hierarchy.name for hierarchy in hierarchies])
     notes: list[str] = []
     settings = _settings(job, table, files, Path(target), notes)
     comments = "\n".join(f"// Not in ARX: {_comment(note)}." for note in notes)
     with whole_folder(target) as folder:
-        for hierarchy in table.hierarchies:
+        for hierarchy in hierarchies:
             text = to_text(arx_layout(hierarchy, list(dict.fromkeys((*job.missing_values, "")))))
             (folder / files[hierarchy.name]).write_bytes(text.encode())
         body = "".join(f"        {line}".rstrip() + "\n" for line in settings)
@@ -104,7 +105,7 @@ def _settings(job: Job, table: Table, files: dict[str, str], target: Path, notes
     for name, value in wish.models().items():
         better = max if make(name).better == "higher" else min
         limits[name] = better(limits.get(name, value), value)
-    models, others = java_models(limits, schema.sensitive)
+    models, others = java_models(limits, schema.sensitive, {name: _opened(files[name]) for name in table.trees})
     free = [name for name in schema.sensitive if not any(f"({json.dumps(name)}, " in model for model in models)]
     loss = short_name(next((name for name in job.objectives if not is_privacy(make(name))), "lm"))
     share = job.limit / table.rows if isinstance(job.limit, int) else job.limit
@@ -160,13 +161,18 @@ def _column_lines(schema: Schema, files: dict[str, str], free: Sequence[str]) ->
         "INSENSITIVE": (*schema.plain, *schema.target, *free),
         "IDENTIFYING": (*schema.identifier, *person),
     }
-    types = {name: f"Hierarchy.create({json.dumps(files[name])}, StandardCharsets.UTF_8, ';')" for name in schema.quasi}
+    types = {name: _opened(files[name]) for name in schema.quasi}
     types |= {name: f"AttributeType.{kind}_ATTRIBUTE" for kind, names in kinds.items() for name in names}
     lines = [f"columns.setAttributeType({json.dumps(name)}, {told});" for name, told in types.items()]
     for name, pair in schema.levels.items():
         ends = zip(("Minimum", "Maximum"), pair, strict=True)
         lines += [f"columns.set{end}Generalization({json.dumps(name)}, {level});" for end, level in ends]
     return lines
+
+
+def _opened(file: str) -> str:
+    """How Java opens a hierarchy."""
+    return f"Hierarchy.create({json.dumps(file)}, StandardCharsets.UTF_8, ';')"
 
 
 def _comment(text: str) -> str:

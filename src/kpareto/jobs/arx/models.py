@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from kpareto.errors import BadJob
 from kpareto.jobs.parse import check_limits
@@ -21,6 +22,7 @@ NUMBER = r"(\d[\d.]{0,30}(?:[eE]-?\d{1,3})?)"
 FACTOR = r"(\d+(?:\.\d+)?(?:E-?\d+)?)"
 WHOLE = r"(\d{1,9})"
 OF = r" for attribute '(.*)'"
+TREE = "HIERARCHY"  # where the hierarchy of a sensitive column stands in a line of Java
 SPELLED = re.compile(r"[A-Za-z_][\w -]*")  # names of columns that a limit can hold
 
 
@@ -29,6 +31,7 @@ class ModelContext:
     """What must be known of a project to read its privacy models."""
 
     sensitive: Sequence[str]
+    trees: Sequence[str] = ()  # sensitive columns with a hierarchy
     population: bool = False  # whether the rows of the research subset are known, and those of the table around it
 
 
@@ -92,6 +95,12 @@ def _ordered_t(context: ModelContext, t: str, column: str) -> ModelLimits:
     return _on(context, column, "t", float(t), remark, distance="ordered")
 
 
+def _hierarchical_t(context: ModelContext, t: str, column: str) -> ModelLimits:
+    if column not in context.trees:
+        return ModelLimits({}, f"the project has no hierarchy of {column!r}")
+    return _on(context, column, "t", float(t), distance="hierarchical")
+
+
 def _average_risk(_: ModelContext, mean: str, highest: str | None, share: str | None) -> ModelLimits:
     limits = {"risk-mean": float(mean)}
     if highest is not None and share is not None:
@@ -132,7 +141,7 @@ _MODELS: tuple[tuple[str, Callable[..., ModelLimits]], ...] = (
     (rf"recursive-\({NUMBER},{WHOLE}\)-diversity{OF}", _recursive),
     (rf"{NUMBER}-closeness with equal ground-distance{OF}", _same("t")),
     (rf"{NUMBER}-closeness with ordered distance{OF}", _ordered_t),
-    (rf".*-closeness with hierarchical .*{OF}", _none("the hierarchical distance cannot be a limit of a job yet")),
+    (rf"{NUMBER}-closeness with hierarchical (?:ground-)?distance{OF}", _hierarchical_t),
     (rf"{NUMBER}-basic likeness{OF}", _same("beta")),
     (rf"enhanced-{NUMBER}-likeness{OF}", _same("enhanced-beta")),
     (rf"{NUMBER}-disclosure privacy{OF}", _delta),
@@ -175,8 +184,13 @@ def read_quality(text: str) -> tuple[str, str]:
     return "lm", f"The quality model {text!r} has no counterpart: lm is taken instead"
 
 
-def java_models(limits: dict[str, float], sensitive: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The privacy models of ARX that limits of a job are, as Java makes them; and the limits that are none."""
+def java_models(
+    limits: dict[str, float], sensitive: Sequence[str], hierarchies: Mapping[str, str] = MappingProxyType({})
+) -> tuple[list[str], list[str]]:
+    """The privacy models of ARX that limits of a job are, as Java makes them; and the limits that are none.
+
+    hierarchies: sensitive column -> the Java that opens the hierarchy of its values.
+    """
     lines, others = [], []
     for spec, limit in limits.items():
         name, parameters = read_spec(spec)
@@ -185,7 +199,7 @@ def java_models(limits: dict[str, float], sensitive: Sequence[str]) -> tuple[lis
         if models is None:
             others.append(f"{spec} = {limit:g}")
         elif "%s" in models:
-            lines += [models % json.dumps(column) for column in columns]
+            lines += [(models % json.dumps(column)).replace(TREE, hierarchies.get(column, TREE)) for column in columns]
         else:
             lines.append(models)
     sizes = [int(line[len("new KAnonymity(") : -1]) for line in lines if line.startswith("new KAnonymity(")]
@@ -209,6 +223,7 @@ def _java_of(name: str, parameters: dict[str, object], limit: float) -> str | No
         "t": {
             "equal": f"new EqualDistanceTCloseness(%s, {limit!r})",
             "ordered": f"new OrderedDistanceTCloseness(%s, {limit!r})",
+            "hierarchical": f"new HierarchicalDistanceTCloseness(%s, {limit!r}, {TREE})",
         }.get(str(distance)),
         "beta": f"new BasicBLikeness(%s, {limit!r})",
         "enhanced-beta": f"new EnhancedBLikeness(%s, {limit!r})",

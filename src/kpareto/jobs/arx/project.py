@@ -25,7 +25,7 @@ from kpareto.jobs.arx.models import ModelContext, read_model, read_quality
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.proposals import SearchTask, propose_search
-from kpareto.measures.measure import make
+from kpareto.measures.measure import make, read_spec
 from kpareto.strict import toml_key, toml_value
 from kpareto.tables.hierarchies import to_text
 from kpareto.tables.hierarchy import STAR, Hierarchy, from_levels
@@ -163,7 +163,10 @@ def _read(archive: Archive) -> ArxProject:
     weights = _weights(archive, config)
     columns = _columns(archive, names, separator, remarks)
     columns = [replace(each, weight=weights.get(each.name, EVEN)) for each in columns]
-    limits = _limits(config, ModelContext([c.name for c in columns if c.role == "sensitive"], population), remarks)
+    sensitive = [each for each in columns if each.role == "sensitive"]
+    trees = [each.name for each in sensitive if each.hierarchy is not None]
+    limits = _limits(config, ModelContext([each.name for each in sensitive], trees, population), remarks)
+    columns = _without_trees(columns, limits, remarks)
     loss, remark = read_quality((config.findtext("metric") or "none").strip())
     remarks.append(remark)
     if len({each.weight for each in columns if each.role == "quasi-identifier"}) > 1:
@@ -283,7 +286,7 @@ def _with_hierarchy(archive: Archive, column: ArxColumn, ref: str, separator: st
     name = column.name
     if not is_inside(ref):
         raise archive.bad(f"has the hierarchy of {name!r} in {ref!r:.60}, which leads out of its folder")
-    if column.role != "quasi-identifier":
+    if column.role not in ("quasi-identifier", "sensitive"):
         remarks.append(f"The hierarchy of {name!r} is not used, because the column is {column.role}")
         return column
     text = archive.text(f"input/{ref}", MOST_LINES)
@@ -296,14 +299,28 @@ def _with_hierarchy(archive: Archive, column: ArxColumn, ref: str, separator: st
         hierarchy = from_levels(name, lines)
     except (csv.Error, IndexError, BadHierarchy) as error:
         why = str(error).rstrip(".") or "it is empty"
-        remarks.append(f"The hierarchy of {name!r} cannot be used, so the column is shown or starred as a whole: {why}")
+        so = ", so the column is shown or starred as a whole" if column.role == "quasi-identifier" else ""
+        remarks.append(f"The hierarchy of {name!r} cannot be used{so}: {why}")
         return column
     return replace(column, hierarchy=hierarchy)
 
 
+def _without_trees(columns: Sequence[ArxColumn], limits: Mapping[str, float], remarks: list[str]) -> list[ArxColumn]:
+    """The columns without hierarchies of sensitive ones, unless a limit measures distances by them."""
+    measured = [about for name, about in map(read_spec, limits) if about.get("distance") == "hierarchical"]
+    kept = []
+    for each in columns:
+        used = any(about.get("column", each.name) == each.name for about in measured)
+        if each.role == "sensitive" and each.hierarchy is not None and not used:
+            remarks.append(f"The hierarchy of {each.name!r} is not used, because the column is sensitive")
+            each = replace(each, hierarchy=None)
+        kept.append(each)
+    return kept
+
+
 def _with_levels(archive: Archive, column: ArxColumn, least: str, most: str) -> ArxColumn:
     """The column with the levels that ARX allows for it, where it does not allow all."""
-    if column.hierarchy is None or (least, most) == ("All", "All"):
+    if column.role != "quasi-identifier" or column.hierarchy is None or (least, most) == ("All", "All"):
         return column
     height = column.hierarchy.height
     ends = ("0" if least == "All" else least, str(height) if most == "All" else most)

@@ -222,7 +222,7 @@ def rows_of_frequent(genomes, slack, genes, rows, room, kept):
     """Rows merged as far as genomes without the population's rare genes allow; kept: filled, the other genes."""
     frequent_genes(genomes, slack, kept)
     groups = np.zeros(genes.leaf_at[-1], dtype=np.int32)
-    genome_groups(kept, genes.leaf, genes.leaf_at, groups)
+    genome_groups(kept, genes, groups)
     return roll_up_parts(groups, genes.leaf_at, rows, room)
 
 
@@ -264,7 +264,7 @@ def genitor_steps(steps, stop_at, population, memo, state, breeding, genes, tree
         if entry < 0:
             cover = last_covering(child, kept)
             rows = few if cover == 0 else fewer if cover == 1 else fewest if cover == 2 else scoring.rows
-            genome_groups(child, genes.leaf, leaf_at, groups)
+            genome_groups(child, genes, groups)
             entry = tallies[0]
             memo.known[entry] = score_one(groups, leaf_at, rows, scoring.losses, scoring.terms, room)
             for w in range(words.shape[0]):

@@ -291,12 +291,15 @@ def one_point_pairs(genomes, chosen, crossed, flips, state):
 
 
 @inner
-def genome_groups(bits, gene_leaf, leaf_at, groups):
+def genome_groups(bits, genes, groups):
     """The cuts of a genome: groups (all leaves,) int32."""
+    gene_leaf, leaf_at, fixed = genes.leaf, genes.leaf_at, genes.fixed
     for leaf in range(groups.shape[0]):
         groups[leaf] = 0
     for g in range(bits.shape[0]):
         groups[gene_leaf[g]] = bits[g]
+    for i in range(fixed.shape[0]):
+        groups[fixed[i]] = 1
     for c in range(leaf_at.shape[0] - 1):
         group = 0
         for leaf in range(leaf_at[c], leaf_at[c + 1]):

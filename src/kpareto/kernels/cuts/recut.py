@@ -19,10 +19,12 @@ from kpareto.kernels.cuts.genomes import genome_groups
 class ColumnLeaves(NamedTuple):
     """One column to be recut: its borders, its tree, its rows by leaf."""
 
-    gaps: np.ndarray  # (genes,) int64, gap g lies between leaf g and leaf g + 1
+    gaps: np.ndarray  # (borders,) int64, rising; gap g lies between leaf g and leaf g + 1
+    gene: np.ndarray  # (borders,) int64, the gene of each border, -1 where it is always drawn
     first: np.ndarray  # (nodes,) int64, first leaf of each tree node; no nodes where the column is free
     last: np.ndarray  # (nodes,) int64
     parent: np.ndarray  # (nodes,) int64
+    above: np.ndarray  # (nodes,) bool, whether a border that is always drawn lies inside the node
     order: np.ndarray  # (distinct,) int64, rows by leaf
     starts: np.ndarray  # (leaves + 1,) int64
 
@@ -141,7 +143,8 @@ def cut_column(bits, column, merged, cells, prices, terms, room):
 
     Where borders are free, by shortest path over them; where the cut follows a tree, from its leaves up.
     """
-    gaps, first, last, parent, costs = column.gaps, column.first, column.last, column.parent, room.costs
+    gaps, gene, costs = column.gaps, column.gene, room.costs
+    first, last, parent, above = column.first, column.last, column.parent, column.above
     leaves, nodes = column.starts.shape[0] - 1, first.shape[0]
     for g in range(bits.shape[0]):
         bits[g] = 0
@@ -152,8 +155,12 @@ def cut_column(bits, column, merged, cells, prices, terms, room):
         best[0] = 0.0
         for i in range(blocks):
             start = gaps[i - 1] + 1 if i > 0 else 0
-            group_costs(start, leaves, merged, cells, prices, terms, room)
-            for j in range(i + 1, blocks + 1):
+            stop = i + 1  # the first border from here on that is always drawn
+            while stop < blocks and gene[stop - 1] >= 0:
+                stop += 1
+            beyond = gaps[stop - 1] + 1 if stop < blocks else leaves
+            group_costs(start, beyond, merged, cells, prices, terms, room)
+            for j in range(i + 1, stop + 1):
                 end = gaps[j - 1] if j < blocks else leaves - 1
                 cost = best[i] + costs[end]
                 if cost < best[j]:
@@ -162,14 +169,16 @@ def cut_column(bits, column, merged, cells, prices, terms, room):
         j = blocks
         while j > 0:
             j = back[j]
-            if j > 0:
-                bits[j - 1] = 1
+            if j > 0 and gene[j - 1] >= 0:
+                bits[gene[j - 1]] = 1
         return best[blocks]
     below = np.zeros(nodes, dtype=np.float64)
     split = np.zeros(nodes, dtype=np.bool_)
     for v in range(nodes - 1, -1, -1):
-        group_costs(first[v], last[v] + 1, merged, cells, prices, terms, room)
-        cost = costs[last[v]]
+        cost = np.inf
+        if not above[v]:
+            group_costs(first[v], last[v] + 1, merged, cells, prices, terms, room)
+            cost = costs[last[v]]
         if first[v] < last[v] and below[v] < cost:
             split[v] = True
             cost = below[v]
@@ -180,8 +189,8 @@ def cut_column(bits, column, merged, cells, prices, terms, room):
     for v in range(1, nodes):
         if not split[parent[v]]:
             split[v] = False
-        elif last[v] < last[parent[v]]:
-            bits[last[v]] = 1
+        elif last[v] < last[parent[v]] and gene[last[v]] >= 0:
+            bits[gene[last[v]]] = 1
     return below[0]
 
 
@@ -219,7 +228,7 @@ def recut(bits, place, gene_at, genes, column, codes, scoring, fine, room):
     """
     rows, losses, terms, leaf_at = scoring.rows, scoring.losses, scoring.terms, genes.leaf_at
     groups = np.zeros(leaf_at[-1], dtype=np.int32)
-    genome_groups(bits, genes.leaf, leaf_at, groups)
+    genome_groups(bits, genes, groups)
     for leaf in range(leaf_at[place], leaf_at[place + 1]):
         groups[leaf] = 0
     count = cut_classes(groups, leaf_at, rows, room, True)

@@ -316,6 +316,6 @@ def score_genomes(genomes, genes, scoring):
     groups = np.zeros(leaf_at[-1], dtype=np.int32)
     scores = np.zeros(genomes.shape[0], dtype=np.float64)
     for i in range(genomes.shape[0]):
-        genome_groups(genomes[i], genes.leaf, leaf_at, groups)
+        genome_groups(genomes[i], genes, groups)
         scores[i] = score_one(groups, leaf_at, scoring.rows, scoring.losses, scoring.terms, room)
     return scores

@@ -41,8 +41,8 @@ CHUNK = 1 << 20  # rows drawn at once
 SEARCH_SHARE = Fraction(1, 10)  # of epsilon, for the choice of the node
 PRIVATE = (
     (
-        "Which recoding was taken: chosen among all nodes of the lattice by OpenDP's noisy maximum of a score with a "
-        "proven sensitivity, with epsilon_search."
+        "Which recoding was taken: chosen among all nodes of the lattice within the allowed levels by OpenDP's noisy "
+        "maximum of a score with a proven sensitivity, with epsilon_search."
     ),
     (
         "Which rows are shown: each row was drawn with chance beta by the operating system's generator, generalized, "
@@ -51,7 +51,7 @@ PRIVATE = (
 )
 ASSUMED = (
     "Each person has at most one row: a neighbouring table has one row more or less.",
-    "Hierarchies, roles, epsilon, delta and the score were set without looking at the rows.",
+    "Hierarchies, roles, allowed levels, epsilon, delta and the score were set without looking at the rows.",
     "The file is whole: a line that is no row stops a run, so a release tells that there was none.",
     "Nobody but the steward saw errors, times or memory of the run, which may depend on the rows.",
     "The random numbers of the operating system and of OpenDP cannot be known.",
@@ -199,13 +199,29 @@ def check_private(table: Table) -> None:
 def release_private(
     table: Table, plan: PrivatePlan, score: str = "granularity", draws: Draws = SECRET
 ) -> PrivateRelease:
-    """Choose a node by its score over the whole lattice, draw rows, and show the classes of at least k of them."""
+    """Choose a node by its score over the whole lattice, draw rows, and show the classes of at least k of them.
+
+    Where the schema allows some levels alone, only nodes of these levels can be chosen: which they are depends on no
+    row, and the noise for the score of any node is enough for fewer nodes.
+    """
     check_private(table)
     chosen = make_score(score, table.hierarchies, plan.beta, plan.k)
-    number = choose_node(score_nodes(table, chosen), plan.epsilon_search, chosen)
+    nodes = allowed_nodes(table)
+    place = choose_node(score_nodes(table, chosen)[nodes], plan.epsilon_search, chosen)
     lattice = Lattice(table.hierarchies)
-    recoding = lattice.decode(lattice.levels(np.array([number]))[0])
+    recoding = lattice.decode(lattice.levels(nodes[[place]])[0])
     return show(table, recoding, plan, score, draws)
+
+
+def allowed_nodes(table: Table) -> np.ndarray:
+    """The numbers of the nodes of the levels that the schema allows: (nodes,) int64."""
+    lattice = Lattice(table.hierarchies)
+    nodes = np.arange(lattice.size, dtype=np.int64)
+    levels, allowed = lattice.levels(nodes), np.ones(len(nodes), dtype=np.bool_)
+    for name, (least, most) in table.schema.levels.items():
+        level = levels[:, table.column(name)]
+        allowed &= (least <= level) & (level <= most)
+    return nodes[allowed]
 
 
 def show(table: Table, recoding: Recoding, plan: PrivatePlan, score: str, draws: Draws = SECRET) -> PrivateRelease:

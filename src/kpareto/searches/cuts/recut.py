@@ -35,10 +35,6 @@ class Recutter:
     score: Score
 
     def __post_init__(self) -> None:
-        if len(self.score.space.fixed):
-            raise BadJob(
-                "Recutting knows no highest level of a column. Take 'flip', or let levels end with the last one."
-            )
         if not self.score.adds_up:
             raise BadJob(
                 "Recutting needs a loss that adds up over classes: a cell loss, cm of one target, or a sum of them. "
@@ -53,10 +49,12 @@ class Recutter:
         for c, hierarchy in enumerate(space.hierarchies):
             order = np.argsort(codes[:, c], kind="stable").astype(np.int64)
             starts = np.searchsorted(codes[order, c], np.arange(len(hierarchy.leaves) + 1)).astype(np.int64)
-            tree = hierarchy.tree
+            tree, top = hierarchy.tree, hierarchy.groups[hierarchy.top]
             first, last, parent = (none, none, none) if space.free[c] else (tree.first, tree.last, tree.parent)
-            nodes = (first.astype(np.int64), last.astype(np.int64), parent.astype(np.int64))
-            columns.append(ColumnLeaves(space.gaps[c], *nodes, order, starts))
+            nodes = (first.astype(np.int64), last.astype(np.int64), parent.astype(np.int64), top[first] != top[last])
+            borders = np.union1d(space.gaps[c], hierarchy.fixed).astype(np.int64)
+            gene = np.where(np.isin(borders, space.gaps[c]), np.searchsorted(space.gaps[c], borders), -1)
+            columns.append(ColumnLeaves(borders, gene.astype(np.int64), *nodes, order, starts))
         return columns
 
     @cached_property

@@ -2,7 +2,8 @@
 
 All rows start as one class. A class is split along one column into the children of its tree node, as long as every part
 keeps k rows; children with too few rows stay behind together under the parent's label. The column is the one that saves
-most loss per bit of class size given up. Nothing is suppressed.
+most loss per bit of class size given up. Where a column has a highest level, the rows of each of its groups are
+divided by themselves, and groups of fewer than k rows are suppressed; nothing else is.
 
 The labels of a value then differ from class to class. That keeps far more information than one recoding for the whole
 table can, and it is open to attacks of its own: read ``WARNING``. Being greedy it guarantees k, but not the least loss,
@@ -12,6 +13,7 @@ nor any loss at all compared with another k.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -21,6 +23,7 @@ import numpy as np
 from kpareto.errors import BadJob, Unsafe
 from kpareto.kernels.lattice.mondrian import TreePaths, mondrian
 from kpareto.measures.cells import generalization_loss
+from kpareto.tables.coarse import say_above
 from kpareto.tables.hierarchy import Tree
 from kpareto.tables.table import Table, distinct_rows
 
@@ -50,6 +53,7 @@ class MondrianRecoding:
     item_class: np.ndarray  # (items,) int64
     nodes: np.ndarray  # (classes, quasi) int32, node of each column's tree
     sizes: np.ndarray  # (classes,) int64, rows
+    suppressed: int = 0  # rows in groups of the highest levels that are too small
     warning: str = WARNING
 
     @property
@@ -69,7 +73,10 @@ class MondrianRecoding:
         for column, hierarchy in enumerate(self.table.hierarchies):
             loss = generalization_loss(self.table, column)
             cells = loss.of_runs(*_runs(hierarchy.tree))[self.nodes[:, column]]
-            total += Fraction(sum(int(c) * int(s) for c, s in zip(cells, self.sizes, strict=True)), loss.denominator)
+            lost = self.suppressed * loss.denominator  # all of the cell
+            total += Fraction(
+                lost + sum(int(c) * int(s) for c, s in zip(cells, self.sizes, strict=True)), loss.denominator
+            )
         return total
 
     @property
@@ -93,38 +100,67 @@ class MondrianRecoding:
         return {**numbers, "glm": float(self.glm), "dcn": self.dcn, "classes": self.classes, "warning": self.warning}
 
 
-def strict(table: Table, k: int) -> MondrianRecoding:
-    """Mondrian in which rows with equal values always get equal labels."""
-    return _mondrian(table, k, "mondrian-strict")
+def strict(table: Table, k: int, allowed: int = 0) -> MondrianRecoding:
+    """Mondrian in which rows with equal values always get equal labels; so many rows may be suppressed."""
+    return _mondrian(table, k, "mondrian-strict", allowed)
 
 
-def relaxed(table: Table, k: int) -> MondrianRecoding:
+def relaxed(table: Table, k: int, allowed: int = 0) -> MondrianRecoding:
     """Mondrian in which rows with equal values may get different labels: less loss, and more to combine."""
-    return _mondrian(table, k, "mondrian-relaxed")
+    return _mondrian(table, k, "mondrian-relaxed", allowed)
 
 
-def curve(table: Table, ks: Sequence[int] = PRESETS) -> list[MondrianRecoding]:
+def curve(table: Table, ks: Sequence[int] = PRESETS, allowed: int = 0) -> list[MondrianRecoding]:
     """Relaxed Mondrian for each k that the table has rows for: the second curve beside a front."""
-    return [relaxed(table, k) for k in ks if k <= table.rows]
+    points = []
+    for k in ks:
+        with suppress(Unsafe):  # too large a k for the table, or within the highest levels
+            points.append(relaxed(table, k, allowed))
+    return points
 
 
-def _mondrian(table: Table, k: int, method: str) -> MondrianRecoding:
+def _mondrian(table: Table, k: int, method: str, allowed: int) -> MondrianRecoding:
     if isinstance(k, bool) or k != int(k) or k < 1:
         raise BadJob(f"Mondrian needs a whole k of at least 1, and k is {k!r}.")
     if k > table.rows:
         raise Unsafe(f"k = {k:,} cannot be reached: the table has only {table.rows:,} rows. Ask for a smaller k.")
     if table.persons is not None:
         raise BadJob("Mondrian counts rows, and this table tells persons apart. Take a recoding from the front.")
-    if any(len(hierarchy.fixed) for hierarchy in table.hierarchies):
-        raise BadJob("Mondrian divides the whole table, and knows no highest level of a column. Leave it out.")
+    parts = [part for part in _parts_of_top(table) if table.weights[part].sum() >= k]
+    suppressed = table.rows - sum(int(table.weights[part].sum()) for part in parts)
+    if suppressed > allowed or not parts:
+        raise Unsafe(say_above(k))
     trees, node_at = _trees(table)
-    rows, weights, owner, boxes, _ = mondrian(trees, table.weights, int(k), method == "mondrian-relaxed")
+    rows, weights, owner, boxes = _divide(trees, table.weights, parts, int(k), method == "mondrian-relaxed")
     nodes = (boxes - node_at[:-1]).astype(np.int32)
     order, start = distinct_rows(nodes)
     seen = np.empty(len(nodes), dtype=np.int64)
     seen[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
     sizes = np.bincount(seen[owner], weights=weights, minlength=len(start)).astype(np.int64)
-    return MondrianRecoding(table, int(k), method, rows, weights, seen[owner], nodes[order[start]], sizes)
+    return MondrianRecoding(table, int(k), method, rows, weights, seen[owner], nodes[order[start]], sizes, suppressed)
+
+
+def _parts_of_top(table: Table) -> list[np.ndarray]:
+    """The distinct rows of each combination of the highest groups that may be shown: (distinct of it,) int64 each."""
+    tops = [h.groups[h.top][table.codes[:, column]] for column, h in enumerate(table.hierarchies)]
+    order, start = distinct_rows(np.stack(tops, axis=1))
+    return [np.sort(part) for part in np.split(order, start[1:])]
+
+
+def _divide(
+    trees: TreePaths, weights: np.ndarray, parts: Sequence[np.ndarray], k: int, relaxed: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Each part divided by itself: the row, the rows and the class of each item, and the boxes of all classes."""
+    rows, counts, owners, boxes, classes = [], [], [], [], 0
+    for part in parts:
+        own = trees._replace(codes=np.ascontiguousarray(trees.codes[part]))
+        row, count, owner, box, _ = mondrian(own, weights[part], k, relaxed)
+        rows.append(part[row])
+        counts.append(count)
+        owners.append(owner + classes)
+        boxes.append(box)
+        classes += len(box)
+    return np.concatenate(rows), np.concatenate(counts), np.concatenate(owners), np.concatenate(boxes)
 
 
 def _trees(table: Table) -> tuple[TreePaths, np.ndarray]:

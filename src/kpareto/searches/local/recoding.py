@@ -13,6 +13,7 @@ from kpareto.errors import BadJob, Unsafe
 from kpareto.kernels.local.classes import boxes_of, class_losses, class_sizes, run_holds
 from kpareto.searches.local.problem import LocalProblem
 from kpareto.tables.boxes import Division, LabelBoxes, Question, make_boxes
+from kpareto.tables.coarse import say_above
 from kpareto.tables.table import distinct_rows
 
 
@@ -58,10 +59,7 @@ class LocalClasses:
         gone = np.repeat(above, sizes)
         dropped = np.concatenate((self.dropped, self.order[gone]))
         if int(problem.pieces.size[dropped].sum()) > problem.allowed or above.all():
-            raise Unsafe(
-                f"No classes of {problem.limits.k:,} rows were found within the highest levels of the columns. "
-                "Allow more rows to be suppressed, higher levels, or a smaller k."
-            )
+            raise Unsafe(say_above(problem.limits.k))
         return LocalClasses(self.order[~gone], np.append(0, np.cumsum(sizes[~above])), dropped)
 
 

@@ -7,6 +7,9 @@ larger loss than the other kind has: one child with too few rows forbids the que
 
 The question is the one that saves most loss per bit of class size given up, the loss being counted over all columns
 after the division. Some trees are grown, with the weights of columns drawn anew; the best is kept.
+
+Where columns have highest levels, these are asked for first, whatever it saves: no label may hold two groups of such a
+level. A combination of such groups that is no class, for its rows are too few, is suppressed.
 """
 
 from __future__ import annotations
@@ -15,16 +18,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kpareto.errors import BadJob
+from kpareto.errors import Unsafe
 from kpareto.kernels.local.classes import run_holds
 from kpareto.searches.local.problem import LocalProblem, LocalWish, make_problem
 from kpareto.searches.local.recoding import LocalClasses, LocalRecoding, read_classes
 from kpareto.searches.local.search import Progress, Workers
 from kpareto.tables.boxes import Question, answer, renumber
+from kpareto.tables.coarse import say_above
 from kpareto.tables.table import Table
 
 TREES = 8
 VARY = 0.4
+GONE = -1  # where questions lead to no class: the rows are suppressed
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +47,8 @@ class StrictRecoding:
     def covers(self, leaves: np.ndarray) -> bool:
         """Whether the labels of a row's class hold its values; if not, the row must not be released with them."""
         number = self.class_of(leaves)
+        if number == GONE:
+            return False
         first, last = self.recoding.first[number], self.recoding.last[number]
         return bool(((first <= leaves) & (leaves <= last)).all())
 
@@ -49,7 +56,10 @@ class StrictRecoding:
 def strict(
     table: Table, wish: LocalWish, seed: int = 1, trees: int = TREES, progress: Progress | None = None
 ) -> StrictRecoding:
-    """A partition of the space that keeps the wish; nothing is suppressed. More trees never give a greater loss."""
+    """A partition of the space that keeps the wish; only what highest levels leave without a class is suppressed.
+
+    More trees never give a greater loss.
+    """
     return strict_recoding(make_problem(table, wish), seed, trees, progress)
 
 
@@ -61,11 +71,6 @@ def strict_recoding(
     seconds: float | None = None,
 ) -> StrictRecoding:
     """The same on a problem made ready; stopped or out of time, parts that were not looked at yet stay undivided."""
-    if any(len(hierarchy.fixed) for hierarchy in problem.table.hierarchies):
-        raise BadJob(
-            "Strict local recoding divides the whole table, and knows no highest level of a column. Take strict out, "
-            "or let levels end with the last one."
-        )
     workers = Workers(1, seconds, progress, trees)
     columns, rng = problem.pieces.codes.shape[1], np.random.default_rng(seed)
     best = _Grown(problem, np.ones(columns), 0.5, workers)
@@ -87,8 +92,28 @@ class _Grown:
         self.rows = problem.copies * problem.pieces.size
         self.room = np.zeros(len(problem.limits.totals), dtype=np.int64)
         self.classes: list[np.ndarray] = []  # pieces of each class
+        self.dropped: list[np.ndarray] = []  # pieces that are in no class
         self.loss = 0
-        self.root = self._grow(np.arange(len(problem.copies)))
+        self.root = self._ask_for_levels(np.arange(len(problem.copies)), 0)
+
+    def _ask_for_levels(self, pieces: np.ndarray, column: int) -> Question | int:
+        """The questions for the highest levels of this column and those after it, then all others."""
+        if column == len(self.scale):
+            rows = int(self.rows[pieces].sum())
+            if rows >= self.problem.limits.k and self._holds(pieces):
+                return self._grow(pieces)
+            self.loss += self.problem.labels.lost * rows
+            self.dropped.append(pieces)
+            return GONE
+        leaves, hierarchy = self.problem.leaves[column], self.problem.table.hierarchies[column]
+        codes = self.problem.pieces.codes[pieces, column]
+        top = hierarchy.groups[hierarchy.top][leaves[codes]]
+        groups = np.unique(top)
+        if len(groups) == 1:
+            return self._ask_for_levels(pieces, column + 1)
+        borders = [int(leaves[codes[top == group].min()]) for group in groups]
+        parts = [self._ask_for_levels(pieces[top == group], column + 1) for group in groups]
+        return Question(column, tuple(borders), tuple(parts))
 
     def _grow(self, pieces: np.ndarray) -> Question | int:
         """The questions for some pieces; those that are not divided become a class."""
@@ -167,11 +192,16 @@ class _Grown:
 
 def _number_classes(problem: LocalProblem, grown: _Grown) -> StrictRecoding:
     """The recoding of a tree's classes, and the tree with the numbers classes have in it."""
+    none = np.zeros(0, dtype=np.int64)
+    gone = np.concatenate([none, *grown.dropped])
+    if int(grown.rows[gone].sum()) > problem.allowed or not grown.classes:
+        raise Unsafe(say_above(problem.limits.k))
     order = np.concatenate([np.repeat(pieces, problem.copies[pieces]) for pieces in grown.classes]).astype(np.int32)
     ends = np.cumsum([int(problem.copies[pieces].sum()) for pieces in grown.classes])
-    classes = LocalClasses(order, np.concatenate(([0], ends)).astype(np.int64), np.empty(0, dtype=np.int32))
+    dropped = np.repeat(gone, problem.copies[gone]).astype(np.int32)
+    classes = LocalClasses(order, np.concatenate(([0], ends)).astype(np.int64), dropped)
     recoding = read_classes(problem, classes)
     owner = np.empty(len(problem.copies), dtype=np.int64)
     owner[recoding.item_piece] = recoding.item_class
     number = [int(owner[pieces[0]]) for pieces in grown.classes]
-    return StrictRecoding(recoding, renumber(grown.root, number), classes)
+    return StrictRecoding(recoding, renumber(grown.root, [*number, GONE]), classes)
