@@ -188,7 +188,9 @@ def test_no_recoding_outside_the_allowed_levels_is_chosen(job_file: Path) -> Non
         (["columns.age.hierarchy={intervals = [10]}"], "'age' cannot be made without the rows"),
         (["columns.age.hierarchy={quantiles = 4}"], "'age' cannot be made without the rows"),
         (["columns.remark.role=sensitive"], "remark would be shown as they are"),
-        (["data.person=remark"], "Persons are told apart by 'remark'"),
+        (["data.person=remark"], "Persons are told apart by remark, and nothing says how many rows"),
+        (["release.rows_per_person=2"], "At most 2 rows of each person are asked for, and no column tells persons"),
+        (["release.rows_per_person=0"], "Give a whole number of at least 1"),
         (["data.missing=error"], "A private run tells nothing of the rows"),
         (["columns.age.levels=[0, 4]"], "its hierarchy has the levels 0 to 3"),
         (["release.seed=3"], "A seed is given"),
@@ -204,6 +206,44 @@ def test_what_a_private_run_cannot_keep_is_refused_before_anything_is_spent(
     with pytest.raises(KparetoError, match=sentence):
         privatize(load_job(job_file, changes), WISH)
     assert not ledger_beside(job_file).exists()
+
+
+def test_persons_with_several_rows_contribute_so_many(
+    job_file: Path, capsys: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
+) -> None:
+    """Certificate, ledger, W3 and the command say that persons are protected, and that k counts rows."""
+    people = job_file.parent / "data" / "people.csv"
+    head, *rows = people.read_text().splitlines(keepends=True)
+    people.write_text(head + "".join(f"{row.rpartition(',')[0]},{number // 4}\n" for number, row in enumerate(rows)))
+    job_file.write_text(JOB.replace("[columns.age]", 'person = "remark"\n[columns.age]'))
+    job_file.write_text(job_file.read_text() + "rows_per_person = 2\n")
+    arguments = ["private", str(job_file), "--epsilon", "2", "--delta", "1e-6", "--total", "4", "1e-5"]
+    assert main(arguments) == 0
+    said = capsys.readouterr().out
+    assert "Epsilon and delta are those of a person, of whom 2 rows at most count." in said
+    assert "counts rows, of which 2 rows at most are of one person" in said
+    assert not [each for each in recwarn if issubclass(each.category, ReleaseWarning)]
+    stated = json.loads(job_file.with_name("out.certificate.public.json").read_text())["public"]
+    privacy = stated["differential_privacy"]
+    assert privacy["model"] == "(epsilon, delta)-differential privacy of persons"
+    assert privacy["rows_per_person"] == 2
+    assert "at most 2 of each, chosen at random" in privacy["private"][0]
+    assert privacy["left_out"].startswith(
+        "Rows with a value that has no place in its hierarchy, or without a value, or"
+    )
+    assert "all rows of one person more or less" in privacy["assumed"][0]
+    lines = job_file.with_name("out.csv").read_text().splitlines()
+    assert lines[0] == "age,town"
+    assert len(lines) - 1 < 2_000
+    ledger = read_ledger(ledger_beside(job_file))
+    assert ledger is not None
+    assert (ledger.runs[0].unit, ledger.runs[0].purpose[-29:]) == (
+        "persons by remark",
+        ", 2 rows of each person at most"[-29:],
+    )
+    assert verify(job_file.with_name("out.csv"), job_file.with_name("out.certificate.json")).numbers["k"] >= 1
+    assert main(arguments[:1] + arguments[1:6] + ["--set", "data.person=", "--set", "release.rows_per_person="]) == 2
+    assert "does not add up" in capsys.readouterr().err
 
 
 def test_the_first_run_declares_the_total(job_file: Path) -> None:

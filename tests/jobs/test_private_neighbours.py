@@ -7,8 +7,12 @@ mechanism is compared exactly: the domain, the scores, and the chance of everyth
 from __future__ import annotations
 
 import gzip
+import math
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations, permutations, product
 from pathlib import Path
 
 import numpy as np
@@ -20,16 +24,19 @@ from kpareto.errors import BadJob, Unsafe
 from kpareto.jobs import private
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.private import PrivateWish, privatize
+from kpareto.releases.private.delta import delta
 from kpareto.releases.private.private_release import (
     Draws,
     PrivatePlan,
     PrivateRelease,
+    bound_persons,
     draws_for_tests,
     release_private,
 )
 from kpareto.releases.private.scores import SCORES, make_score, score_nodes
-from kpareto.tables.hierarchy import MISSING
-from kpareto.tables.table import Table
+from kpareto.tables.hierarchy import MISSING, from_levels
+from kpareto.tables.schema import Schema
+from kpareto.tables.table import Table, make_table
 from tests.releases.private.test_release import given_away, outcomes, small_plan
 
 pytest.importorskip("opendp")
@@ -114,17 +121,17 @@ def write(rows: list[Row], setting: Setting, folder: Path) -> Path:
     return job
 
 
-def run(job: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Table | None, str]:
+def run(job: Path, monkeypatch: pytest.MonkeyPatch, plan: PrivatePlan = PLAN) -> tuple[Table | None, str]:
     """What the mechanism was given (None: no row), and what became of the job: a release, or why there is none."""
     seen: list[Table] = []
 
-    def record(table: Table, plan: PrivatePlan, score: str, draws: Draws) -> PrivateRelease:
+    def record(table: Table, planned: PrivatePlan, score: str, draws: Draws) -> PrivateRelease:
         seen.append(table)
-        return release_private(table, plan, score, draws)
+        return release_private(table, planned, score, draws)
 
     with monkeypatch.context() as patch:
         patch.setattr(private, "release_private", record)
-        patch.setattr(private, "make_plan", lambda *_: PLAN)
+        patch.setattr(private, "make_plan", lambda *_, **__: plan)
         try:
             privatize(load_job(job), WISH, draws=draws_for_tests(1))
             said = "released"
@@ -227,3 +234,120 @@ def test_files_whose_rows_decide_what_a_cell_is_are_refused(name: str, tmp_path:
     with pytest.raises(BadJob, match="one row may change what the others are"):
         privatize(load_job(job, [f"data.source={name}"]), PrivateWish("1", "1e-6", ("1", "1e-6")))
     assert not job.with_name("budget.json").exists()
+
+
+# -- one person more, with all rows ----------------------------------------------------------------------------------
+
+MOST = 2  # rows of a person
+BY_PERSON = PrivatePlan(
+    Fraction(3, 2), Fraction(1, 2), Fraction(1, 2), Fraction(1), Fraction(1, 4), 3,
+    reached=2 * Fraction(math.exp(0.5)) * delta(3, Fraction(1, 4), Fraction(1, 2)), rows_per_person=MOST,
+)  # fmt: skip
+Rows = list[tuple[str, str, str]]  # size, town, id
+CROWD: Rows = [("0", "A", "7"), ("0", "A", "7"), ("1", "A", "7"), ("0", "A", "anna"), ("3", "B", "b"), ("2", "B", "b")]
+NEWCOMERS: dict[str, Rows] = {
+    "one row": [("0", "A", "8")],
+    "three equal rows": [("0", "A", "8")] * 3,
+    "four rows that differ": [("0", "A", "8"), ("1", "A", "8"), ("3", "B", "8"), ("2", "C", "8")],
+    "a word among numbers": [("0", "A", "zoe"), ("1", "B", "zoe"), ("1", "B", " ZOE ")],
+    "spellings of one number": [("0", "A", "9"), ("0", "A", "09"), ("0", "B", "9.0")],
+    "no place for some rows": [("99", "A", "8"), ("0", "Elsewhere", "8"), ("0", "A", "8"), ("", "A", "8")],
+    "no place for any row": [("99", "A", "8"), ("lots", "A", "8")],
+    "no id": [("0", "A", ""), ("0", "A", "\u00a0"), ("1", "A", " ")],
+    "the word for a missing id": [("0", "A", MISSING), ("0", "A", MISSING)],
+    "a long id": [("0", "A", "8" * 5_000)] * 3,
+}
+
+
+def write_persons(rows: Rows, setting: Setting, folder: Path) -> Path:
+    """A job with these rows, whose persons are told apart by an id."""
+    job = write([row[:2] for row in rows], setting, folder)
+    source = next(folder.glob("people*"))
+    if setting.ending == ".parquet":
+        pq.write_table(
+            pq.read_table(source).append_column("id", pa.array([row[2] for row in rows], pa.string())), source
+        )
+    else:
+        lines = [("size", "town", "id"), *rows]
+        source.write_text("".join(setting.separator.join(f'"{cell}"' for cell in row) + "\n" for row in lines))
+    text = job.read_text().replace("[columns.size]", 'person = "id"\n[columns.size]')
+    job.write_text(f"{text}rows_per_person = {MOST}\n")
+    return job
+
+
+def held_by(table: Table | None) -> dict[tuple[tuple[tuple[int, ...], int], ...], int]:
+    """How many persons have which rows, so many of each."""
+    if table is None:
+        return {}
+    people = table.persons
+    assert people is not None
+    rows: dict[int, list[tuple[tuple[int, ...], int]]] = {}
+    for place, person, count in zip(people.row.tolist(), people.code.tolist(), people.count.tolist(), strict=True):
+        rows.setdefault(person, []).append((tuple(table.codes[place].tolist()), count))
+    return Counter(tuple(sorted(held)) for held in rows.values())
+
+
+Kept = tuple[tuple[tuple[int, ...], int], ...]
+
+
+def kept_law(held: Mapping[tuple[tuple[tuple[int, ...], int], ...], int]) -> dict[Kept, Fraction]:
+    """The chance of every table that is left when so many rows of each person are kept, all choices equally likely."""
+    law: dict[Kept, Fraction] = {(): Fraction(1)}
+    for rows in Counter(held).elements():
+        each = [row for row, count in rows for _ in range(count)]
+        choices = list(combinations(each, min(MOST, len(each))))
+        after: dict[Kept, Fraction] = {}
+        for (kept, chance), choice in product(law.items(), choices):
+            key = tuple(sorted((Counter(dict(kept)) + Counter(choice)).items()))
+            after[key] = after.get(key, Fraction(0)) + chance / len(choices)
+        law = after
+    return law
+
+
+def law_of_persons(table: Table | None, score: str) -> dict[tuple[object, ...], float]:
+    """The chance of everything that can be seen, whichever rows of each person are kept."""
+    law: dict[tuple[object, ...], float] = {}
+    for kept, chance in ({} if table is None else kept_law(held_by(table))).items():
+        assert table is not None
+        codes = np.array([row for row, _ in kept], dtype=np.int32)
+        bounded = make_table(Schema(table.schema.quasi), table.hierarchies, codes, np.array([n for _, n in kept]), {})
+        for outcome, likely in outcomes(bounded, BY_PERSON, score=score).items():
+            key = outcome if len(outcome) > 1 else ()
+            law[key] = law.get(key, 0.0) + float(chance) * likely
+    return law
+
+
+def test_which_rows_of_a_person_are_kept_is_drawn_among_them_alone() -> None:
+    """Over all orders of the random words, the real choice has the law of independent choices by person."""
+    rows = [((0, 0), 0), ((0, 0), 0), ((1, 0), 0), ((1, 0), 1), ((1, 1), 1), ((0, 1), 1), ((1, 1), 2)]
+    trees = (from_levels("size", [("x", "*"), ("y", "*")]), from_levels("town", [("u", "*"), ("v", "*")]))
+    codes, ids = np.array([row for row, _ in rows], dtype=np.int32), np.array([person for _, person in rows])
+    people = {"id": (("a", "b", "c"), ids, None)}
+    table = make_table(Schema(("size", "town"), person="id"), trees, codes, np.ones(len(rows), np.int64), people)
+    seen: dict[Kept, int] = {}
+    for words in permutations(range(len(rows))):
+        left = bound_persons(table, MOST, Draws(lambda _, words=words: np.array(words, "<u8").tobytes(), secret=False))
+        key = tuple(sorted(rows_of(left).items()))
+        seen[key] = seen.get(key, 0) + 1
+    assert {key: Fraction(n, math.factorial(len(rows))) for key, n in seen.items()} == kept_law(held_by(table))
+
+
+@pytest.mark.parametrize("setting", ["a category", "Parquet", "marks of its own"])
+def test_one_person_more_moves_that_person_and_nothing_else(
+    setting: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Through the whole job everybody else keeps all rows, and chances stay within a person's epsilon and delta."""
+    monkeypatch.setattr("warnings.showwarning", lambda *_, **__: None)
+    alone, _ = run(write_persons(CROWD, SETTINGS[setting], tmp_path / "alone"), monkeypatch, BY_PERSON)
+    assert sum(held_by(alone).values()) == 3
+    scores = ("granularity", "class-count", "discernibility")
+    before = {score: law_of_persons(alone, score) for score in scores}
+    for number, (kind, rows) in enumerate(NEWCOMERS.items()):
+        more, _ = run(write_persons([*CROWD, *rows], SETTINGS[setting], tmp_path / f"{number}"), monkeypatch, BY_PERSON)
+        come = Counter(held_by(more))
+        come.subtract(held_by(alone))
+        assert sorted(set(come.values()) - {0}) in ([], [1]), kind
+        assert sum(come.values()) == (0 if kind.startswith(("no place for any", "no id", "the word")) else 1), kind
+        for score in scores:
+            away = given_away(before[score], law_of_persons(more, score), float(BY_PERSON.epsilon))
+            assert away <= float(BY_PERSON.reached) + 1e-12, (kind, score)

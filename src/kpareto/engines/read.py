@@ -211,7 +211,7 @@ def read_placed(source: object, wish: Wish, admission: Admission, encoding: str 
         rolled = distinct.fetch()
     codes = np.empty((len(rolled.weights), len(wish.schema.quasi)), dtype=np.int32)
     hierarchies = []
-    for index, (column, name) in enumerate(zip(rolled.columns, wish.schema.quasi, strict=True)):
+    for index, (column, name) in enumerate(zip(rolled.columns, wish.schema.quasi, strict=False)):
         hierarchy = by_name[name].renamed(name)
         hierarchies.append(place_missing(hierarchy, [MISSING]) if keep_missing else hierarchy)
         words = [*wish.blank(column.texts).to_pylist(), None]  # the last entry is for code -1, no value
@@ -219,7 +219,12 @@ def read_placed(source: object, wish: Wish, admission: Admission, encoding: str 
         places[[word is None for word in words]] = hierarchies[index].index[MISSING] if keep_missing else -1
         codes[:, index] = places[column.codes]
     keep = (codes >= 0).all(axis=1)
-    table = make_table(wish.schema, tuple(hierarchies), codes[keep], rolled.weights[keep], {})
+    people = {}
+    for name, column in zip(wish.wanted, rolled.columns, strict=True):
+        if name in wish.schema.persons:  # by their texts alone: what other ids look like must not matter
+            ids = [MISSING if text is None else text for text in (*wish.blank(column.texts).to_pylist(), None)]
+            people[name] = (tuple(ids), np.where(column.codes < 0, len(ids) - 1, column.codes)[keep], None)
+    table = make_table(wish.schema, tuple(hierarchies), codes[keep], rolled.weights[keep], people)
     return replace(table, domain=wish.domain, missing=wish.missing or "drop")
 
 

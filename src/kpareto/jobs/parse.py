@@ -46,7 +46,10 @@ PARTS = ("data", "columns", "population", "suppression", "search", "limits", "re
 DATA = ("source", "missing", "missing_values", "person", "spellings", "domain", "preset", "table", *FORM_KEYS)
 ADMISSION_OPTIONS = ("memory", "too_many", "coarsen", "sample", "seed")
 TEXT_KEYS = ("separator", "encoding", "decimal")  # of [release]
-RELEASE_OPTIONS = ("identifiers", "order", "seed", "formulas", "representative", "sign", "accept", "counts", *TEXT_KEYS)
+RELEASE_OPTIONS = (
+    *("identifiers", "order", "seed", "formulas", "representative", "sign", "accept", "counts", "rows_per_person"),
+    *TEXT_KEYS,
+)
 POPULATION_OPTIONS = ("source", "table", "sampling", "size", "model", *FORM_KEYS)
 KNOWLEDGE = ("source", "sampling", "size")  # one of them is in [population]
 
@@ -638,6 +641,8 @@ def check_release(release: Mapping[str, Any]) -> None:
         _whole(release["seed"], "release.seed", 0)
         if release.get("order") == "kept":
             raise _unused_key("release.seed", 'it shuffles the rows, and order = "kept". Take one of the two out.')
+    if "rows_per_person" in release:
+        _whole(release["rows_per_person"], "release.rows_per_person", 1)
     if "sign" in release and not _text(release["sign"], "release.sign").strip():
         raise BadJob('is empty. Give the file of a key, such as "release.key".', where="release.sign")
     read_accepted(release.get("accept", ()), "release.accept")

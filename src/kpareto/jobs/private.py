@@ -25,7 +25,7 @@ from kpareto.jobs.job import Job
 from kpareto.jobs.release import beside, place_of
 from kpareto.releases.choice import Choice
 from kpareto.releases.documents import document_files, documents_of, refuse_others_documents, refuse_overwriting
-from kpareto.releases.private.budget import LEDGER, Ledger, find_ledger, note_ledger, spend
+from kpareto.releases.private.budget import LEDGER, ROWS, Ledger, find_ledger, note_ledger, spend
 from kpareto.releases.private.delta import Real, read_positive
 from kpareto.releases.private.private_release import (
     SECRET,
@@ -48,6 +48,7 @@ from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.partition import Suppression
 from kpareto.tables.recoding import bottom
 from kpareto.tables.schema import Schema
+from kpareto.tables.spelling import several
 from kpareto.tables.table import Table, UniqueRows
 
 
@@ -143,10 +144,10 @@ def privatize(job: Job, wish: PrivateWish, place: str | Path | None = None, draw
             "is set, and no epsilon covers counts of the rows. Nothing was released; leave counts out.",
             where="release.counts",
         )
-    plan = make_plan(wish.epsilon, wish.delta)
+    plan = make_plan(wish.epsilon, wish.delta, rows_per_person=job.release.get("rows_per_person"))
     check_score(wish.score)
     schema = _schema(job)
-    check_schema(schema)
+    check_schema(schema, plan.rows_per_person)
     hierarchies = declared_hierarchies(job, schema)
     target = _target(job, place)
     files = {word: file for word, file in document_files(target).items() if word != "recoding"}
@@ -158,9 +159,13 @@ def privatize(job: Job, wish: PrivateWish, place: str | Path | None = None, draw
         schema.check(rows.columns)
     if not job.embedded:  # which is public, and everywhere
         note_ledger(ledger_file)
-    ledger = spend(ledger_file, wish.epsilon, wish.delta, f"a release to {target.name}", wish.total, tables)
+    most = plan.rows_per_person
+    bounded = "" if most is None else f", {several(most, 'row')} of each person at most"
+    unit = ROWS if most is None else f"persons by {', '.join(schema.persons)}"
+    purpose = f"a release to {target.name}{bounded}"
+    ledger = spend(ledger_file, wish.epsilon, wish.delta, purpose, wish.total, tables, unit)
     drawn = _draw(job, schema, hierarchies, plan, wish.score, draws)
-    _refuse_delta(read_positive("Delta", wish.delta), int(drawn.counts.sum()))
+    _refuse_delta(read_positive("Delta", wish.delta), most or 1, int(drawn.counts.sum()))
     done, statement = _write(drawn, target, files)
     return Privatized(plan, done, statement, target, files, ledger, ledger_file)
 
@@ -182,13 +187,15 @@ def _find_ledger(job: Job) -> tuple[Path, tuple[str, ...]]:
     return file or home / LEDGER, tables
 
 
-def _refuse_delta(delta: Fraction, rows: int) -> None:
-    """Raise where delta is above 1/n, going by the rows that are shown alone: the table has at least as many."""
-    if delta * rows > 1:
+def _refuse_delta(delta: Fraction, most: int, rows: int) -> None:
+    """Raise where delta is above 1/n, by the rows that are shown alone: of each person there are so many at most."""
+    if delta * rows > most:
+        least = -(-rows // most)
+        many = "as many" if most == 1 else f"{least:,} persons"
         raise Unsafe(
-            f"The release would have {rows:,} rows, so the table has at least as many, and delta {float(delta):g} is "
-            f"above 1/{rows:,}: that would allow to show somebody's row as it is. Nothing was written, and the budget "
-            "is spent. Give a delta far below that."
+            f"The release would have {rows:,} rows, so the table has at least {many}, and delta {float(delta):g} "
+            f"is above 1/{least:,}: that would allow to show somebody's row as it is. Nothing was written, and the "
+            "budget is spent. Give a delta far below that."
         )
 
 
@@ -271,9 +278,7 @@ def _read(job: Job, schema: Schema, hierarchies: Mapping[str, Hierarchy]) -> Tab
     if job.embedded:
         table = replace(job, everybody=None).table()
         return replace(table, schema=schema, sensitive=(), targets=()).bind(hierarchies, "declared")
-    wish = Wish(
-        Schema(schema.quasi, levels=schema.levels), job.missing or "drop", job.missing_values, hierarchies, "declared"
-    )
+    wish = Wish(schema, job.missing or "drop", job.missing_values, hierarchies, "declared")
     return read_placed(_rows(job), wish, job.admission, job.encoding)
 
 
@@ -292,7 +297,8 @@ def _write(drawn: PrivateRelease, target: Path, files: Mapping[str, Path]) -> tu
     statement: dict[str, Any] = {}
 
     def warn(unique: UniqueRows, handled: Handling) -> list[Remark]:
-        return warnings_for(choice, handled, choice.limits, unique, private=drawn.secret)
+        told = warnings_for(choice, handled, choice.limits, unique, private=drawn.secret)
+        return [_count_rows(each, drawn.plan) for each in told]
 
     def papers(done: Release) -> Any:
         stated = state_privacy(done.certificate, drawn)
@@ -305,6 +311,18 @@ def _write(drawn: PrivateRelease, target: Path, files: Mapping[str, Path]) -> tu
     )
     tell_once(done.warnings, 4)
     return done, statement
+
+
+def _count_rows(warning: Remark, plan: PrivatePlan) -> Remark:
+    """W3 of a release whose rows do not tell persons apart any more: how many of each may be in a class."""
+    if warning.id != "W3" or plan.rows_per_person is None:
+        return warning
+    most = plan.rows_per_person
+    text = (
+        f"k = {warning.numbers['k_rows']} counts rows, of which {several(most, 'row')} at most "
+        f"{'is' if most == 1 else 'are'} of one person. Epsilon and delta are those of a person, with all rows."
+    )
+    return replace(warning, severity="note", text=text, remedy=None)
 
 
 def shown_rows(drawn: PrivateRelease) -> tuple[Any, Table]:

@@ -52,6 +52,18 @@ def test_the_sum_of_runs_never_passes_the_total(
         assert ledger.left == (2 - sums[0], Fraction(1, 10**6) - sums[1])
 
 
+def test_rows_and_persons_do_not_share_a_ledger(tmp_path: Path) -> None:
+    """An epsilon of rows and one of persons do not add up, so the second kind of run is refused."""
+    place = tmp_path / "budget.json"
+    spend(place, "0.1", "1e-7", "first", (1, "1e-6"), unit="persons by id")
+    ledger = read_ledger(place)
+    assert ledger is not None
+    assert ledger.runs[0].unit == "persons by id"
+    with pytest.raises(BadInput, match="protect persons by id, and this one would protect rows"):
+        spend(place, "0.1", "1e-7", "second")
+    assert spend(place, "0.1", "1e-7", "second", unit="persons by id").left[0] == Fraction(8, 10)
+
+
 def test_runs_at_the_same_time_do_not_share_the_last_of_it(tmp_path: Path) -> None:
     """Of ten runs that begin together and each want a fifth, five are made."""
     place, made = tmp_path / "budget.json", []

@@ -69,7 +69,7 @@ def outcomes(
     from scipy import stats
 
     judged = make_score(score, table.hierarchies, plan.beta, plan.k)
-    scale = float((1 if judged.monotone else 2) * judged.sensitivity / plan.epsilon_search / trust)
+    scale = float((1 if judged.monotone else 2) * judged.sensitivity / plan.epsilon_choice / trust)
     lattice = Lattice(table.hierarchies)
     result: dict[Outcome, float] = {}
     for number, chance in enumerate(chances(score_nodes(table, judged).tolist(), scale)):
@@ -230,6 +230,20 @@ def test_a_plan_adds_up_to_epsilon_and_meets_delta() -> None:
         make_plan(1, "1e-6", 1)
 
 
+def test_a_person_has_the_epsilon_and_delta_of_all_rows_together() -> None:
+    """With m rows of a person each has epsilon / m, and m · e^((m − 1) epsilon / m) of its deltas are within delta."""
+    one, three = make_plan(1, "1e-6"), make_plan(1, "1e-6", rows_per_person=3)
+    assert replace(make_plan(1, "1e-6", rows_per_person=1), rows_per_person=None) == one
+    assert (three.epsilon, three.delta, three.epsilon_search) == (one.epsilon, one.delta, one.epsilon_search)
+    assert three.epsilon_choice == one.epsilon_search / 3
+    each = float(three.epsilon_anon) / 3
+    of_row = float(delta(three.k, three.beta, three.epsilon_anon / 3))
+    assert 3 * math.exp(2 * each) * of_row <= float(three.reached) * (1 + 1e-9)
+    assert three.reached <= three.delta
+    assert (one.k, three.k) == (73, 69)
+    assert float(three.beta) < float(one.beta) / 2
+
+
 @settings(deadline=None, max_examples=40)
 @given(case=cases(persons=False, sensitive=0, targets=0, most_rows=40), data=st.data(), k=st.integers(1, 4))
 def test_a_release_shows_classes_of_drawn_rows_alone(case: Case, data: st.DataObject, k: int) -> None:
@@ -249,7 +263,7 @@ def test_a_release_shows_classes_of_drawn_rows_alone(case: Case, data: st.DataOb
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"schema": Schema(("a", "b"), person="id")}, "Persons are told apart by 'id'"),
+        ({"schema": Schema(("a", "b"), person="id")}, "Persons are told apart by id, and nothing says how many rows"),
         ({"schema": Schema(("a", "b"), sensitive=("illness",))}, "illness would be shown as they are"),
         (
             {"hierarchies": (replace(TREES[0], data_dependent=True), TREES[1])},
@@ -262,5 +276,7 @@ def test_tables_that_epsilon_does_not_cover_are_refused(change: dict[str, object
     """Persons with several rows, columns shown as they are, hierarchies learned from the rows: each is a sentence."""
     table = table_with((3, 3, 3, 3))
     check_private(table)
+    with pytest.raises(BadTable, match="no column tells persons apart"):
+        check_private(table, 2)
     with pytest.raises(BadTable, match=sentence):
         check_private(replace(table, **change))  # type: ignore[arg-type]

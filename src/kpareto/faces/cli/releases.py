@@ -512,6 +512,10 @@ def print_private(done: Privatized) -> None:
         f"Each row was drawn with chance {float(plan.beta):.4g}; {float(plan.epsilon_search):g} of epsilon went into "
         f"the choice of the recoding, {float(plan.epsilon_anon):g} into the rows."
     )
+    if plan.rows_per_person is not None:
+        click.echo(
+            f"Epsilon and delta are those of a person, of whom {several(plan.rows_per_person, 'row')} at most count."
+        )
     levels = ", ".join(f"{name} {level['level']} of {level['of']}" for name, level in done.statement["levels"].items())
     click.echo(f"Recoding (level per column): {levels}.")
     for name, file in done.files.items():

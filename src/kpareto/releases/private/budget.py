@@ -31,6 +31,7 @@ from kpareto.releases.private.delta import Real, read_positive
 
 FORMAT = "kpareto budget 1"
 LEDGER = "budget.json"
+ROWS = "rows"  # whose epsilon and delta are counted, where it is not persons
 # How many rows a table has is not told here, so these stand for what nobody could call private: at this epsilon two
 # neighbours may differ by a factor of 500 million, and at this delta one of ten thousand people may be shown as she is.
 MOST_EPSILON, MOST_DELTA = Fraction(20), Fraction(1, 10_000)
@@ -44,6 +45,7 @@ class Spent:
     delta: Fraction
     purpose: str  # what the run was for, in words
     when: str  # ISO 8601, UTC
+    unit: str = ROWS  # whose epsilon and delta these are: rows, or persons and by which columns
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,10 @@ def _read_ledgers(path: str | os.PathLike[str]) -> list[Ledger]:
 
 def _ledger_from(part: Mapping[str, Any]) -> Ledger:
     runs = tuple(
-        Spent(_amount(run["epsilon"]), _amount(run["delta"]), str(run["purpose"]), str(run["when"]))
+        Spent(
+            *map(_amount, (run["epsilon"], run["delta"])),
+            *map(str, (run["purpose"], run["when"], run.get("unit", ROWS))),
+        )
         for run in part["runs"]
     )
     total, tables = part["total"], tuple(str(name) for name in part.get("tables", ()))
@@ -118,17 +123,19 @@ def spend(
     purpose: str,
     total: tuple[Real, Real] | None = None,
     tables: Sequence[str] = (),
+    unit: str = ROWS,
 ) -> Ledger:
     """Enter a run before it begins; raise where the declared total would be exceeded.
 
     ``total`` (epsilon, delta) is declared by the first run and stays; a later run may repeat it, but not change it.
-    ``tables``: what the table is known by.
+    ``tables``: what the table is known by. ``unit``: whose epsilon and delta these are; those of others do not add up.
     """
     run = Spent(
         read_positive("Epsilon", epsilon),
         read_positive("Delta", delta),
         purpose,
         datetime.now(UTC).isoformat(timespec="seconds"),
+        unit,
     )
     declared = None if total is None else (read_positive("Epsilon", total[0]), read_positive("Delta", total[1]))
     with _alone(Path(path)):
@@ -136,6 +143,11 @@ def spend(
         place = next((place for place, ledger in enumerate(ledgers) if ledger.binds(tables)), len(ledgers))
         ledger = _open(path, ledgers[place] if place < len(ledgers) else None, declared)
         left = ledger.left
+        if other := next((each.unit for each in ledger.runs if each.unit != unit), None):
+            raise BadInput(
+                f"The runs in the budget {str(path)!r} protect {other}, and this one would protect {unit}: what they "
+                "spend does not add up. Nothing was released. Tell persons apart as the earlier runs did."
+            )
         if run.epsilon > left[0] or run.delta > left[1]:
             raise Unsafe(
                 f"The run asks for epsilon {float(run.epsilon):g} and delta {float(run.delta):g}, and of the budget "
@@ -177,6 +189,7 @@ def _open(path: str | os.PathLike[str], ledger: Ledger | None, declared: tuple[F
 def _ledger_data(ledger: Ledger) -> dict[str, object]:
     runs = [
         {"epsilon": str(run.epsilon), "delta": str(run.delta), "purpose": run.purpose, "when": run.when}
+        | ({} if run.unit == ROWS else {"unit": run.unit})
         for run in ledger.runs
     ]
     data: dict[str, object] = {"total": {"epsilon": str(ledger.epsilon), "delta": str(ledger.delta)}, "runs": runs}

@@ -99,6 +99,15 @@ def delta(k: int, beta: Fraction, epsilon: Real) -> Fraction:
     return Fraction(highest)
 
 
+def delta_of_row(of_person: Fraction, epsilon: Fraction, rows: int) -> Fraction:
+    """The delta of one row, never above the truth, so that so many of a person have one of ``of_person`` together.
+
+    ``epsilon`` is that of a row. Who takes the rows out one by one has rows · e^((rows − 1) epsilon) · delta (Dwork and
+    Roth 2014, theorem 2.2 and its remark for delta).
+    """
+    return of_person * (_decay_below((rows - 1) * epsilon) if rows > 1 else 1) / rows
+
+
 def smallest_k(beta: Fraction, epsilon: Real, wanted: Real) -> int:
     """The smallest k with delta(k, beta, epsilon) ≤ the wanted delta."""
     limit = read_positive("Delta", wanted)
@@ -156,6 +165,12 @@ def _decay_above(epsilon: Fraction) -> Fraction:
     """e^−epsilon, rounded up; the decimal library rounds exp correctly, so the next number is above it."""
     exponent = DOWN.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator)).copy_negate()
     return Fraction(UP.next_plus(UP.exp(exponent)))
+
+
+def _decay_below(epsilon: Fraction) -> Fraction:
+    """e^−epsilon, rounded down."""
+    exponent = UP.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator)).copy_negate()
+    return Fraction(DOWN.next_minus(DOWN.exp(exponent)))
 
 
 def _divergence_below(gamma: Fraction, beta: Fraction) -> Decimal:

@@ -11,7 +11,9 @@ every answer of the first, with random draws of its own; a choice that saw the d
 
 What is released is which node was taken and how often each kept combination of groups occurs: nothing else of the rows,
 not how many there are, not how many were dropped, not what was lost. A neighbouring table has one **row** more or
-less, so each person must have at most one row.
+less, so each person must have at most one row. Where persons are told apart, a neighbouring table has all rows of one
+**person** more or less: at most m rows of each are kept, by chance and whatever the rows of others are, so that m rows
+at most differ, and each row gets 1/m of epsilon and of delta what is left for it (``delta_of_row``).
 
 Privacy rests on an attacker not knowing which rows were drawn, so the draws must not be repeatable: they come from a
 cryptographic generator, and a seed is refused, except through the door for tests, which marks what it makes.
@@ -21,7 +23,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -29,12 +31,12 @@ import numpy as np
 
 from kpareto.errors import BadInput, BadTable, shorten
 from kpareto.releases.certificate import Certificate
-from kpareto.releases.private.delta import WORD, Real, choose_beta, delta, read_positive
+from kpareto.releases.private.delta import WORD, Real, choose_beta, delta, delta_of_row, read_positive
 from kpareto.releases.private.scores import choose_node, make_score, score_nodes
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.recoding import Recoding
 from kpareto.tables.schema import Schema
-from kpareto.tables.table import Table, merge_classes
+from kpareto.tables.table import Table, make_table, merge_classes
 from kpareto.verifier import digest_of
 
 CHUNK = 1 << 20  # rows drawn at once
@@ -49,8 +51,9 @@ PRIVATE = (
         "and classes of fewer than k drawn rows were dropped, with epsilon_anon and delta (Li, Qardaji and Su 2012)."
     ),
 )
+ROWS = "Each person has at most one row: a neighbouring table has one row more or less."
+PERSONS = "Everybody has one id, and nobody else has it: a neighbouring table has all rows of one person more or less."
 ASSUMED = (
-    "Each person has at most one row: a neighbouring table has one row more or less.",
     "Hierarchies, roles, allowed levels, epsilon, delta and the score were set without looking at the rows.",
     "The file is whole: a line that is no row stops a run, so a release tells that there was none.",
     "Nobody but the steward saw errors, times or memory of the run, which may depend on the rows.",
@@ -58,6 +61,10 @@ ASSUMED = (
     "Other releases of the same rows are in the ledger: their epsilons and deltas add up with these.",
 )
 LEFT_OUT = "were left out before anything was counted or drawn; how many is not told."
+BOUNDED = (
+    "Which rows of a person were kept: at most {rows} of each, chosen at random among that person's own before "
+    "anything was counted. Epsilon and delta are of all of them together."
+)
 TESTED = "Made with a seed, for tests: whoever knows it knows which rows were drawn. This is NOT private."
 
 
@@ -107,7 +114,10 @@ def draw_rows(weights: np.ndarray, beta: Fraction, draws: Draws = SECRET) -> np.
 
 @dataclass(frozen=True)
 class PrivatePlan:
-    """What a run spends and on what; it is fixed before any row is looked at."""
+    """What a run spends and on what; it is fixed before any row is looked at.
+
+    Where persons are told apart every epsilon and delta is that of a person.
+    """
 
     epsilon: Fraction  # in all
     delta: Fraction  # asked for
@@ -116,10 +126,17 @@ class PrivatePlan:
     beta: Fraction  # the chance of a row to be drawn
     k: int  # smaller classes are dropped
     reached: Fraction  # delta(k, beta, epsilon_anon), at most delta
+    rows_per_person: int | None = None  # that are kept at most; None: persons are not told apart
+
+    @property
+    def epsilon_choice(self) -> Fraction:
+        """What one row may move of the choice of the node."""
+        return self.epsilon_search / (self.rows_per_person or 1)
 
     def to_dict(self) -> dict[str, object]:
         """For a certificate."""
         return {
+            **({} if self.rows_per_person is None else {"rows_per_person": self.rows_per_person}),
             "epsilon": float(self.epsilon),
             "delta": float(self.delta),
             "epsilon_search": float(self.epsilon_search),
@@ -149,7 +166,9 @@ class PrivateRelease:
         return [tuple(words[c][g] for c, g in enumerate(row)) for row in self.groups.tolist()]
 
 
-def make_plan(epsilon: Real, delta_wanted: Real, search_share: Real = SEARCH_SHARE) -> PrivatePlan:
+def make_plan(
+    epsilon: Real, delta_wanted: Real, search_share: Real = SEARCH_SHARE, rows_per_person: int | None = None
+) -> PrivatePlan:
     """Epsilon divided between choosing and showing, and the beta and k that follow."""
     whole, wanted = read_positive("Epsilon", epsilon), read_positive("Delta", delta_wanted)
     share = read_positive("The share of epsilon for the choice", search_share)
@@ -157,16 +176,25 @@ def make_plan(epsilon: Real, delta_wanted: Real, search_share: Real = SEARCH_SHA
         raise BadInput(f"The share of epsilon for the choice is {search_share!r}. Give one below 1, such as 0.1.")
     search = whole * share
     shown = whole - search
-    beta, k = choose_beta(shown, wanted)
-    return PrivatePlan(whole, wanted, search, shown, beta, k, delta(k, beta, shown))
+    rows = rows_per_person or 1
+    row_delta = delta_of_row(wanted, shown / rows, rows)
+    beta, k = choose_beta(shown / rows, row_delta)
+    reached = delta(k, beta, shown / rows) * wanted / row_delta
+    return PrivatePlan(whole, wanted, search, shown, beta, k, reached, rows_per_person)
 
 
-def check_schema(schema: Schema) -> None:
-    """Raise unless rows are persons, and every column shown is generalized."""
-    if schema.person is not None:
+def check_schema(schema: Schema, rows_per_person: int | None) -> None:
+    """Raise unless rows are persons, or so many rows of each are kept, and every column shown is generalized."""
+    if schema.person is not None and rows_per_person is None:
         raise BadTable(
-            f"Persons are told apart by {schema.person!r}, and differential privacy here protects single rows. "
-            "Give a table with one row per person, without that column."
+            f"Persons are told apart by {shorten(schema.persons)}, and nothing says how many rows of each may count. "
+            "Write rows_per_person = 1, say, under [release] in the job: so many are kept of each, by chance, and "
+            "epsilon and delta are those of a person."
+        )
+    if schema.person is None and rows_per_person is not None:
+        raise BadTable(
+            f"At most {rows_per_person} rows of each person are asked for, and no column tells persons apart. Name it: "
+            'person = "…" under [data] in the job.'
         )
     others = (*schema.sensitive, *schema.target)
     if others:
@@ -176,13 +204,32 @@ def check_schema(schema: Schema) -> None:
         )
 
 
-def check_private(table: Table) -> None:
+def bound_persons(table: Table, rows: int, draws: Draws = SECRET) -> Table:
+    """At most so many rows of each person, by chance among that person's own; rows without an id are left out.
+
+    Persons who come or go change nothing about the rows of others: each row has a random word of its own.
+    """
+    people = table.persons
+    if people is None:
+        raise BadTable('No column tells persons apart. Name it: Schema(..., person="…").')
+    row, person = people.row.repeat(people.count), people.code.repeat(people.count)
+    words = np.frombuffer(draws.random_bytes(8 * len(row)), dtype="<u8")
+    order = np.lexsort((words, person))
+    counts = np.bincount(person)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)  # among the rows of its person
+    weights = np.bincount(row[order[place < rows]], minlength=table.distinct)
+    have = weights > 0
+    bounded = make_table(Schema(table.schema.quasi), table.hierarchies, table.codes[have], weights[have], {})
+    return replace(bounded, domain=table.domain, missing=table.missing)
+
+
+def check_private(table: Table, rows_per_person: int | None = None) -> None:
     """Raise unless nothing but the rows themselves depends on the rows, and every column shown is generalized.
 
     That leaves were not taken from the values of the rows, which would move every score, nobody can see in a table:
     ``jobs.private`` makes hierarchies before it reads the rows, and who calls this by hand must do so too.
     """
-    check_schema(table.schema)
+    check_schema(table.schema, rows_per_person)
     learned = [h.name for h in table.hierarchies if h.data_dependent]
     if learned:
         raise BadTable(
@@ -204,10 +251,12 @@ def release_private(
     Where the schema allows some levels alone, only nodes of these levels can be chosen: which they are depends on no
     row, and the noise for the score of any node is enough for fewer nodes.
     """
-    check_private(table)
+    check_private(table, plan.rows_per_person)
+    if plan.rows_per_person is not None:
+        table = bound_persons(table, plan.rows_per_person, draws)
     chosen = make_score(score, table.hierarchies, plan.beta, plan.k)
     nodes = allowed_nodes(table)
-    place = choose_node(score_nodes(table, chosen)[nodes], plan.epsilon_search, chosen)
+    place = choose_node(score_nodes(table, chosen)[nodes], plan.epsilon_choice, chosen)
     lattice = Lattice(table.hierarchies)
     recoding = lattice.decode(lattice.levels(nodes[[place]])[0])
     return show(table, recoding, plan, score, draws)
@@ -235,15 +284,18 @@ def show(table: Table, recoding: Recoding, plan: PrivatePlan, score: str, draws:
 
 def describe_privacy(done: PrivateRelease) -> dict[str, Any]:
     """The statement as plain data; nothing in it depends on rows that were not released."""
+    rows = done.plan.rows_per_person
     lacking = "" if done.missing == "category" else ", or without a value,"
+    lacking += "" if rows is None else " or without an id" + "," * (not lacking)
+    bounded = () if rows is None else (BOUNDED.format(rows=rows),)
     return {
-        "model": "(epsilon, delta)-differential privacy of rows",
+        "model": f"(epsilon, delta)-differential privacy of {'rows' if rows is None else 'persons'}",
         **done.plan.to_dict(),
         "score": done.score,
         "levels": _levels(done),
         "left_out": f"Rows with a value that has no place in its hierarchy{lacking} {LEFT_OUT}",
-        "private": list(PRIVATE) if done.secret else [TESTED],
-        "assumed": list(ASSUMED),
+        "private": [*bounded, *PRIVATE] if done.secret else [TESTED],
+        "assumed": [ROWS if rows is None else PERSONS, *ASSUMED],
     }
 
 

@@ -19,11 +19,14 @@ import numpy as np
 
 from kpareto.releases.recoded_rows import QUASI, Recoded
 from kpareto.releases.risk.told_values import (
+    CLOSE,
+    MOSTLY,
     NEARLY,
     ROWS,
     WORTH,
     Disclosure,
     Hidden,
+    count_mostly,
     count_told,
     in_order,
     is_numeric,
@@ -191,7 +194,10 @@ class _Sample:
         for part, shown in self.written.get((name, hidden), ()) if told.share < NEARLY or told.part else ():
             if shown > told.share * rows or (shown and told.part and not part):
                 return Disclosure.of(rows, shown, shown == told.rows, part)
-        return told
+        if told.share >= WORTH:
+            return told
+        mostly = (count_mostly(column.codes, whole), *(order_told(order, few, CLOSE) for order in column.orders))
+        return max(mostly, key=lambda each: each.share)
 
     def _ask_together(
         self, single: Mapping[str, float], hidden: str
@@ -421,7 +427,8 @@ def _shown_query(cell: str, group: str, value: str, match: str) -> str:
 def read_shown(answer: Sequence[object], rows: int) -> int:
     """The answer to one of the questions about so many rows: in how many of them it is shown, 0 where it is not."""
     asked, shown, expected = (float(str(number)) for number in answer)
-    if shown < WORTH * rows or shown < NEARLY * asked or 4 * (asked - shown) > expected:
+    errors = (asked - shown) / max(asked, 1)
+    if shown < WORTH * rows or errors > 1 - MOSTLY or (4 if errors <= 1 - NEARLY else 2) * (asked - shown) > expected:
         return 0
     return int(shown)
 

@@ -15,6 +15,8 @@ from functools import cached_property
 import numpy as np
 
 NEARLY = 0.95  # share of the rows with a value, from which a column tells what another one hides, by any way
+MOSTLY = 2 / 3  # the same for a copy that is right in most rows, of what could hardly be guessed
+CLOSE = 0.75  # the same for a number that is another one and a little noise
 WORTH = 0.05  # share of all rows that this must be about, to be worth a word
 NEAR = 0.125  # share of the rows of its group that a number must be within, to be told nearly
 LEAST = 12  # exceptions that chance would make, below which nothing can be said
@@ -82,14 +84,31 @@ def count_told(cells: np.ndarray, hidden: Hidden) -> Disclosure:
     rows = len(cells)
     if not rows:
         return NOTHING
-    g, y, values, open_share = hidden.guessed
-    pair, c = np.unique(cells.astype(np.int64) * len(open_share) + g, return_inverse=True)
-    size, largest = np.bincount(c), _largest(c, y, values)[1]
-    e = open_share[(pair % len(open_share)).astype(np.int64)]
+    size, largest, e = _count_cells(cells, hidden)
     sure = (e > 1 - NEARLY) & (size * e >= LEAST) & (largest >= NEARLY * size) & (4 * (size - largest) <= size * e)
     # A column whose values are nearly all different determines everything, which says nothing of the two.
     exact = bool((size == largest).all()) and 2 * len(size) <= rows and float((size * e).sum()) >= WORTH * rows
     return Disclosure.of(rows, rows if exact else int(size[sure].sum()), exact)
+
+
+def count_mostly(cells: np.ndarray, hidden: Hidden) -> Disclosure:
+    """What cells tell in most rows and not in nearly all: a copy with errors, or one of part of the rows.
+
+    Only where the best guess without the cell is wrong in two rows of three: that two columns go together, such as
+    occupation and sex, is no copy. The rows in which it is right are counted.
+    """
+    if not len(cells):
+        return NOTHING
+    size, largest, e = _count_cells(cells, hidden)
+    sure = (e >= MOSTLY) & (size * e >= LEAST) & (largest >= MOSTLY * size)
+    return Disclosure.of(len(cells), int(largest[sure].sum()), False)
+
+
+def _count_cells(cells: np.ndarray, hidden: Hidden) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of each cell in each group: its rows, those with its most frequent hidden value, what a guess misses without."""
+    g, y, values, open_share = hidden.guessed
+    pair, c = np.unique(cells.astype(np.int64) * len(open_share) + g, return_inverse=True)
+    return np.bincount(c), _largest(c, y, values)[1], open_share[(pair % len(open_share)).astype(np.int64)]
 
 
 def _largest(outer: np.ndarray, inner: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
@@ -107,11 +126,12 @@ def in_order(key: np.ndarray) -> np.ndarray:
     return order[: len(key) - int(np.isnan(key).sum())]
 
 
-def order_told(order: np.ndarray, hidden: Hidden) -> Disclosure:
+def order_told(order: np.ndarray, hidden: Hidden, least: float = NEARLY) -> Disclosure:
     """What an order of rows (``in_order``) tells of a hidden value, beyond its group.
 
     Rows are put in that order, group by group, and neighbours compared: they have the same value, or, of numbers, one
-    within an eighth of the rows of the group. The same rows in an order by chance are what it must be better than.
+    within an eighth of the rows of the group, in ``least`` of the rows. The same rows in an order by chance are what it
+    must be better than. With less than ``NEARLY`` numbers are asked alone, and rows enough not to be misled by chance.
     """
     rows, there = len(hidden.value), order[hidden.value[order] >= 0]
     asked = len(there)
@@ -123,15 +143,18 @@ def order_told(order: np.ndarray, hidden: Hidden) -> Disclosure:
         known = Hidden(np.zeros(asked, dtype=np.int64), known.value, np.full(asked, np.nan))
         group = known.group
     ordered = known.take(np.argsort(group, kind="stable"))
-    for part, count in (("", _breaks), ("nearly", _jumps)):
+    strict = least >= NEARLY
+    if not strict and asked < 20 * LEAST:
+        return NOTHING
+    for part, count in (("", _breaks), ("nearly", _jumps))[not strict :]:
         if part and not known.numeric:
             continue
         wrong = count(ordered)
-        if wrong > (1 - NEARLY) * asked:
+        if wrong > (1 - least) * asked:
             continue  # most columns tell nothing, and what chance does is not asked for these
         chance = np.random.default_rng(1).permutation(asked)
         expected = count(known.take(chance[np.argsort(group[chance], kind="stable")]))
-        if expected >= max(LEAST, WORTH * rows) and 4 * wrong <= expected:
+        if expected >= max(LEAST, WORTH * rows) and (4 if strict else 2) * wrong <= expected:
             return Disclosure.of(rows, asked - wrong, False, part)
     return NOTHING
 
