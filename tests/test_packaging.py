@@ -59,7 +59,7 @@ def test_the_wheel_is_the_package_alone() -> None:
     build = settings()["tool"]["hatch"]["build"]["targets"]
     assert build["wheel"] == {
         "packages": ["src/kpareto"],
-        "artifacts": ["src/kpareto/kernels/ready/*"],
+        "artifacts": ["src/kpareto/kernels/ready/**"],
         "force-include": {"examples": "kpareto/jobs/examples"},
     }
     assert set(PROGRAMS) <= set(build["sdist"]["include"])

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -103,6 +104,68 @@ def test_an_index_that_cannot_be_read_is_made_anew(loops: Path, tmp_path: Path) 
         index.write_bytes(index.read_bytes()[:-20] + b"cgone\nRecord\n.")
     assert ask(tmp_path) == (60, False)
     assert ask(tmp_path) == (60, True)
+
+
+SYMBOLS = """
+import llvmlite.binding
+names, add_symbol = [], llvmlite.binding.add_symbol
+llvmlite.binding.add_symbol = lambda name, place: (names.append(name), add_symbol(name, place))[1]
+from numba.core.registry import cpu_target
+from kpareto.kernels.compiling import make_ready
+make_ready(cpu_target.target_context)
+known = set(names)
+cpu_target.target_context.refresh()
+print(len(known), set(names) - known)
+"""
+
+REGISTRIES = """
+import sys
+from loops.outer import scaled
+from loops.inner import twice
+print(scaled(3), "numba.np.linalg" in sys.modules)
+print(twice(2.5), "numba.np.linalg" in sys.modules)
+print(scaled(3.5))
+"""
+
+
+def test_registries_bring_no_symbol_that_loaded_code_may_ask_for() -> None:
+    """All that numba's registries tell the linker is told without them: code that is loaded finds every symbol."""
+    done = subprocess.run([sys.executable, "-c", SYMBOLS], capture_output=True, text=True, check=True)
+    count, others = done.stdout.split(maxsplit=1)
+    assert int(count) > 100
+    assert others.strip() == "set()"
+
+
+def test_what_is_loaded_fills_no_registry_and_what_is_compiled_does(loops: Path, tmp_path: Path) -> None:
+    """A process that finds its loop in the cache leaves numba's registries alone, and can compile another after it."""
+    assert ask(tmp_path) == (60, False)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    done = subprocess.run(
+        [sys.executable, "-c", REGISTRIES],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**clean, "PYTHONPATH": str(tmp_path)},
+    )
+    assert done.stdout.split() == ["60", "False", "5.0", "True", "70.0"]
+
+
+@pytest.mark.parametrize(("version", "refreshed"), [((0, 68), False), ((0, 60), True), ((9, 0), True)])
+def test_an_unknown_numba_fills_its_registries(
+    version: tuple[int, int], refreshed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a numba whose sources nobody has read it is not known what its registries bring."""
+    calls: list[str] = []
+    target = SimpleNamespace(refresh=lambda: calls.append("refresh"))
+    monkeypatch.setattr(compiling, "version_info", SimpleNamespace(short=version))
+    monkeypatch.setattr("numba.core.runtime.rtsys.initialize", lambda _: calls.append("initialize"))
+    compiling.make_ready(target)
+    assert calls == (["refresh"] if refreshed else ["initialize"])
+
+
+def test_the_numba_at_hand_was_read() -> None:
+    """A newer numba is slower to start until somebody reads its sources and raises the bound (decision 0043)."""
+    assert compiling.version_info.short <= compiling.NEWEST_READ
 
 
 def test_without_compiling_the_plain_functions_answer(loops: Path, tmp_path: Path) -> None:

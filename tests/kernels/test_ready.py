@@ -20,63 +20,115 @@ from kpareto.kernels import ready
 from kpareto.kernels.compiling import SOURCES
 
 ROOT = Path(__file__).parents[2]
+HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
+PYTHONS = sorted({"3.11", "3.12", "3.13", HERE})
+PORTABLE = {"NUMBA_CPU_NAME": ready.CPU, "NUMBA_CPU_FEATURES": ""}
 FIRST_FRONT = """
-import json
+import json, sys
+from pathlib import Path
 import kpareto as kp
-from kpareto.kernels.compiling import COMPILATIONS
+from kpareto.kernels.compiling import COMPILATIONS, ENTRIES, SOURCES
+from kpareto.kernels.ready import PYTHON, write_ready
 front = kp.front(kp.load_job("adult"))
 print(json.dumps([kp.__file__, COMPILATIONS._loops, front.numbers.values.tolist()]))
+if sys.argv[1:]:  # a folder for what was compiled
+    write_ready(ENTRIES, SOURCES, Path(sys.argv[1]) / PYTHON)
 """
 
 
-def first_front(package: Path, empty: Path, *others: Path) -> tuple[str, int, list[list[float]]]:
+def first_front(
+    place: str, empty: Path, python: str = sys.executable, keep: Path | None = None
+) -> tuple[str, int, list[list[float]]]:
     """The first front of an installation: where it was imported from, the loops it compiled, and its numbers."""
     empty.mkdir()
-    paths = os.pathsep.join(map(str, (package, *others)))
-    environment = {**os.environ, "PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(empty)}
-    run = subprocess.run(
-        [sys.executable, "-c", FIRST_FRONT], env=environment, cwd=empty, capture_output=True, text=True, check=True
-    )
-    place, loops, values = json.loads(run.stdout)
-    return place, loops, values
+    environment = {**os.environ, "PYTHONPATH": place, "NUMBA_CACHE_DIR": str(empty), **(PORTABLE if keep else {})}
+    words = [python, "-c", FIRST_FRONT, *([str(keep)] if keep else [])]
+    run = subprocess.run(words, env=environment, cwd=empty, capture_output=True, text=True, check=True)
+    found, loops, values = json.loads(run.stdout)
+    return found, loops, values
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel with what the first front needs, built from a copy of the sources and unpacked, as pip does."""
-    folder = tmp_path_factory.mktemp("wheel")
-    copy = folder / "sources"
-    copy.mkdir()
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the sources with what the first front needs, compiled for the Python that runs the tests."""
+    folder = tmp_path_factory.mktemp("sources")
     for name in ("src", "tests", "examples"):
-        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", "ready"))
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "ready"))
     for name in ("pyproject.toml", "README.md"):
-        shutil.copy(ROOT / name, copy / name)
-    portable = {"NUMBA_CPU_NAME": ready.CPU, "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(folder / "cache")}
-    environment = {**os.environ, **portable, "PYTHONPATH": f"{copy / 'src'}{os.pathsep}{copy}"}
-    subprocess.run([sys.executable, "-m", "tests.warm_up", "first"], cwd=copy, env=environment, check=True)
-    pack = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(copy)]
+        shutil.copy(ROOT / name, folder / name)
+    paths = {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{folder}"}
+    warm_up = [sys.executable, "-m", "tests.warm_up", "first"]
+    subprocess.run(warm_up, cwd=folder, env={**os.environ, **PORTABLE, **paths}, check=True)
+    return folder
+
+
+def packed(sources: Path, folder: Path) -> Path:
+    """The wheel of some sources and of the compiled code that lies beside them."""
+    pack = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(sources)]
     subprocess.run(pack, check=True)
-    with zipfile.ZipFile(next(folder.glob("*.whl"))) as archive:
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def wheel(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel unpacked, as pip does."""
+    folder = tmp_path_factory.mktemp("wheel")
+    with zipfile.ZipFile(packed(sources, folder)) as archive:
         archive.extractall(folder / "installed")
     return folder / "installed"
+
+
+def python_at_hand(version: str) -> str:
+    """A Python of a version: the one that runs, else one on the path or of pyenv; the test is skipped without."""
+    if version == HERE:
+        return sys.executable
+    kept = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    for python in (shutil.which(f"python{version}"), *sorted(kept.glob(f"{version}.*/bin/python"))):
+        ask = [str(python), "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+        if python and subprocess.run(ask, capture_output=True, text=True, check=False).stdout.strip() == version:
+            return str(python)
+    return pytest.skip(f"no Python {version} is at hand")
+
+
+@pytest.mark.parametrize("version", PYTHONS)
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the code of the wheel is for x86-64")
+def test_a_wheel_serves_every_python_that_is_at_hand(version: str, sources: Path, tmp_path: Path) -> None:
+    """In a clean environment code for another Python is left alone, and a wheel may bring that of several."""
+    python = tmp_path / "clean" / "bin" / "python"
+    subprocess.run([python_at_hand(version), "-m", "venv", str(python.parents[1])], check=True)
+    install = [str(python), "-m", "pip", "install", "--quiet", "--no-compile", "-c", str(ROOT / "constraints.txt")]
+    subprocess.run([*install, str(packed(sources, tmp_path / "one"))], check=True)
+    keep = None if version == HERE else tmp_path / "compiled"
+    place, loops, values = first_front("", tmp_path / "first", str(python), keep)
+    assert place.startswith(str(python.parents[1]))
+    assert (loops > 0) == (version != HERE)
+    assert values == kp.front(kp.load_job("adult")).numbers.values.tolist()
+    if keep is None:
+        return
+    shutil.copytree(keep, sources / "src" / "kpareto" / "kernels" / "ready", dirs_exist_ok=True)
+    both = packed(sources, tmp_path / "both")
+    with zipfile.ZipFile(both) as archive:
+        assert sum(name.endswith("/index.json") and "/ready/" in name for name in archive.namelist()) > 1
+    subprocess.run([*install, "--force-reinstall", "--no-deps", str(both)], check=True)
+    assert first_front("", tmp_path / "second", str(python))[1:] == (0, values)
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the code of the wheel is for x86-64")
 def test_the_first_front_from_a_wheel_compiles_nothing(wheel: Path, tmp_path: Path) -> None:
     """And its numbers are those of the sources; of another numba or of changed files nothing is used."""
-    place, loops, values = first_front(wheel, tmp_path / "wheel")
+    place, loops, values = first_front(str(wheel), tmp_path / "wheel")
     assert place.startswith(str(wheel))
     assert loops == 0
-    index = wheel / "kpareto" / "kernels" / "ready" / "index.json"
+    index = wheel / "kpareto" / "kernels" / "ready" / ready.PYTHON / "index.json"
     whole = index.read_text(encoding="utf-8")
     index.write_text(whole.replace(f'"numba": "{numba.__version__}"', '"numba": "0.1"'), encoding="utf-8")
-    place, loops, again = first_front(wheel, tmp_path / "another numba")
+    place, loops, again = first_front(str(wheel), tmp_path / "another numba")
     assert loops > 0
     assert again == values
     index.write_text(whole, encoding="utf-8")
     for file in index.parent.glob("*.bin"):
         file.write_bytes(file.read_bytes()[:-1] + b"?")
-    place, loops, again = first_front(wheel, tmp_path / "changed")
+    place, loops, again = first_front(str(wheel), tmp_path / "changed")
     assert loops > 0
     assert again == values
 
@@ -92,9 +144,9 @@ def test_another_numba_compiles(wheel: Path, tmp_path: Path) -> None:
     if fetched.returncode and os.environ.get("CI") != "true":
         pytest.skip(f"numba {oldest[1]} could not be fetched: {fetched.stderr[-200:]}")
     assert fetched.returncode == 0, fetched.stderr
-    index = wheel / "kpareto" / "kernels" / "ready" / "index.json"
+    index = wheel / "kpareto" / "kernels" / "ready" / ready.PYTHON / "index.json"
     assert json.loads(index.read_text(encoding="utf-8"))["for"]["numba"] != oldest[1]
-    place, loops, values = first_front(wheel, tmp_path / "another", tmp_path / "numba")
+    place, loops, values = first_front(f"{wheel}{os.pathsep}{tmp_path / 'numba'}", tmp_path / "another")
     assert place.startswith(str(wheel))
     assert loops > 0
     assert values == kp.front(kp.load_job("adult")).numbers.values.tolist()

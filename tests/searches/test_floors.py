@@ -29,7 +29,15 @@ def floored_problems(draw: st.DrawFn, table: Table) -> Problem:
     """A problem with k and losses under a rule that bounds suppression."""
     objectives = draw(
         st.sampled_from(
-            [["k", "glm"], ["k", "lm", "nwp"], ["risk-max", "lm"], ["glm"], ["k", "l", "glm"], ["k", "entropy"]]
+            [
+                ["k", "glm"],
+                ["k", "lm", "nwp"],
+                ["risk-max", "lm"],
+                ["glm"],
+                ["k", "l", "glm"],
+                ["k", "entropy"],
+                ["k", "arx-loss"],
+            ]
         )
     )
     rule = draw(st.sampled_from([rule for rule in RULES if rule != "below-k"]))
@@ -82,6 +90,25 @@ def _at_least_as_private(asked: Problem, every: Numbers, points: Numbers, place:
 def test_nothing_lies_below_a_floor(case: Case, data: st.DataObject) -> None:
     """Random tables, rules and settled parts, with and without persons."""
     check_floors(data.draw(floored_problems(case.table)), data)
+
+
+@settings(max_examples=40)
+@given(case=cases(), data=st.data())
+def test_nothing_lies_below_a_floor_of_a_geometric_mean(case: Case, data: st.DataObject) -> None:
+    """ARX's loss adds up as logarithms, column by column, with suppressed rows and settled parts."""
+    check_floors(problem(case.table, ["k", "arx-loss"], data.draw(st.sampled_from([0, 1, 0.3]))), data)
+
+
+def test_a_floor_of_a_geometric_mean_is_met() -> None:
+    """Columns counted together, with nothing suppressed: the floor is the least loss itself, but for rounding."""
+    table = make_rows(60, (4, 5, 3), (3, 3, 2))
+    asked = problem(table, ["k", "arx-loss"], 0)
+    floors = make_floors(asked, ())
+    assert floors is not None
+    assert [len(group.columns) for group in floors.groups] == [3]
+    points = (every := all_numbers(asked)).take(non_dominated(every.keys, "one"))
+    assert len(points.which) > 2
+    assert floors.at(points)[:, 1] == pytest.approx(points.values[:, 1], abs=1e-11)
 
 
 @pytest.mark.parametrize("size", ["k", "risk-max"])

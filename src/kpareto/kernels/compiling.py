@@ -21,7 +21,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from numba import njit
+from numba import njit, version_info
 from numba.core import event
 
 from kpareto.interrupts import tell_compiled
@@ -30,13 +30,27 @@ from kpareto.kernels.ready import load_ready
 # Nobody calls the loops from C, and the entries for it would take time to compile.
 OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
 ENTRIES: list[Any] = []  # every loop that Python calls
+# The numbas whose sources were read: what their registries bring into the process (decision 0043).
+OLDEST_READ, NEWEST_READ = (0, 61), (0, 68)
 SOURCES = sha256(b"\0".join(file.read_bytes() for file in sorted(Path(__file__).parent.rglob("*.py")))).hexdigest()
+
+
+def make_ready(target: Any) -> None:
+    """What loaded code needs of numba: every symbol that it may ask for, and no registry of what can be compiled.
+
+    numba fills its registries before it loads anything, half a second of every start; who compiles fills them anyway.
+    """
+    if not OLDEST_READ <= version_info.short <= NEWEST_READ:
+        target.refresh()
+        return
+    import_module("numba.cpython.hashing")
+    import_module("numba.core.runtime").rtsys.initialize(target)
 
 
 def spare_scipy() -> None:
     """Let numba look whether SciPy is there, where it would import its linear algebra, which no loop uses.
 
-    A third of a second of every start; whoever multiplies matrices in a loop of their own imports it then, as before.
+    A third of a second of the first compilation; whoever multiplies matrices in a loop of their own imports it then.
     """
     with suppress(ImportError, AttributeError):  # a numba that asks elsewhere
         linalg: Any = import_module("numba.np.linalg")
@@ -49,9 +63,6 @@ def spare_scipy() -> None:
             arrays.ensure_blas = ask
         finally:
             linalg.ensure_blas = ask
-
-
-spare_scipy()
 
 
 def compiled(function: Any = None, *, memory: bool = True, entry: bool = True) -> Any:
@@ -73,7 +84,7 @@ def compiled(function: Any = None, *, memory: bool = True, entry: bool = True) -
         index._source_stamp = SOURCES
         index._load_index = or_nothing(index._load_index)
         if hasattr(dispatcher._cache, "_load_overload") and hasattr(dispatcher._cache, "_impl"):
-            dispatcher._cache._load_overload = or_ready(dispatcher._cache)
+            dispatcher._cache.load_overload = or_ready(dispatcher._cache)
     else:  # a numba that keeps its stamp elsewhere: slow is better than stale
         dispatcher._cache.disable()
     if entry:
@@ -97,15 +108,19 @@ def or_nothing(load: Callable[[], dict[Any, Any]]) -> Callable[[], dict[Any, Any
 
 
 def or_ready(cache: Any) -> Callable[[Any, Any], Any]:
-    """What a cache has of a loop; where it has none, what came with the wheel."""
-    load = cache._load_overload
+    """What a cache has of a loop; where it has none, what came with the wheel; None: it is to be compiled."""
 
     def load_or_ready(signature: Any, target: Any) -> Any:
-        data = load(signature, target)
-        if data is not None:
-            return data
-        payload = load_ready(cache._py_func, signature, SOURCES)
-        return None if payload is None else cache._impl.rebuild(target, payload)
+        make_ready(target)
+        with cache._guard_against_spurious_io_errors():
+            data = cache._load_overload(signature, target)
+            if data is not None:
+                return data
+            payload = load_ready(cache._py_func, signature, SOURCES)
+            if payload is not None:
+                return cache._impl.rebuild(target, payload)
+        spare_scipy()
+        return None
 
     return load_or_ready
 

@@ -1,9 +1,9 @@
 """Compiled code that comes with the wheel, so that the first minute is not spent compiling (decision 0030).
 
 ``make wheel`` compiles the loops that most jobs use for a common processor (x86-64-v3, ten years old and more) and
-writes them into the folder ``ready``. A loop is taken from there only if everything fits: the sources of all loops,
-Python, numba, llvmlite, the platform, the features of this processor, and the checksum of the file. Else, and where
-anything is odd, it is compiled as it would be without the folder.
+writes them into the folder ``ready``, for each Python into one of its own. A loop is taken from there only if
+everything fits: the sources of all loops, Python, numba, llvmlite, the platform, the features of this processor, and
+the checksum of the file. Else, and where anything is odd, it is compiled as it would be without the folder.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ import llvmlite
 import llvmlite.binding as llvm
 import numba
 
-FOLDER = Path(__file__).parent / "ready"
+PYTHON = str(sys.implementation.cache_tag)  # cpython-311
+FOLDER = Path(__file__).parent / "ready" / PYTHON
 CPU = "x86-64-v3"
 FEATURES = ("avx", "avx2", "bmi", "bmi2", "cx16", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sahf", "sse4.2", "xsave")
 
 
 def circumstances(sources: str) -> dict[str, str]:
     """All that compiled code depends on, but for the processor."""
-    versions = {"python": sys.implementation.cache_tag, "numba": numba.__version__, "llvmlite": llvmlite.__version__}
+    versions = {"python": PYTHON, "numba": numba.__version__, "llvmlite": llvmlite.__version__}
     return {"sources": sources, "platform": llvm.get_default_triple(), "cpu": CPU, **versions}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce, wraps
-from math import ceil, exp, gcd, lcm, log1p, log2
+from math import ceil, exp, floor, gcd, lcm, log1p, log2
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -22,6 +22,7 @@ from kpareto.measures.measure import (
     INFORMATION,
     Aspect,
     Better,
+    Floor,
     Measure,
     Number,
     Trend,
@@ -153,6 +154,14 @@ class CellLoss:
     def suppressed(self, table: Table, column: int) -> int:
         """The loss of a suppressed cell, in the same whole numbers."""
         return int(self._whole(table, column, np.array([self.column(table, column).lost]))[0])
+
+    @property
+    def floor(self) -> Floor:
+        """What its columns lose by themselves adds up; rounded sums may be too large by their slack."""
+        return Floor(
+            lambda table, column, cut: int((self.table_of(table, column, cut)[cut] * table.leaf_rows[column]).sum()),
+            lambda table, sums: np.maximum(sums - self.slack(table), 0) * float(self.scale(table)),
+        )
 
     def exact(self, partition: Partition) -> Fraction | None:
         """The loss without rounding; None where it is not a ratio of whole numbers."""
@@ -443,6 +452,13 @@ def _column_share(place: int) -> CellLoss:
     )  # fmt: skip
 
 
+def _floor_of_column(table: Table, column: int, cut: np.ndarray) -> int:
+    """The logarithm of 1 + the mean loss of one column alone, in parts of FINE; one part less for rounding."""
+    loss = _share_loss(table, column)
+    lost = int((loss.of_runs(*run_ends(cut))[cut] * table.leaf_rows[column]).sum())
+    return max(floor(log1p(lost / loss.denominator / table.rows) * FINE) - 1, 0)
+
+
 @named("arx-loss")
 def arx_loss() -> Number:
     """ARX's Loss: the geometric mean over columns of 1 + the mean cell loss, less 1; domains are those declared."""
@@ -469,8 +485,10 @@ def arx_loss() -> Number:
         bounds = (BoundTerm(BY_LOSS, ask.loss_place(least), coarse),)
         return Reading(lambda counted: np.exp2(bits(counted)) - 1, key, bounds)
 
+    # A geometric mean rises with the sum of the logarithms, so columns add up as those of other losses do.
+    least = Floor(_floor_of_column, lambda table, sums: np.expm1(sums / FINE / len(table.schema.quasi)))
     unit = "geometric mean share of a cell"
-    return Number("arx-loss", "lower", unit, RISES, total, parameters={}, reading=read, by_cells=lm())
+    return Number("arx-loss", "lower", unit, RISES, total, parameters={}, reading=read, by_cells=lm(), floor=least)
 
 
 @named("aecs")

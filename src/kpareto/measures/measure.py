@@ -19,6 +19,7 @@ import numpy as np
 from kpareto.errors import BadJob, did_you_mean
 from kpareto.measures.reading import ClassNumber, Reacher, Reader, TargetTerm
 from kpareto.tables.partition import RULES, Partition, Rule
+from kpareto.tables.table import Table
 
 Better = Literal["lower", "higher"]
 Trend = Literal["rises", "falls", "either"]  # as classes merge: never falls, never rises, no promise
@@ -92,6 +93,14 @@ def no_exact_value(_: Partition) -> Fraction | None:
 
 
 @dataclass(frozen=True)
+class Floor:
+    """How little a loss can be by what each column loses by itself: whole numbers that add up, and what a sum means."""
+
+    of_column: Callable[[Table, int, np.ndarray], int]  # table, column, groups of its leaves -> with no row suppressed
+    value: Callable[[Table, np.ndarray], np.ndarray]  # sums over columns -> the loss, rounded down
+
+
+@dataclass(frozen=True)
 class Number:
     """A measure made of a function: the form of most built-in measures.
 
@@ -112,6 +121,7 @@ class Number:
     term: TargetTerm | None = None  # how the compiled searches for one number minimize it
     by_cells: Measure | None = field(default=None, compare=False)  # a loss of cells, for a search that needs one
     parts: tuple[tuple[Measure, float], ...] = ()  # of a weighted sum: its measures and their weights
+    floor: Floor | None = field(default=None, compare=False)  # None: columns by themselves tell nothing of it
 
     def __call__(self, partition: Partition) -> float:
         """The number."""
@@ -197,6 +207,12 @@ def parameters_of(measure: Measure) -> Mapping[str, object] | None:
     """What the maker of a measure was given beside defaults; None for one that is not in the table of names."""
     parameters: Mapping[str, object] | None = getattr(measure, "parameters", None)
     return parameters
+
+
+def floor_of(measure: Measure) -> Floor | None:
+    """How little a measure can be by what each column loses by itself, or None."""
+    floor: Floor | None = getattr(measure, "floor", None)
+    return floor
 
 
 def short_name(name: str) -> str:

@@ -40,8 +40,7 @@ from kpareto.fronts.subtree_bounds import allowed_rows
 from kpareto.interrupts import OutOfTime, TimeLimit, halted_too, pause
 from kpareto.kernels.compiling import working
 from kpareto.kernels.words import K
-from kpareto.measures.cells import CellLoss
-from kpareto.measures.measure import Measure
+from kpareto.measures.measure import Floor, Measure, floor_of
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.searches import MOST_THREADS, count, one_of, setting
 from kpareto.searches.checkpoint import Arrays, Kept, job_print
@@ -475,17 +474,12 @@ class Floors:
         values = np.full(points.values.shape, np.nan)
         ks = self._ks(points)
         for loss, objective in enumerate(self.objectives):
-            measure = self.problem.objectives[objective]
-            if not isinstance(measure, CellLoss):
-                raise TypeError("only cell losses have floors")
             known = _best_at(ks, points.values[:, objective])
             floor = np.zeros(len(ks), dtype=np.float64)
             for place, group in enumerate(self.groups):
                 least = group.least(loss, ks, settled if place == 0 else None)
                 floor += np.where(least == NEVER, np.inf, least)
-            # Rounded losses may be too large by their slack: a floor is rounded down.
-            scale = float(measure.scale(self.problem.table))
-            least_value = np.maximum(floor - measure.slack(self.problem.table), 0) * scale
+            least_value = _floor(self.problem, objective).value(self.problem.table, floor)
             values[:, objective] = np.where(least_value < known, least_value * (1 - 1e-12), known)
         return values
 
@@ -511,9 +505,17 @@ def _best_at(ks: np.ndarray, losses: np.ndarray) -> np.ndarray:
 
 
 def losses_with_floors(problem: Problem) -> tuple[int, ...]:
-    """Which objectives have a floor: losses summed over cells, unless the rule may suppress anything."""
-    losses = (place for place, measure in enumerate(problem.objectives) if isinstance(measure, CellLoss))
+    """Which objectives have a floor: losses that add up over columns, unless the rule may suppress anything."""
+    losses = (place for place, measure in enumerate(problem.objectives) if floor_of(measure) is not None)
     return () if problem.suppression.rule == "below-k" else tuple(losses)
+
+
+def _floor(problem: Problem, objective: int) -> Floor:
+    """How little an objective can be by what each column loses."""
+    floor = floor_of(problem.objectives[objective])
+    if floor is None:
+        raise TypeError("only losses that add up over columns have floors")
+    return floor
 
 
 def make_floors(problem: Problem, fixed: Sequence[int]) -> Floors | None:
@@ -562,13 +564,9 @@ def _count(problem: Problem, objectives: Sequence[int], columns: tuple[int, ...]
     levels = lattice_of(few).levels(counted.nodes)
     losses = np.zeros((len(objectives), len(counted.nodes)), dtype=np.int64)
     for place, objective in enumerate(objectives):
-        measure = problem.objectives[objective]
+        least = _floor(problem, objective)
         for position, column in enumerate(columns):
-            cuts = table.hierarchies[column].shown
-            by_level = [
-                int((measure.table_of(table, column, cut)[cut] * table.leaf_rows[column]).sum())  # type: ignore[attr-defined]  # a CellLoss
-                for cut in cuts
-            ]
+            by_level = [least.of_column(table, column, cut) for cut in table.hierarchies[column].shown]
             losses[place] += np.array(by_level, dtype=np.int64)[levels[:, position]]
     return Group(columns, counted.ints[:, K], losses)
 
