@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -176,6 +177,10 @@ def test_no_recoding_outside_the_allowed_levels_is_chosen(job_file: Path) -> Non
     table = load_job(job_file, ["columns.age.levels=[1, 2]", "columns.town.levels=[1, 1]"]).table()
     drawn = [release_private(table, make_plan(1, "1e-6"), draws=draws_for_tests(seed)) for seed in range(5)]
     assert {done.recoding.levels for done in drawn} <= {(1, 1), (2, 1)}
+    town = load_job(job_file, ["columns.town.role=", "columns.town.hierarchy=", "columns.age.levels=[2, 2]"])
+    persons = replace(town, person="town").table()
+    plan = make_plan(1, "1e-6", rows_per_person=1000)
+    assert release_private(persons, plan, draws=draws_for_tests(1)).recoding.levels == (2,)
     done = privatize(load_job(job_file, ["columns.age.levels=[2, 2]"]), WISH)
     assert done.statement["levels"]["age"] == {"level": 2, "of": 3}
     assert {line.split(",")[0] for line in done.place.read_text().splitlines()[1:]} == {"20-39", "40-59"}

@@ -219,7 +219,8 @@ def bound_persons(table: Table, rows: int, draws: Draws = SECRET) -> Table:
     place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)  # among the rows of its person
     weights = np.bincount(row[order[place < rows]], minlength=table.distinct)
     have = weights > 0
-    bounded = make_table(Schema(table.schema.quasi), table.hierarchies, table.codes[have], weights[have], {})
+    few = Schema(table.schema.quasi, levels=table.schema.levels)
+    bounded = make_table(few, table.hierarchies, table.codes[have], weights[have], {})
     return replace(bounded, domain=table.domain, missing=table.missing)
 
 
