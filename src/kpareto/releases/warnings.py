@@ -748,7 +748,7 @@ def search_facts(point: Point) -> SearchFacts:
     size = None if front.space.kind == "local" else front.space.size
     facts = SearchFacts(provenance.method, provenance.complete, provenance.evaluated, size)
     if point.bound is not None and not math.isinf(point.bound.gap):
-        return replace(facts, gap=_round_up(point.bound.gap), proof=f"its loss is {point.bound.sentence()}")
+        return replace(facts, gap=_round_up(point.bound.gap), proof=point.bound.sentence())
     if provenance.complete:
         return facts
     low, gap = (provenance.details.get(name) for name in ("lower_bound", "gap"))  # of a search for one loss
