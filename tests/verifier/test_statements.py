@@ -133,6 +133,74 @@ def test_no_lie_passes_without_a_word(released: tuple[Path, dict[str, Any]], who
     assert not accepted
 
 
+def objects(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The way to every object of a certificate."""
+    if isinstance(part, dict):
+        yield path
+    for key, value in part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ():
+        yield from objects(value, (*path, key))
+
+
+def accepts(file: Path, lie: dict[str, Any], honest: Verified) -> bool:
+    """Whether a lie is accepted, and nothing is listed as not checked that is not listed anyway."""
+    seal(lie)
+    try:
+        verified = verify(file, lie)
+    except (Unsafe, BadInput):
+        return False
+    return (verified.said, verified.unchecked) == (honest.said, honest.unchecked)
+
+
+def test_no_word_is_added_without_a_word(released: tuple[Path, dict[str, Any]]) -> None:
+    """A statement that nobody knows, in any object of either part or beside them, is refused or listed."""
+    file, certificate = released
+    honest = verify(file, certificate)
+    places = [(part, *path) for part in ("public", "confidential") for path in objects(certificate[part])]
+    assert len(places) > 40
+    added = [(*path, "scope") for path in [(), *places]]
+    lies = [(path, value) for path in added for value in ("for ever", {"of": "Germany"}, 5)]
+    assert not [each for each in lies if accepts(file, change(certificate, *each), honest)]
+
+
+def test_no_lie_in_confidence_passes_without_a_word(released: tuple[Path, dict[str, Any]]) -> None:
+    """What the confidential part says beside what is counted is listed, as what the public part says is."""
+    file, certificate = released
+    honest = verify(file, certificate)
+    assert any(line.startswith("confidential.input.sha256 = ") for line in honest.said)
+    assert not [line for line in honest.said if line.startswith("confidential.recoding.columns")]  # as in public
+    accepted, tried = [], 0
+    for path in leaves(certificate["confidential"]):
+        if path[0] in ("public_sha256", "sha256", "claims"):
+            continue  # sealed anew; claims are those of the public part
+        part: Any = certificate["confidential"]
+        for key in path:
+            part = part[key]
+        for value in other_values(part):
+            tried += 1
+            # The beginning of a long statement is shown, so what is added to its end is listed and looks the same.
+            long = len(json.dumps(part)) > 150
+            if not long and accepts(file, change(certificate, ("confidential", *path), value), honest):
+                accepted.append((path, value))
+    assert tried > 25
+    assert not accepted
+
+
+def test_a_claim_that_nobody_may_count_is_refused(released: tuple[Path, dict[str, Any]]) -> None:
+    """``recomputed: false`` switches no check off: not in the public part, and nowhere for what can be counted."""
+    file, certificate = released
+    for part in ("public", "confidential"):
+        for place, claim in enumerate(certificate[part]["claims"]):
+            lie = change(
+                certificate, (part, "claims", place), {**claim, "value": 99, "limit": None, "recomputed": False}
+            )
+            seal(lie)
+            with pytest.raises(Unsafe, match="and asks that nobody counts it again"):
+                verify(file, lie)
+    claims = [*certificate["public"]["claims"], {"measure": "lm", "value": 0, "recomputed": False}]
+    with pytest.raises(Unsafe, match="asks that nobody counts it again"):
+        verify(file, {"public": {**certificate["public"], "claims": claims}})
+
+
 def test_a_limit_that_is_missed_is_refused(released: tuple[Path, dict[str, Any]]) -> None:
     """Every limit made sharper than the rows are, for each claim."""
     file, certificate = released

@@ -29,7 +29,7 @@ from kpareto.verifier.judging import judge_persons, judge_rows
 from kpareto.verifier.population import PEOPLE, PEOPLE_HIGHER, Cells, by_people, count_people, pair_classes, read_cells
 from kpareto.verifier.signatures import Signer, trusted_json
 from kpareto.verifier.statements import check_labels, name_class, weigh
-from kpareto.verifier.vocabulary import check_claim, check_roles, refuse_others, spell_claim
+from kpareto.verifier.vocabulary import check_claim, check_roles, refuse_others, refuse_uncounted, spell_claim
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -183,6 +183,7 @@ def _check_certificate(
         raise Unsafe(f"The release has {rows:,} rows, and the certificate says {record['rows']:,}.")
     check_labels(classes, _quasi(public), public["recoding"])
     numbers, unchecked = _recount(classes, public, confidential, people)
+    refuse_uncounted(public, confidential)
     thresholds, untold, missed = judge_thresholds(public, numbers, {*HIGHER, *PEOPLE_HIGHER}, SLACK)
     if missed:
         raise Unsafe(f"Classes missing {missed[0]}.")

@@ -128,6 +128,11 @@ def parts(certificate: object) -> tuple[dict[str, Any], dict[str, Any]]:
         certificate = {name: getattr(certificate, name, {}) for name in ("public", "confidential")}
     whole: Mapping[str, Any] = certificate if "public" in certificate else {"public": certificate}
     public, confidential = whole["public"], whole.get("confidential") or {}
+    if others := [str(key) for key in whole if key not in ("public", "confidential")]:
+        raise Unsafe(
+            f"The certificate says {others[0]!r} beside its two parts, which is not known to this verifier. Whether "
+            "that holds nobody has counted."
+        )
     if not isinstance(public, dict) or not isinstance(confidential, dict) or not public.get("claims"):
         raise BadInput("The certificate claims nothing: it has no public part with claims. Give that of the release.")
     check_shape(public, CERTIFICATE, PUBLIC)

@@ -1,7 +1,8 @@
 """Every public statement of a certificate and what became of it: recomputed, compared with the confidential part, said.
 
 The public part is opened into single statements, whatever it holds: one that nobody knows is only said, as are those of
-a later version. Two parts that contradict each other are refused.
+a later version. So is what the confidential part says beside what is counted. Two parts that contradict each other are
+refused.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from kpareto.errors import Unsafe
 from kpareto.verifier.counting import QUASI, STAR, Class, Labels
-from kpareto.verifier.vocabulary import spell_claim
+from kpareto.verifier.vocabulary import OPTIONS, spell_claim
 
 Path = tuple[str, ...]
 LONGEST = 160  # letters of a statement that are shown
@@ -22,6 +23,11 @@ EXPECTED: tuple[Path, ...] = (
     ("version",), ("release", "format"), ("suppression", "rule"), ("suppression", "limit"), ("suppression", "rows"),
     ("suppression", "suppressed"), ("handling",), ("engine",), ("counted_by",), ("missing",), ("warnings",),
 )  # fmt: skip
+# What adds up with the rows, or is compared, of the confidential part.
+CONFIDED: set[Path] = {
+    ("public_sha256",), ("sha256",), ("input", "rows"), ("input", "missing_rows"), ("suppression", "dropped"),
+    ("suppression", "suppressed"),
+}  # fmt: skip
 # What is worked out again before anything is accepted, where it is said.
 RECOMPUTED: set[Path] = {
     ("kpareto certificate",), ("release", "rows"), ("release", "columns"), ("release", "sha256"),
@@ -63,9 +69,32 @@ def weigh(
         elif path != ("release", "sha256"):  # one that is not there is listed with the claims
             possible = " (possible, not counted)" if path[0] == "codebook" and path[-1] == "counts" else ""
             unproven.append((path, f"{'.'.join(path)} = {_show(value)}{possible}"))
+    unproven += _confided(public, confidential, compared, unchecked)
     silent = [f"{'.'.join(path)}: nothing is said" for path in EXPECTED if not _has(public, path)]
     unproven.sort(key=lambda each: _rank(each[0]))
     return Statements(counts[0], counts[1], (*(words for _, words in unproven), *silent))
+
+
+def _confided(
+    public: dict[str, Any], confidential: dict[str, Any], compared: set[Path], unchecked: list[str]
+) -> Iterator[tuple[Path, str]]:
+    """What the confidential part says that nobody could count or compare: two levels of it, each in a line."""
+    counted = [claim for claim in confidential.get("claims", ()) if spell_claim(claim) not in unchecked]
+    relative = [c.get("with", {}).get("column") for c in counted if "reference" in OPTIONS.get(c["measure"], {})]
+    people = any(claim.get("needs") == "population" for claim in counted)
+    for word, part in confidential.items():
+        opened = part if isinstance(part, dict) and part else {"": part}
+        for key, value in opened.items():
+            path = (word, key) if key else (word,)
+            told = word in ("distributions", "persons") and (None in relative or key in relative)
+            if path in CONFIDED or told or word == "claims" or (word == "population" and people):
+                continue
+            if path == ("recoding", "columns"):  # a level of each column, those of the public part were compared
+                value = {name: each for name, each in value.items() if ("recoding", name, "level") not in compared}
+            if path == ("recoding", "labels"):
+                value = {n: each for n, each in value.items() if each != public["recoding"].get(n, {}).get("labels")}
+            if value not in ({}, [], None):
+                yield ("confidential", *path), f"confidential.{'.'.join(path)} = {_show(value)}"
 
 
 def _rank(path: Path) -> int:

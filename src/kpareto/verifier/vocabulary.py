@@ -101,6 +101,18 @@ def refuse_others(claim: Mapping[str, Any]) -> None:
         )
 
 
+def refuse_uncounted(public: Mapping[str, Any], confidential: Mapping[str, Any]) -> None:
+    """Raise Unsafe where a claim asks not to be counted again that anybody can count, or that everybody reads."""
+    for part in (public, confidential):
+        for claim in part.get("claims", ()):
+            countable = part is public or (claim["measure"] in OPTIONS and claim["measure"] not in PEOPLE)
+            if claim.get("recomputed") is False and countable:
+                raise Unsafe(
+                    f"The certificate claims {spell_claim(claim)} and asks that nobody counts it again. What is not "
+                    "counted is no claim."
+                )
+
+
 def check_roles(columns: list[str], roles: Mapping[str, str]) -> None:
     """Raise Unsafe unless every column of the release has a role that there is, and nothing else has one."""
     for name, role in roles.items():
