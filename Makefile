@@ -92,10 +92,7 @@ wheel: $(VENV)/.dev-stamp
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 	rm -rf src/kpareto/kernels/ready
 
-# One after the other: apt-get has one lock.
-java: browser
-postgresql: java
-ssh: postgresql
+# One after the other (each asks for the one before it): apt-get has one lock.
 programs: ssh
 
 # The tests of the page drive Debian's Chromium; where it is missing and cannot be installed they are skipped.
@@ -103,21 +100,23 @@ browser:
 	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 	  { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || echo "No chromium: tests of the page are skipped."
 
-# The tests of Spark need Java; where it is missing and cannot be installed they are skipped.
-java:
-	@command -v java >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
-	  { apt-get update -qq && { apt-get install -y -qq openjdk-17-jre-headless >/dev/null 2>&1 || \
-	    apt-get install -y -qq default-jre-headless >/dev/null; }; } || echo "No Java: tests of Spark are skipped."
+# The tests of Spark need Java, and those of programs for ARX its compiler; where they are missing and cannot be installed
+# these are skipped.
+java: browser
+	@command -v javac >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+	  { apt-get update -qq && { apt-get install -y -qq openjdk-17-jdk-headless >/dev/null 2>&1 || \
+	    apt-get install -y -qq default-jdk-headless >/dev/null; }; } || \
+	  echo "No Java: tests of Spark and of programs for ARX are skipped."
 
 # The tests of databases start a PostgreSQL of their own; where it cannot be installed they are skipped.
-postgresql:
+postgresql: java
 	@command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
 	  [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 	  { apt-get update -qq && apt-get install -y -qq postgresql >/dev/null; } || \
 	  echo "No PostgreSQL: tests of databases are skipped."
 
 # Signatures are compared with those of OpenSSH; where it is missing and cannot be installed that is skipped.
-ssh:
+ssh: postgresql
 	@command -v ssh-keygen >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 	  { apt-get update -qq && apt-get install -y -qq openssh-client >/dev/null; } || echo "No OpenSSH: its comparison is skipped."
 
