@@ -326,7 +326,11 @@ def test_which_rows_of_a_person_are_kept_is_drawn_among_them_alone() -> None:
     table = make_table(Schema(("size", "town"), person="id"), trees, codes, np.ones(len(rows), np.int64), people)
     seen: dict[Kept, int] = {}
     for words in permutations(range(len(rows))):
-        left = bound_persons(table, MOST, Draws(lambda _, words=words: np.array(words, "<u8").tobytes(), secret=False))
+
+        def given(_: int, words: tuple[int, ...] = words) -> bytes:
+            return np.array(words, "<u8").tobytes()
+
+        left = bound_persons(table, MOST, Draws(given, secret=False))
         key = tuple(sorted(rows_of(left).items()))
         seen[key] = seen.get(key, 0) + 1
     assert {key: Fraction(n, math.factorial(len(rows))) for key, n in seen.items()} == kept_law(held_by(table))

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from numba import version_info
 
 from kpareto.kernels import compiling
 from tests.twins.sources import files, listed, name_of, tree_of
@@ -165,7 +166,7 @@ def test_an_unknown_numba_fills_its_registries(
 
 def test_the_numba_at_hand_was_read() -> None:
     """A newer numba is slower to start until somebody reads its sources and raises the bound (decision 0043)."""
-    assert compiling.version_info.short <= compiling.NEWEST_READ
+    assert version_info.short <= compiling.NEWEST_READ
 
 
 def test_without_compiling_the_plain_functions_answer(loops: Path, tmp_path: Path) -> None:

@@ -220,5 +220,8 @@ def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFix
     assert len(json.loads(Path("runs.json").read_text())["searches"][1]["runs"]) == 2
     assert Path("runs.svg").exists()
     assert main([*words, "-o", "runs.html"]) == 2
+    assert main([*words, "-o", "runs.md"]) == 2
+    assert "--overwrite" in capsys.readouterr().err
+    assert main([*words, "--seeds", "1", "-o", "runs.md", "--overwrite"]) == 0
     assert main([*words, "--json", "job.toml"]) == 2
     assert kp.compare_searches is compare_searches

@@ -16,7 +16,7 @@ from kpareto.jobs import front as searching
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import release_job
 from kpareto.searches import models as comparing
-from kpareto.searches.run import Plan
+from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.spelling import several
 
 PERSONS = """
@@ -197,11 +197,10 @@ def test_a_front_is_searched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_release_class_by_class_searches_its_k_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One k is searched, with the rows that the whole curve gives; the curve itself stays what a front or report has."""
     job, searched = str(_job(tmp_path)), []
-    run = searching.run_plan
 
     def noted(problem: Problem, plan: Plan, *more: Any) -> Front:
         searched.append(plan.settings.get("ks"))
-        return run(problem, plan, *more)
+        return run_plan(problem, plan, *more)
 
     monkeypatch.setattr(searching, "run_plan", noted)
     assert main(["release", job, "-q", "--model", "local"]) == 0

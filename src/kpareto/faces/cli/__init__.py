@@ -97,6 +97,7 @@ def front(  # noqa: PLR0913 (the options of the command)
 @click.option("--seeds", type=click.IntRange(1, 1000), default=20, show_default=True, help="Runs of each search.")
 @click.option("-o", "--output", metavar="FILE", help="Write the tables as Markdown: FILE ends in .md.")
 @click.option("--picture", metavar="FILE", help="Draw the loss against evaluations: .svg, .png or .pdf.")
+@overwrite_option
 @set_option
 @json_option
 @quiet_option
@@ -106,13 +107,17 @@ def compare(  # noqa: PLR0913 (the options of the command)
     seeds: int,
     output: str | None,
     picture: str | None,
+    overwrite: bool,
     changes: tuple[str, ...],
     json_file: str | None,
     quiet: bool,
 ) -> None:
     """Run several searches on JOB with many seeds, and tell them apart; --seconds is for each run."""
     from kpareto.faces.cli.comparing import show_searches
+    from kpareto.faces.cli.releases import refuse_unasked
 
+    if output is not None:
+        refuse_unasked(output, overwrite, "-o")
     show_searches(job, searches, seeds, output, json_file, picture, changes, quiet)
 
 

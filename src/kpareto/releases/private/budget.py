@@ -100,8 +100,11 @@ def _read_ledgers(path: str | os.PathLike[str]) -> list[Ledger]:
 def _ledger_from(part: Mapping[str, Any]) -> Ledger:
     runs = tuple(
         Spent(
-            *map(_amount, (run["epsilon"], run["delta"])),
-            *map(str, (run["purpose"], run["when"], run.get("unit", ROWS))),
+            _amount(run["epsilon"]),
+            _amount(run["delta"]),
+            str(run["purpose"]),
+            str(run["when"]),
+            str(run.get("unit", ROWS)),
         )
         for run in part["runs"]
     )
