@@ -23,11 +23,11 @@ from kpareto.searches.cuts.recut import recut_columns
 from kpareto.searches.cuts.score import Score
 from kpareto.searches.cuts.variation import Crossover
 from kpareto.searches.run import run
-from kpareto.searches.sampling import sample_rows
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import make_cuts, make_order
 from kpareto.tables.lattice import Space
 from kpareto.tables.partition import Suppression
+from kpareto.tables.table import sample_rows
 
 ANNEALED = {10: 0.2347, 50: 0.3425, 250: 0.4430}  # least LM found by annealing (readings.md#annealed), for the notes
 

@@ -22,12 +22,11 @@ from kpareto.jobs.proposals import complete_hierarchies
 from kpareto.measures.use import LabelView, fit_view, occurring_values, spread_evenly, view_original, view_release
 from kpareto.searches.lattice.mondrian import relaxed
 from kpareto.searches.run import Plan, run_plan
-from kpareto.searches.sampling import sample_rows
 from kpareto.tables.adult import adult_table
 from kpareto.tables.partition import classes
 from kpareto.tables.recoding import node
 from kpareto.tables.schema import Schema
-from kpareto.tables.table import Table
+from kpareto.tables.table import Table, sample_rows
 from kpareto.uses.utility import CountErrors, Utility, measure_use, utility
 
 KS = (5, 11, 20)

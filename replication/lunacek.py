@@ -20,9 +20,9 @@ from kpareto.searches.cuts.genitor import Settings, genitor, imply_borders, luna
 from kpareto.searches.cuts.recut import recut_columns
 from kpareto.searches.cuts.score import Score
 from kpareto.searches.cuts.variation import Crossover, cross, safe_cuts
-from kpareto.searches.sampling import sample_rows
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import Cuts, make_cuts, read_genome
+from kpareto.tables.table import sample_rows
 from replication.figures import Boxes, Figure, Panel, series
 from replication.page import (
     Page,

@@ -62,6 +62,7 @@ ONCE = {
     "kpareto.searches.local.lower_bound": "kpareto.searches.local.bound.lower_bound",
     "kpareto.searches.local.make_problem": "kpareto.searches.local.problem.make_problem",
     "kpareto.searches.local.read_classes": "kpareto.searches.local.recoding.read_classes",
+    "kpareto.searches.sampling.sample_rows": "kpareto.tables.table.sample_rows",
     "kpareto.searches.local.search_classes": "kpareto.searches.local.search.search_classes",
 }
 

@@ -31,13 +31,12 @@ from kpareto.searches.cuts.score import Score
 from kpareto.searches.exact_front import exact_front
 from kpareto.searches.lattice.climbing import neighbours
 from kpareto.searches.lattice.mondrian import relaxed
-from kpareto.searches.sampling import sample_rows
 from kpareto.tables.adult import adult_hierarchies, adult_table
 from kpareto.tables.cuts import make_cuts
 from kpareto.tables.hierarchies import write_lines
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.partition import Suppression
-from kpareto.tables.table import Table
+from kpareto.tables.table import Table, sample_rows
 from tests.jobs.test_arx import Made
 from tests.twins.postgres_server import Server
 from tests.twins.sparks import java

@@ -327,10 +327,10 @@ def test_which_rows_of_a_person_are_kept_is_drawn_among_them_alone() -> None:
     seen: dict[Kept, int] = {}
     for words in permutations(range(len(rows))):
 
-        def given(_: int, words: tuple[int, ...] = words) -> bytes:
+        def same_bytes(_: int, words: tuple[int, ...] = words) -> bytes:
             return np.array(words, "<u8").tobytes()
 
-        left = bound_persons(table, MOST, Draws(given, secret=False))
+        left = bound_persons(table, MOST, Draws(same_bytes, secret=False))
         key = tuple(sorted(rows_of(left).items()))
         seen[key] = seen.get(key, 0) + 1
     assert {key: Fraction(n, math.factorial(len(rows))) for key, n in seen.items()} == kept_law(held_by(table))

@@ -13,9 +13,9 @@ from kpareto.fronts.dominance import achievement
 from kpareto.fronts.problem import problem
 from kpareto.searches.compare import SearchTrials, compare_searches
 from kpareto.searches.run import Plan
-from kpareto.searches.sampling import sample_rows
 from kpareto.tables.adult import adult_table
 from kpareto.tables.partition import Suppression
+from kpareto.tables.table import sample_rows
 from replication.lattices import CAP
 from replication.lunacek import ROWS, SAMPLE_SEED, K
 

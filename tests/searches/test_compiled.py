@@ -24,10 +24,10 @@ from kpareto.searches.compiled import can_compile
 from kpareto.searches.cuts import genitor, recut
 from kpareto.searches.cuts.genitor import Result
 from kpareto.searches.run import Plan, run_plan
-from kpareto.searches.sampling import sample_rows
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import Cuts, make_cuts
 from kpareto.tables.partition import Suppression
+from kpareto.tables.table import sample_rows
 from tests.twins.strategies import Case, cases
 
 

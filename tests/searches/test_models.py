@@ -22,13 +22,12 @@ from kpareto.searches.bounds import project
 from kpareto.searches.exact_front import exact_front
 from kpareto.searches.models import _with_larger, _with_nodes, compare_models, usual_ks
 from kpareto.searches.run import Plan, run_plan
-from kpareto.searches.sampling import sample_rows
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import Cuts, make_cuts, make_order
 from kpareto.tables.hierarchies import intervals
 from kpareto.tables.partition import Suppression
 from kpareto.tables.schema import Schema
-from kpareto.tables.table import Table
+from kpareto.tables.table import Table, sample_rows
 from tests.twins.strategies import Case, cases
 
 EVERY = ("lattice", "cuts", "strict", "local")

@@ -24,10 +24,10 @@ from kpareto.searches.cuts.recut import recut_columns
 from kpareto.searches.cuts.score import Score
 from kpareto.searches.cuts.starts import lattice_starts
 from kpareto.searches.run import run
-from kpareto.searches.sampling import sample_rows
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import Cuts, make_cuts
 from kpareto.tables.partition import Suppression
+from kpareto.tables.table import sample_rows
 
 BUDGET = 900
 

@@ -12,8 +12,7 @@ from kpareto.errors import Interrupted, Stopped
 from kpareto.fronts.problem import Problem, problem
 from kpareto.kernels.compiling import COMPILATIONS, NotCompiled, Refusal, without_compiling
 from kpareto.measures.use import yardstick
-from kpareto.searches.sampling import sample_rows
-from kpareto.tables.table import Population
+from kpareto.tables.table import Population, sample_rows
 from kpareto.uses import models_in_use as room
 from kpareto.uses.models_in_use import ModelsInUse, models_in_use
 from tests.twins.use import related_rows, related_table

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kpareto.errors import BadHierarchy, BadInput, BadTable, did_you_mean, shorten
+from kpareto.errors import BadHierarchy, BadInput, BadJob, BadTable, did_you_mean, shorten
 from kpareto.tables.hierarchy import MISSING, Hierarchy, tell_lost
 from kpareto.tables.schema import Schema, check_quasi
 from kpareto.tables.spelling import fold_spelling, merge_spellings, several
@@ -558,6 +558,33 @@ def make_table(
         tuple(counts(name, fold and name in schema.sensitive) for name in schema.target),
         None if people is None else merge_counts(people, group, count),
     )
+
+
+def sample_rows(table: Table, rows: int, seed: int = 1) -> Table:
+    """A table of so many rows drawn without replacement; hierarchies, roles and domain stay.
+
+    Loss denominators that count observed values are those of the sample. A table too large to be read is sampled by
+    ``read`` itself (``too_many="sample"``), row by row instead of from the distinct rows.
+    """
+    if not 1 <= rows <= table.rows:
+        raise BadJob(
+            f"A sample of {rows:,} rows was asked for, and the table has {table.rows:,}. Give at most as many."
+        )
+    if table.persons is not None:
+        raise BadJob("A sample of rows would tear values from the persons who have them. Draw it where rows are read.")
+    rng = np.random.default_rng(seed)
+    chosen = np.sort(rng.permutation(table.rows)[:rows])
+    row_of = np.repeat(np.arange(table.distinct), table.weights)
+
+    def draw(counts: Counts) -> Extra:
+        # Values of one column stand beside rows in any order within a distinct row: the table keeps no more than that.
+        return counts.values, np.repeat(counts.code, counts.count)[chosen], counts.numbers
+
+    extras = {counts.name: draw(counts) for counts in (*table.sensitive, *table.targets)}
+    ones = np.ones(rows, dtype=np.int64)
+    small = make_table(table.schema, table.hierarchies, table.codes[row_of[chosen]], ones, extras)
+    kept = Sample(rows, table.rows, seed)
+    return replace(small, dropped=table.dropped, missing=table.missing, domain=table.domain, sample=kept)
 
 
 def _fold(column: Extra) -> Extra:

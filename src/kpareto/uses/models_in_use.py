@@ -22,9 +22,8 @@ from kpareto.kernels.compiling import working
 from kpareto.measures.cells import CellLoss, lm
 from kpareto.measures.use import is_judged, is_more_than_chance, yardstick
 from kpareto.searches.run import Plan, run_plan
-from kpareto.searches.sampling import sample_rows
 from kpareto.tables.spelling import percent
-from kpareto.tables.table import Table
+from kpareto.tables.table import Table, sample_rows
 
 ROWS = 3_000  # of the sample
 TURNS = 6  # of the search class by class: a fixed number, so that the answer does not depend on how quick a machine is

@@ -292,7 +292,7 @@ def by_class(
     numbers: dict[Labels, float] = {}
     for column in columns:
         judge = judge_persons if of_persons(claim) else judge_rows
-        given = {**options, "tree": trees.get(column, {})}
-        for labels, number in judge(measure, given, classes, column, tables.get(column), fold).items():
+        settings = {**options, "tree": trees.get(column, {})}
+        for labels, number in judge(measure, settings, classes, column, tables.get(column), fold).items():
             numbers[labels] = worst(numbers.get(labels, number), number)
     return numbers

@@ -85,11 +85,11 @@ def judge_persons(
         raise Unsafe(f"The certificate compares {column!r} with the whole table, and does not say what is there.")
     asked = _options(options, fold)
     if asked.get("distance") == "hierarchical":
-        return {labels: _moved(own, spreads, asked["tree"]) for labels, own in sets.items()}
+        return {labels: _distance_in_tree(own, spreads, asked["tree"]) for labels, own in sets.items()}
     return {labels: OF_PERSONS[measure](HeldValues(own, shares, spreads, order, asked)) for labels, own in sets.items()}
 
 
-def _moved(own: Sets, spreads: Mapping[str, float], tree: Mapping[str, Any]) -> float:
+def _distance_in_tree(own: Sets, spreads: Mapping[str, float], tree: Mapping[str, Any]) -> float:
     """How far the persons of a class, spread evenly over their values, are from the reference by a tree of values."""
     mine = spread(own) if own else {}
     surplus = {value: mine.get(value, 0.0) - spreads.get(value, 0.0) for value in {*mine, *spreads}}

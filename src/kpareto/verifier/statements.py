@@ -69,13 +69,13 @@ def weigh(
         elif path != ("release", "sha256"):  # one that is not there is listed with the claims
             possible = " (possible, not counted)" if path[0] == "codebook" and path[-1] == "counts" else ""
             unproven.append((path, f"{'.'.join(path)} = {_show(value)}{possible}"))
-    unproven += _confided(public, confidential, compared, unchecked)
+    unproven += _list_confidential(public, confidential, compared, unchecked)
     silent = [f"{'.'.join(path)}: nothing is said" for path in EXPECTED if not _has(public, path)]
     unproven.sort(key=lambda each: _rank(each[0]))
     return Statements(counts[0], counts[1], (*(words for _, words in unproven), *silent))
 
 
-def _confided(
+def _list_confidential(
     public: dict[str, Any], confidential: dict[str, Any], compared: set[Path], unchecked: list[str]
 ) -> Iterator[tuple[Path, str]]:
     """What the confidential part says that nobody could count or compare: two levels of it, each in a line."""

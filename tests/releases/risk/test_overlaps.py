@@ -19,9 +19,9 @@ from kpareto.searches.local.problem import LocalWish
 from kpareto.searches.local.search import Effort, search
 from kpareto.searches.local.strict import strict
 from kpareto.searches.run import Plan, run_plan
-from kpareto.searches.sampling import sample_rows
 from kpareto.tables.adult import adult_table
 from kpareto.tables.partition import Partition
+from kpareto.tables.table import sample_rows
 from tests.twins.releases import chosen, chosen_locally, uneven_people
 from tests.twins.strategies import Case, cases
 

@@ -105,7 +105,7 @@ def _settings(job: Job, table: Table, files: dict[str, str], target: Path, notes
     for name, value in wish.models().items():
         better = max if make(name).better == "higher" else min
         limits[name] = better(limits.get(name, value), value)
-    models, others = java_models(limits, schema.sensitive, {name: _opened(files[name]) for name in table.trees})
+    models, others = java_models(limits, schema.sensitive, {name: _open_hierarchy(files[name]) for name in table.trees})
     free = [name for name in schema.sensitive if not any(f"({json.dumps(name)}, " in model for model in models)]
     loss = short_name(next((name for name in job.objectives if not is_privacy(make(name))), "lm"))
     share = job.limit / table.rows if isinstance(job.limit, int) else job.limit
@@ -161,7 +161,7 @@ def _column_lines(schema: Schema, files: dict[str, str], free: Sequence[str]) ->
         "INSENSITIVE": (*schema.plain, *schema.target, *free),
         "IDENTIFYING": (*schema.identifier, *person),
     }
-    types = {name: _opened(files[name]) for name in schema.quasi}
+    types = {name: _open_hierarchy(files[name]) for name in schema.quasi}
     types |= {name: f"AttributeType.{kind}_ATTRIBUTE" for kind, names in kinds.items() for name in names}
     lines = [f"columns.setAttributeType({json.dumps(name)}, {told});" for name, told in types.items()]
     for name, pair in schema.levels.items():
@@ -170,7 +170,7 @@ def _column_lines(schema: Schema, files: dict[str, str], free: Sequence[str]) ->
     return lines
 
 
-def _opened(file: str) -> str:
+def _open_hierarchy(file: str) -> str:
     """How Java opens a hierarchy."""
     return f"Hierarchy.create({json.dumps(file)}, StandardCharsets.UTF_8, ';')"
 

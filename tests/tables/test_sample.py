@@ -1,4 +1,4 @@
-"""Searching on a sample, and what groups show."""
+"""A sample of a table, and what groups show."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 from kpareto.errors import BadJob, BadTable
 from kpareto.releases.choice import Choice
 from kpareto.releases.labels import Shown, shown_labels
-from kpareto.searches.cuts.recut import recut_columns
-from kpareto.searches.cuts.score import Score
-from kpareto.searches.sampling import compare_with_sample, sample_rows
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import make_cuts, read_genome
 from kpareto.tables.recoding import Recoding
+from kpareto.tables.table import sample_rows
 from tests.twins.strategies import Case, cases
 
 
@@ -24,6 +22,8 @@ from tests.twins.strategies import Case, cases
 def test_a_sample_is_part_of_the_table(case: Case, data: st.DataObject) -> None:
     """As many rows as asked, none more often than in the table, values too; persons would lose their values."""
     rows = data.draw(st.integers(1, case.table.rows))
+    with pytest.raises(BadJob, match="sample of 99,999 rows was asked for"):
+        sample_rows(case.table, 99_999)
     if case.table.persons is not None:
         with pytest.raises(BadJob, match="tear values from the persons"):
             sample_rows(case.table, rows, 3)
@@ -37,18 +37,6 @@ def test_a_sample_is_part_of_the_table(case: Case, data: st.DataObject) -> None:
     assert (small.targets[0].totals <= case.table.targets[0].totals).all()
     again = sample_rows(case.table, rows, 3)
     assert np.array_equal(again.codes, small.codes)
-
-
-def test_the_degradation_is_reported() -> None:
-    """IY-14: a recoding found on 6,000 rows, applied to all 30,162, is a little worse than one found on all."""
-    table = adult_table("lunacek_92")
-    score = Score(table, make_cuts(table.hierarchies), {"lm": 1}, 50)
-    found = compare_with_sample(score, 6_000, 1, lambda s: recut_columns(s, 1, restarts=2, patience=5))
-    assert found.sample_k == 10
-    assert found.direct <= found.applied < found.direct * 1.3
-    assert found.sentence().startswith("Searching on 6,000 rows gave ")
-    with pytest.raises(BadJob, match="sample of 99,999 rows was asked for, and the table has 30,162"):
-        sample_rows(table, 99_999)
 
 
 def test_what_a_group_shows() -> None:
