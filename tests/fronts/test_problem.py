@@ -269,11 +269,11 @@ def test_bad_problems_are_sentences(tiny: Table) -> None:
 
 
 def test_a_measure_that_no_name_can_hold_is_a_limit() -> None:
-    """T by a hierarchy of the sensitive column: every point keeps it, and none with less loss does, node by node."""
+    """T by a hierarchy given in Python: every point keeps it, and none with less loss does, node by node."""
     table = related_table(related_rows(120))
     tree = from_levels("ill", [("gout", "joints", "*"), ("flu", "airways", "*"), ("cold", "airways", "*")])
     closeness = t(distance="hierarchical", hierarchy=tree)
-    with pytest.raises(BadJob, match="which no name can hold"):
+    with pytest.raises(BadJob, match="no name can hold one"):
         make(closeness.name)
     limits: dict[str | kp.Measure, float] = {closeness: 0.3}
     front = kp.front(table, objectives=["k", "lm"], suppression=0.1, limits=limits)
