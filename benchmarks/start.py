@@ -114,7 +114,7 @@ def _first_commands(quick: bool, state: str, package: Path | None) -> list[Line]
     count, answer = _compiling(["-c", FIRST_COUNT], ready, package)
     _, counting = map(float, answer.split())
     lines = [child_line(f"new process, {state}", count, "start-cold", f"{counting:.2f} s in the first count")]
-    released = ["release", "adult", "--target", "adult.csv", "--choose", "k=5", "--accept", "W1"]
+    released = ["release", "adult", "--target", "adult.csv", "--choose", "k=5"]
     for words in (["front", "adult"], *([] if quick else [["inspect", "adult"], released, ["demo"]])):
         spent, _ = _compiling(["-m", "kpareto", *words], ready, package)
         lines.append(child_line(f"kpareto {' '.join(words[:2])}, {state}", spent))

@@ -17,6 +17,7 @@ from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import release_job
 from kpareto.searches import models as comparing
 from kpareto.searches.run import Plan, run_plan
+from kpareto.tables.adult import adult_table
 from kpareto.tables.spelling import several
 
 PERSONS = """
@@ -192,6 +193,13 @@ def test_a_front_is_searched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     before = kept.read_bytes()
     assert main(["release", str(job), "-q", "--overwrite", "--set", "limits.k=3", "--choose", "k=3"]) == 0
     assert kept.read_bytes() != before
+
+
+def test_the_embedded_table_is_released_by_its_word_alone(tmp_path: Path) -> None:
+    """No danger stands against it: what would single rows out, or tell what is hidden, is left out."""
+    assert main(["release", "adult", "-q", "--choose", "k=5", "--target", str(tmp_path / "adult.csv")]) == 0
+    names = (tmp_path / "adult.csv").read_text(encoding="utf-8").splitlines()[0].split(",")
+    assert names == [*adult_table().schema.quasi[:4], "occupation", *adult_table().schema.quasi[4:]]
 
 
 def test_a_release_class_by_class_searches_its_k_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
