@@ -35,6 +35,11 @@ class LateAnswer:
         settle(self.tab)
 
 
+def hear_nothing(tab: Tab) -> None:
+    """What goes on elsewhere stays unheard, until the route is taken away."""
+    tab.route("**/pulse", lambda route: route.fulfill(status=429, json={"error": "not now"}))
+
+
 def settle(tab: Tab) -> None:
     """Let the page do what it has to do after an answer: another question is answered, and two pictures are drawn."""
     tab.evaluate("async () => { await (await fetch('/static/style.css')).text(); }")
@@ -256,10 +261,13 @@ def test_an_older_state_is_not_put_over_a_newer_one(visit: Visit) -> None:
     visit.open("people.csv")
     other = visit.second_tab()
     other.get_by_role("link", name="Next: search").click()
-    late = LateAnswer(tab, re.compile(r"/api/sessions/[^/]+$"))
+    hear_nothing(tab)  # of the search before it has ended: else the page may read the state on the way
     other.locator("#start").click()
+    expect(other.get_by_role("link", name="Explore", exact=True)).to_be_visible()
+    late = LateAnswer(tab, re.compile(r"/api/sessions/[^/]+$"))
+    tab.unroute("**/pulse")
     late.wait()
-    tab.route("**/pulse", lambda route: route.fulfill(status=429, json={"error": "not now"}))  # nothing heals it
+    hear_nothing(tab)  # nothing heals it
     with tab.expect_response(lambda answer: answer.url.endswith("/job")):
         tab.get_by_label("Role of sex").select_option("plain")
     wait_until(tab, "async () => !(await import('/static/api.js')).changesWait()")

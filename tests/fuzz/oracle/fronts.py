@@ -32,7 +32,8 @@ def parted(sheet: Sheet, recoding: tuple[Step, ...], rule: Rule, levels: Levels 
     if rule.name == "none":
         return [whole]
     if rule.name == "below-k":
-        return [_suppressed(whole, lambda c: c.size < rule.k, rule, True)]
+        lost = sum(len(c.rows) for c in whole.classes if c.size < rule.k)
+        return [_suppressed(whole, lambda c: c.size < rule.k, rule, not rule.limit or lost <= allowed)]
     if rule.name == "as-needed":
         return _as_needed(whole, rule, allowed)
     sizes = sorted({c.size for c in whole.classes})
