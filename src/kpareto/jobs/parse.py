@@ -106,7 +106,7 @@ def load_job(path: Path | str, changes: Sequence[str] = (), model: str | None = 
     --------
     >>> import kpareto as kp
     >>> kp.load_job("adult", ["search.seed=3"])
-    Job(adult, 0 columns, exact for k, glm)
+    Job(adult, 6 columns, exact for k, glm)
     """
     file = Path(path)
     if is_address(str(path)):

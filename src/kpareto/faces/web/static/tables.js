@@ -26,16 +26,17 @@ export function rememberTable(id) {
   if (!known().includes(id)) keep([...known(), id]);
 }
 
-async function close(page, line, tables) {
+async function close(page, line) {
   if (line.open) await api.closeTable(line.id);
   keep(known().filter((id) => id !== line.id));
   say(`${tableName(line.source)} is closed; its job and its runs are kept.`);
   if (line.id !== page.id) return;
+  const { tables } = await api.tables(known()); // as they are now: other tabs open and close some too
   const next = tables.find((each) => each.open && each.id !== line.id);
   location.assign(address(next ? next.id : "new"));
 }
 
-function tableLine(page, line, tables, draw) {
+function tableLine(page, line, draw) {
   const name = tableName(line.source);
   const price = line.running ? "It is searching: close?" : line.open && line.uploaded ? "Its rows go: close?" : "";
   const button = h(
@@ -50,7 +51,7 @@ function tableLine(page, line, tables, draw) {
           button.setAttribute("aria-label", `${price} ${name}`);
           return;
         }
-        await page.attempt(() => close(page, line, tables));
+        await page.attempt(() => close(page, line));
         draw();
       },
     },
@@ -88,7 +89,7 @@ export function tablesMenu(page) {
         ? h(
             "ul",
             {},
-            tables.map((line) => tableLine(page, line, tables, draw)),
+            tables.map((line) => tableLine(page, line, draw)),
           )
         : h("p", { class: "quiet" }, "No table is open yet."),
       h("p", {}, newTable("New table, in a new tab")),
