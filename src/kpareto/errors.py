@@ -14,6 +14,7 @@ KparetoError
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -149,10 +150,15 @@ EAR = "kpareto-ctrl-c"  # the thread that hears Ctrl-C for engines; it waits, an
 
 @contextmanager
 def keep_interrupt() -> Iterator[None]:
-    """Ctrl-C is Ctrl-C: coming while a compiled function hands its answer over, Python makes a SystemError of it."""
+    """Ctrl-C is Ctrl-C: coming while a compiled function hands its answer over, Python makes a SystemError of it.
+
+    Coming just when ``shutil.rmtree`` has closed a folder, it lets Python close it again, which is an OSError.
+    """
     try:
         yield
-    except SystemError as error:
+    except (SystemError, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.EBADF:
+            raise
         came: BaseException | None = error
         while came is not None:  # numba may have made yet another error of it on the way
             came = came.__cause__ or came.__context__

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -18,6 +22,7 @@ import pytest
 
 import kpareto as kp
 from kpareto.engines.duckdb.connect import engine, keep_ctrl_c
+from kpareto.errors import keep_interrupt
 from kpareto.faces.cli import main
 from kpareto.releases.choice import Choice
 from kpareto.releases.release import release
@@ -206,6 +211,31 @@ def test_ctrl_c_when_another_engine_was_closed() -> None:
     strike.cancel()
     second.close()
     assert signal.set_wakeup_fd(before) == -1
+
+
+def test_ctrl_c_while_a_folder_is_removed_is_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Coming when shutil.rmtree has closed the folder and not noted it, Python closes it again; other errors stay."""
+    remove = shutil.rmtree
+
+    def stopped(code: int) -> Callable[..., None]:
+        def remove_stopped(path: str, *words: Any, **more: Any) -> None:
+            remove(path, *words, **more)
+            try:
+                raise KeyboardInterrupt
+            finally:
+                raise OSError(code, os.strerror(code))
+
+        return remove_stopped
+
+    monkeypatch.setattr(shutil, "rmtree", stopped(errno.EBADF))
+    with pytest.raises(KeyboardInterrupt), engine():
+        pass
+    monkeypatch.setattr(shutil, "rmtree", stopped(errno.ENOSPC))
+    with pytest.raises(OSError, match="space"), engine():
+        pass
+    monkeypatch.undo()
+    with pytest.raises(OSError, match="descriptor"), keep_interrupt():  # nobody has pressed Ctrl-C
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent otherwise there")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from kpareto.engines.apart import memory_apart
 from kpareto.engines.values import encode, refuse, take_texts
-from kpareto.errors import EAR, BadTable, Progress
+from kpareto.errors import EAR, BadTable, Progress, keep_interrupt
 
 if TYPE_CHECKING:
     import duckdb
@@ -78,7 +78,7 @@ def engine(memory: int | None = None, report: Progress | None = None) -> Iterato
 
     memory = memory_apart() if memory is None else memory
     sweep()
-    with keep_ctrl_c(), tempfile.TemporaryDirectory(prefix=f"{FOLDER}{os.getpid()}-") as name:
+    with keep_ctrl_c(), keep_interrupt(), tempfile.TemporaryDirectory(prefix=f"{FOLDER}{os.getpid()}-") as name:
         settings: dict[str, str | bool | int | float | list[str]] = {
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
