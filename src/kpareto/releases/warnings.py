@@ -559,7 +559,7 @@ def _w14(context: Context) -> Remark | None:
     text = f"{search.method!r} {how} looked at {tried} {unit}: {known}."
     numbers: dict[str, Number] = {"evaluated": search.evaluated, "size": search.size, "gap": search.gap}
     remedy = Remedy("search-longer", 'Give it more time under [search] in the job, or take method = "exact".')
-    if search.method == "exact":
+    if search.method == "exact" or search.size is None:  # nothing counts all recodings class by class
         remedy = Remedy("search-longer", "Give it more time: seconds under [search] in the job.")
     return _advise("W14", "caution", text, numbers, remedy)
 
