@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compare
     from kpareto.engines.form import Csv as Csv
     from kpareto.engines.form import DataFile as DataFile
     from kpareto.engines.form import Form as Form
+    from kpareto.engines.frames import number_duplicates as number_duplicates
     from kpareto.engines.postgres.connect import Postgres as Postgres
     from kpareto.engines.read import fingerprint as fingerprint
     from kpareto.engines.read import read as read
@@ -90,6 +91,7 @@ _NAMES = {
     "tables.table": "Table Population",
     "tables.recoding": "Recoding",
     "engines.form": "DataFile Form Csv",
+    "engines.frames": "number_duplicates",
     "engines.postgres.connect": "Postgres",
     "engines.spark.connect": "SparkTable",
     "engines.read": "read fingerprint",

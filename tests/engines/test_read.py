@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import narwhals.stable.v2 as nw
@@ -20,9 +21,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kpareto.engines.frames import number_duplicates
 from kpareto.engines.read import fingerprint, read
 from kpareto.engines.wishes import Missing
 from kpareto.errors import BadHierarchy, BadInput, BadJob, BadSchema, BadTable
+from kpareto.jobs.inspect import inspect
 from kpareto.tables.hierarchy import from_levels
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table
@@ -223,6 +226,38 @@ def test_hierarchies_and_domain_are_bound() -> None:
     assert read(pl.DataFrame({"age": [1]}), AGE, domain="declared").domain == "declared"
     with pytest.raises(BadHierarchy, match="has no place for 1 value of the table: '4'"):
         read(pl.DataFrame({"age": [4]}), AGE, hierarchies={"age": given_one})
+
+
+TWICE: dict[str, Callable[[], Any]] = {
+    "pandas": lambda: pd.DataFrame([[1, "x", 3], [4, "y", 6]], columns=["age", "age_2", "age"]),
+    "pyarrow": lambda: pa.table([[1, 4], ["x", "y"], [3, 6]], names=["age", "age_2", "age"]),
+    "duckdb": lambda: duckdb.sql(
+        "SELECT a AS age, b AS age_2, c AS age FROM (VALUES (1, 'x', 3), (4, 'y', 6)) AS t(a, b, c)"
+    ),
+}
+
+
+@pytest.mark.parametrize("library", TWICE)
+def test_columns_of_one_name_are_told_apart_on_request(library: str) -> None:
+    """The second of a name gets a number that no other has; the frame that was given stays as it was."""
+    frame: Any = TWICE[library]()
+    with pytest.raises(BadSchema, match=r"two columns named 'age'.*kpareto.number_duplicates\(frame\)"):
+        read(frame, AGE)
+    numbered = number_duplicates(frame)
+    assert type(numbered) is type(frame)
+    assert [each.facts.name for each in inspect(numbered).columns] == ["age", "age_2", "age_3"]
+    table = read(numbered, Schema(quasi=("age", "age_3")))
+    assert [h.leaves for h in table.hierarchies] == [("1", "4"), ("3", "6")]
+    with pytest.raises(BadSchema):
+        read(frame, AGE)
+
+
+def test_names_that_are_numbers_are_told_apart() -> None:
+    """A pandas frame may call its columns 1 and "1", which are one name in a file."""
+    frame = pd.DataFrame([[1, 2]], columns=[1, "1"])
+    assert number_duplicates(frame).columns.tolist() == ["1", "1_2"]
+    with pytest.raises(BadTable, match=r"Columns of polars.*cannot be numbered. Give a pandas frame, a pyarrow table"):
+        number_duplicates(pl.DataFrame({"age": [1]}))
 
 
 BAD: list[tuple[Callable[[], object], type[BadInput], str]] = [

@@ -1,7 +1,8 @@
 """Walk through the page as a steward would and take a picture of every step, light and dark: python -m tests.pictures.
 
 The pictures go into docs, as few colours as they need. ``--look FOLDER`` takes them at three widths for people to look
-at instead; nothing in docs changes then.
+at instead; nothing in docs changes then. ``--walk FILE`` with it takes any table from Open to a verified release, as
+somebody would who decides what is undecided and leaves the rest as it is proposed, and prints clicks and seconds.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import io
 import shutil
 import sys
 import tempfile
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +23,7 @@ from playwright.sync_api import Page as Tab
 
 from tests.twins.messy import write_workbook
 from tests.twins.page import running
-from tests.twins.window import accept_dangers
+from tests.twins.window import accept_dangers, all_findings, checker
 
 DOCS = Path(__file__).parents[2] / "docs"
 HEIGHT = 900
@@ -115,6 +117,114 @@ def explore_adult(tab: Tab, camera: Camera) -> None:
     camera.take("explore")
 
 
+@dataclass
+class Steward:
+    """Somebody who knows neither the tool nor the table: what they click, how long they wait, what is wrong then."""
+
+    camera: Camera
+    name: str
+    axe: str
+    errors: list[str]
+    clicks: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+    findings: list[str] = field(default_factory=list)
+    began: float = field(default_factory=time.perf_counter)
+
+    @property
+    def tab(self) -> Tab:
+        """Their window."""
+        return self.camera.tab
+
+    def press(self, what: str) -> None:
+        """Press what a selector finds, or take its file."""
+        self.tab.locator(what).first.click()
+        self.clicks += 1
+
+    def choose(self, what: str, value: str) -> None:
+        """Choose from a list, which takes two clicks."""
+        self.tab.locator(what).select_option(value)
+        self.clicks += 2
+
+    def end(self, step: str) -> None:
+        """A step is over: its time, its picture at every width, and whether it can be read and fits."""
+        self.seconds[step] = time.perf_counter() - self.began
+        self.tab.wait_for_timeout(300)
+        self.camera.take(f"{self.name}-{step}")
+        for width in self.camera.widths:
+            self.tab.set_viewport_size({"width": width, "height": HEIGHT})
+            beyond = self.tab.evaluate("document.documentElement.scrollWidth - innerWidth")
+            self.findings += [f"{step}, {width} wide: {beyond} pixels beyond the window"] if beyond > 0 else []
+            self.findings += [f"{step}, {width} wide: {each}" for each in all_findings(self.tab, self.axe)]
+        self.began = time.perf_counter()
+
+    def walk(self, table: Path) -> None:
+        """From the file to a verified release: what is undecided is sensitive, all else stays as proposed."""
+        tab = self.tab
+        tab.locator("#drop-file").set_input_files(str(table))
+        self.clicks += 2  # the button, and the file in the system's own window
+        expect(tab.locator("table.icicle")).to_be_visible()
+        self.end("open")
+        if "undecided" in tab.locator("#quasi-count").inner_text():
+            self.choose("#list-columns", "decide")
+            self.press("#pick-all")
+            self.choose("#picked-role", "sensitive")
+            expect(tab.locator("#quasi-count")).not_to_contain_text("undecided")
+        self.end("roles")
+        self.press("a[href='#search']:not(nav a)")
+        self.press("#start")
+        expect(tab.locator("#to-explore")).to_be_visible()
+        expect(tab.locator("#search-proof")).not_to_be_empty()
+        self.end("search")
+        self.press("#to-explore")
+        expect(tab.locator("svg.bands").first).to_be_visible()
+        self.end("explore")
+        self.press("a[href='#release'].small")
+        expect(tab.locator("#release-now")).to_be_visible()
+        self.end("checks")
+        accept_dangers(tab, self.press)
+        self.press("#release-now")
+        expect(tab.locator("#released")).to_contain_text("verified")
+        self.end("released")
+
+    def line(self) -> str:
+        """What it took, as a line of a table."""
+        spent = " | ".join(f"{seconds:.0f} s" for seconds in self.seconds.values())
+        return f"| {self.name} | {self.clicks} | {spent} | {len(self.findings)} | {len(self.errors)} |"
+
+
+def hear_errors(tab: Tab) -> list[str]:
+    """The errors of a window's console, as they come."""
+    errors: list[str] = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.on("console", lambda told: errors.append(told.text) if told.type == "error" else None)
+    return errors
+
+
+def walk_tables(browser: Browser, folder: Path, tables: list[Path]) -> None:
+    """Every table by a steward of its own, and what it took."""
+    axe = checker()
+    rows = []
+    with tempfile.TemporaryDirectory() as place:
+        desk, temporary = Path(place) / "desk", Path(place) / "temporary"
+        desk.mkdir()
+        temporary.mkdir()
+        with running(desk, temporary, upload_limit=LIMIT) as page:
+            for table in tables:
+                context = browser.new_context(viewport={"width": WIDTHS[0], "height": HEIGHT})
+                context.set_default_timeout(PATIENCE)
+                tab = context.new_page()
+                errors = hear_errors(tab)
+                tab.goto(page.link)
+                expect(tab.get_by_role("heading", level=1)).to_contain_text("Which table")
+                steward = Steward(Camera(tab, folder, WIDTHS), table.stem, axe, errors)
+                steward.walk(table)
+                context.close()
+                rows.append(steward.line())
+                sys.stderr.writelines(f"{each}\n" for each in (*steward.findings, *errors))
+    head = "| table | clicks | open | roles | search | explore | checks | released | findings | errors |"
+    sys.stdout.write("\n".join([head, "|---" * 10 + "|", *rows]) + "\n")
+
+
 def photograph(browser: Browser, folder: Path, widths: tuple[int, ...]) -> None:
     """The page over a folder with one workbook, from its start to its end."""
     with tempfile.TemporaryDirectory() as place:
@@ -138,7 +248,11 @@ def main() -> None:
     """Make the pictures; one sentence where there is no Chromium."""
     parser = argparse.ArgumentParser(prog="python -m tests.pictures", description="Pictures of the page, for docs.")
     parser.add_argument("--look", type=Path, help="write pictures at three widths into this folder, and none into docs")
-    folder = parser.parse_args().look
+    parser.add_argument("--walk", type=Path, action="append", metavar="FILE", help="with --look: walk this table")
+    given = parser.parse_args()
+    folder = given.look
+    if given.walk and folder is None:
+        parser.error("--walk needs --look FOLDER for its pictures.")
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if chromium is None:
         sys.exit("There is no Chromium. Install it with: apt-get install -y chromium")
@@ -147,7 +261,10 @@ def main() -> None:
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        photograph(browser, folder or DOCS, (WIDTH,) if folder is None else WIDTHS)
+        if given.walk:
+            walk_tables(browser, folder, given.walk)
+        else:
+            photograph(browser, folder or DOCS, (WIDTH,) if folder is None else WIDTHS)
         browser.close()
 
 

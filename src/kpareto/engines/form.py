@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from itertools import count
 from pathlib import Path, PurePath
 from typing import Any, Literal
 
@@ -257,6 +258,15 @@ def form_from(data: Mapping[str, Any]) -> Form:
         raise BadJob(
             f"The form of a file cannot be {dict(data)!r}. Take the recoding file as it was written."
         ) from None
+
+
+def number_names(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, the second of a kind as name_2 and so on, unless that is a name itself."""
+    numbered: list[str] = []
+    for name in names:
+        free = (each for each in (f"{name}_{number}" for number in count(2)) if each not in {*names, *numbered})
+        numbered.append(next(free) if name in numbered else name)
+    return tuple(numbered)
 
 
 def _inside(sign: str) -> str:

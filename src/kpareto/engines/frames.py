@@ -11,14 +11,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
 from kpareto.engines.distinct import Distinct, in_engine, in_file, in_memory, ticking
 from kpareto.engines.duckdb.connect import Engine, grouping, hold, legible
 from kpareto.engines.duckdb.read import DuckSource, Holding, arrow_view, make_view
+from kpareto.engines.form import number_names
 from kpareto.engines.source import Opening, Outgoing, Source, View
+from kpareto.engines.sql import quote
 from kpareto.engines.values import arrow_texts, object_text, object_texts, refuse, roll, take_texts, texts
 from kpareto.errors import BadTable, Progress, shorten
 
@@ -27,6 +29,50 @@ if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
     import pandas as pd
     import pyarrow as pa
+
+Frame = TypeVar("Frame")
+
+
+def number_duplicates(frame: Frame) -> Frame:
+    """Tell columns of the same name apart: the second becomes name_2, the third name_3.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, pyarrow.Table or duckdb.DuckDBPyRelation
+        Other frames never have two columns of one name.
+
+    Returns
+    -------
+    pandas.DataFrame, pyarrow.Table or duckdb.DuckDBPyRelation
+        The same rows; what was given stays as it was.
+
+    Raises
+    ------
+    BadInput
+        If it is none of them.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> import pandas as pd
+    >>> kp.number_duplicates(pd.DataFrame([[34, "f", 36]], columns=["age", "sex", "age"])).columns.tolist()
+    ['age', 'sex', 'age_2']
+    """
+    import narwhals.stable.v2 as nw
+    import pyarrow as pa
+
+    known: Any = frame
+    if nw.dependencies.is_pandas_dataframe(known):
+        return cast("Frame", known.set_axis(list(number_names([str(name) for name in known.columns])), axis=1))
+    if isinstance(known, pa.Table):
+        return cast("Frame", known.rename_columns(list(number_names(known.column_names))))
+    if type(known).__name__ == "DuckDBPyRelation":
+        names = ", ".join(quote(name) for name in number_names(known.columns))
+        return cast("Frame", known.query("kpareto_rows", f"SELECT * FROM kpareto_rows AS numbered({names})"))
+    raise BadTable(
+        f"Columns of {type(frame).__module__}.{type(frame).__qualname__} cannot be numbered. Give a pandas frame, a "
+        "pyarrow table or a DuckDB relation; for a file, number_duplicates = true belongs to its form."
+    )
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kpareto.atomic import whole
-from kpareto.errors import BadJob, Unsafe, did_you_mean
+from kpareto.errors import BadJob, Progress, Unsafe, did_you_mean
 from kpareto.fronts.dominance import Ties, find_knee, hypervolume, non_dominated, prefer, unit_costs
 from kpareto.fronts.json_file import brief_genome, read_front, write_front, write_genome, write_values
 from kpareto.fronts.markup import plain_table, safe, tag
@@ -563,9 +563,13 @@ def picture(front: Front, x: str | None = None, y: str | None = None, curves: Se
     )
 
 
-def add_measure(front: Front, measure: Measure) -> Front:
+def add_measure(front: Front, measure: Measure, report: Progress | None = None) -> Front:
     """The same points with one more number, as if it were an objective; all of them are the cloud of its picture."""
-    values = np.array([point.measure(measure) for point in front], dtype=np.float64)
+    values = np.empty(len(front))
+    for place, point in enumerate(front):
+        values[place] = point.measure(measure)
+        if report is not None:
+            report(place + 1, len(front))
     more = np.column_stack((front.numbers.values, values))
     keys = np.column_stack((front.numbers.keys, real_keys(values, measure.better == "higher")))
     wider = replace(front.problem, objectives=(*front.problem.objectives, measure))

@@ -27,7 +27,7 @@ from kpareto.jobs.parse import default_rule, parse_job
 from kpareto.jobs.proposals import SearchTask, propose_known, propose_search
 from kpareto.strict import toml_key, toml_value
 from kpareto.tables.proposals import ColumnFacts, Proposal, Rule, propose, quasi, settle
-from kpareto.tables.schema import Role, Schema
+from kpareto.tables.schema import Role, Schema, refuse_duplicates
 from kpareto.tables.spelling import MARKS, NO_VALUE, several
 from kpareto.tables.table import UniqueRows
 from kpareto.tables.vocabulary import identifier_kinds, topic_of
@@ -258,8 +258,7 @@ def inspect(
         (count,) = rows.one(f"SELECT count(*) FROM {rows.table}")
         if not count:
             raise BadTable("The table has no rows. Give at least one row.")
-        if (twice := next((name for name in rows.columns if rows.columns.count(name) > 1), None)) is not None:
-            raise BadTable(f"The table has two columns named {twice!r}. Rename one of them.")
+        refuse_duplicates(rows.columns)
         labels = recognised.labels
         facts = [replace(each, label=labels.get(each.name, "")) for each in count_columns(rows, int(count))]
         if recognised.form.header is None and not recognised.named:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -27,6 +28,17 @@ def as_names(names: str | Iterable[str]) -> tuple[str, ...]:
     if wrong:
         raise BadSchema(f"{wrong[0]!r:.60} is no name of a column. Give a list of texts, or one text.")
     return listed
+
+
+def refuse_duplicates(names: Sequence[str]) -> None:
+    """Raise where two columns have one name."""
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    if twice is not None:
+        raise BadSchema(
+            f"The table has two columns named {twice!r}. Rename one of them, or have them numbered: "
+            "number_duplicates = true under [data] of the job, --form number_duplicates=true for inspect, and for "
+            "frames in Python kpareto.number_duplicates(frame)."
+        )
 
 
 def check_quasi(names: Iterable[str], quasi: Sequence[str], begin: str, error: type[KparetoError]) -> None:
@@ -187,9 +199,7 @@ class Schema:
     def check(self, columns: Iterable[str]) -> None:
         """Raise unless every named column is among ``columns``."""
         have = list(columns)
-        twice = sorted({name for name in have if have.count(name) > 1})
-        if twice:
-            raise BadSchema(f"The table has two columns named {twice[0]!r}. Rename one of them.")
+        refuse_duplicates(have)
         for name in self.named:
             if name not in have:
                 raise BadSchema(f"No column {name!r} in the table. {did_you_mean(name, have)}It has: {shorten(have)}.")

@@ -8,18 +8,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import kpareto as kp
 from kpareto.engines.unique_rows import open_view
-from kpareto.errors import BadHierarchy
+from kpareto.errors import BadHierarchy, Stopped
 from kpareto.faces.web import explore
 from kpareto.faces.web import session as web_session
-from kpareto.faces.web.explore import at_risk_view, compare_view, contingency_view, distribution_view, front_view
+from kpareto.faces.web.explore import (
+    add_axis,
+    at_risk_view,
+    axes_view,
+    compare_view,
+    contingency_view,
+    distribution_view,
+    front_view,
+)
 from kpareto.faces.web.hierarchies import edit
 from kpareto.faces.web.search import ModelRun
+from kpareto.faces.web.turns import Work
 from kpareto.fronts.front import Front
 from kpareto.fronts.problem import problem
+from kpareto.measures.use import control_of
 from kpareto.searches.exact_front import exact_front
 from kpareto.tables.adult import adult_table
 from kpareto.tables.hierarchies import load
@@ -95,6 +106,56 @@ def test_every_point_is_in_the_file(page: Page, session: str) -> None:
     assert rows["columns"][:3] == ["id", "k", "glm"]
     assert [row[1:3] for row in rows["points"]] == front["values"]
     assert {"age", "sex"} <= set(rows["columns"])
+
+
+def test_an_axis_shows_what_is_no_objective(page: Page, session: str) -> None:
+    """Counts off by, taken of every point: the numbers of the measure, with the line of the column totals; kept later."""
+    searched(page, session)
+    front = page.client.get(f"{session}/front").json()
+    assert front["axes"] == []
+    assert [each["name"] for each in front["offered"]] == ["count-error", "relations"]
+    answer = page.client.post(f"{session}/front/axes", json={"measure": "count-error"}).json()
+    (axis,) = answer["axes"]
+    assert len(axis["values"]) == len(front["values"])
+    assert (axis["low"], axis["high"]) == (min(axis["values"]), max(axis["values"]))
+    assert axis["control"] > axis["low"]
+    assert [each["name"] for each in answer["offered"]] == ["relations"]
+    page.client.post(f"{session}/front/axes", json={"measure": "relations"})
+    again = page.client.get(f"{session}/front").json()
+    assert [each["name"] for each in again["axes"]] == ["count-error", "relations"]
+    assert [each["name"] for each in again["objectives"]] == ["k", "glm"]
+    ids = page.client.get(f"{session}/pair?x=relations&y=count-error").json()["ids"]
+    lost, off = (each["values"] for each in reversed(again["axes"]))
+    assert ids
+    for place in ids:
+        assert not any(
+            lost[other] <= lost[place]
+            and off[other] <= off[place]
+            and (lost[other], off[other]) != (lost[place], off[place])
+            for other in range(len(off))
+        )
+    for wrong in ("k-map", "", 3):
+        refused = page.client.post(f"{session}/front/axes", json={"measure": wrong})
+        assert (refused.status_code, "is not offered for an axis" in refused.json()["error"]) == (400, True)
+
+
+def test_an_axis_that_cannot_be_judged_is_refused() -> None:
+    """One column counts nothing over two; labels that differ by class have no relations of whole columns."""
+    alone = kp.front(kp.read(pd.DataFrame({"age": list(range(20, 60)) * 2}), kp.Schema(quasi=("age",))))
+    with pytest.raises(kp.BadInput, match="Too few rows, or too few columns"):
+        add_axis(alone, "count-error", Work())
+    rows = kp.adult().slice(0, 500).select(["age", "sex", "race"])
+    local = kp.front(kp.read(rows, kp.Schema(quasi=("age", "sex", "race"))), method="local")
+    assert [each["name"] for each in axes_view(local, local)["offered"]] == ["count-error"]
+    wider = add_axis(local, "count-error", Work())
+    (axis,) = axes_view(local, wider)["axes"]
+    assert axis["values"] == [point.measure(kp.make("count-error")) for point in local]
+    assert axis["control"] == control_of(local.problem.table, "count-error")
+    assert add_axis(wider, "count-error", Work()) is wider
+    stopped = Work()
+    stopped.stopped.set()
+    with pytest.raises(Stopped):
+        add_axis(local, "count-error", stopped)
 
 
 def test_a_distribution_keeps_its_rows(adult: Front) -> None:

@@ -123,6 +123,26 @@ def test_a_longer_proof_and_marked_points_are_there_for_who_asks(visit: Visit, a
     assert all_findings(tab, axe) == []
 
 
+def test_use_stands_upright_beside_what_the_totals_give(visit: Visit, axe: str) -> None:
+    """Counts off by, which the search did not look at, is measured when an axis asks; sliders stay; kept on reload."""
+    tab = to_search(visit)
+    visit.explore()
+    expect(tab.locator(".plot svg .control")).to_have_count(0)
+    tab.locator("#axis-y").select_option("count-error")
+    expect(tab.locator(".plot svg")).to_contain_text("the column totals alone")
+    expect(tab.locator(".plot svg")).to_contain_text("counts off by, percent (count-error)")
+    expect(tab.locator("[data-wish]")).to_have_count(2)
+    assert all_findings(tab, axe) == []
+    tab.locator("#axis-x").select_option("relations")
+    expect(tab.locator(".plot svg")).to_contain_text("relations lost, percent (relations)")
+    tab.reload()
+    expect(tab.locator("#axis-y")).to_have_value("count-error")
+    expect(tab.locator("#axis-x")).to_have_value("relations")
+    expect(tab.locator(".plot svg")).to_contain_text("the column totals alone")
+    tab.locator("#axis-x").select_option("count-error")
+    expect(tab.locator("#axis-y")).to_have_value("relations")
+
+
 def test_research_shows_the_run_and_compares_searches(visit: Visit, axe: str) -> None:
     """After a run of PBG-EA its operators, its curve and its boxes; two searches side by side; a wrong one is told."""
     tab = to_search(visit)

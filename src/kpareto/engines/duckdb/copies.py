@@ -13,15 +13,15 @@ import lzma
 import shutil
 import zipfile
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from kpareto.engines.form import Form, file_kind, statistics_endings
+from kpareto.engines.form import Form, file_kind, number_names, statistics_endings
 from kpareto.engines.values import BLANKS, arrow_texts, object_text
 from kpareto.errors import BadTable, KparetoError, MissingExtra, did_you_mean, shorten
+from kpareto.tables.schema import refuse_duplicates
 from kpareto.tables.spelling import EXACT
 
 if TYPE_CHECKING:
@@ -210,33 +210,15 @@ def name_columns(first: Sequence[str], form: Form, shown: str) -> tuple[str, ...
     if form.names is None and not form.has_header:
         return tuple(f"column{index}" for index in range(1, len(first) + 1))
     if form.names is None:
-        return _number_duplicates(first) if form.number_duplicates else _refuse_duplicates(first)
+        names = number_names(first) if form.number_duplicates else tuple(first)
+        refuse_duplicates(names)
+        return names
     if len(form.names) != len(first):
         raise BadTable(
             f"{len(form.names)} column names are given for {shown!r}, and its first line has {len(first)} cells. "
             "Give one name per cell, or another separator."
         )
     return tuple(form.names)
-
-
-def _refuse_duplicates(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, each of them once."""
-    twice = next((name for name, times in Counter(names).items() if times > 1), None)
-    if twice is not None:
-        raise BadTable(
-            f"The table has two columns named {twice!r}. Rename one of them, or have them numbered: "
-            "number_duplicates = true under [data] of the job, --form number_duplicates=true for inspect."
-        )
-    return tuple(names)
-
-
-def _number_duplicates(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, the second of a kind as name_2 and so on, unless that is a name itself."""
-    numbered: list[str] = []
-    for name in names:
-        free = (each for each in (f"{name}_{number}" for number in count(2)) if each not in {*names, *numbered})
-        numbered.append(next(free) if name in numbered else name)
-    return tuple(numbered)
 
 
 def _sheet_column(cells: Sequence[object], name: str) -> pa.Array:

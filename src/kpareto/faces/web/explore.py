@@ -19,7 +19,7 @@ from kpareto.faces.report.use import CONTROL, METHOD, RELATED, attack_tables, dr
 from kpareto.faces.web.turns import Work
 from kpareto.fronts.choose import answer_wishes
 from kpareto.fronts.dominance import non_dominated
-from kpareto.fronts.front import Front, Point, mark_points, marks_of
+from kpareto.fronts.front import Front, Point, add_measure, mark_points, marks_of
 from kpareto.fronts.numbers import spell_count
 from kpareto.fronts.picture import is_drawn_by_factors
 from kpareto.fronts.use import use_of_marks, use_sentence
@@ -28,7 +28,7 @@ from kpareto.jobs.job import Job
 from kpareto.measures.measure import Measure, aspect_of, is_privacy, make, parameters_of
 from kpareto.measures.plain import PLAIN, USUAL, USUAL_OF_POPULATION, most_lost, plain_of
 from kpareto.measures.properties import PROPERTIES, Comparison, subgroups
-from kpareto.measures.use import control_of
+from kpareto.measures.use import control_of, yardstick
 from kpareto.releases.risk.anonymity import measure
 from kpareto.searches.local.further import is_searched, search_further
 from kpareto.tables.hierarchies import numbers_of
@@ -48,6 +48,7 @@ BINS = 60  # bars of a distribution before and after
 CELLS = 12  # rows and columns of a table of two columns; the rest is taken together
 CLASSES = 12  # of the smallest classes
 OTHERS = "others"
+OF_USE = ("count-error", "relations")  # measures that are taken of every point when an axis is to show them
 ROWS = 20  # of the table, shown at once
 BARS = 30  # of a column as it stands in the table
 MOST_LETTERS = 200  # of a cell that is shown
@@ -66,21 +67,7 @@ def front_view(front: Front) -> dict[str, Any]:
     cloud = cloud[np.isfinite(cloud).all(axis=1)]
     cloud = cloud[:: max(1, math.ceil(len(cloud) / CLOUD))]
     return {
-        "objectives": [
-            {
-                "name": m.name,
-                "better": m.better,
-                "unit": m.unit,
-                "privacy": is_privacy(m),
-                "low": _number(float(values[:, c].min())),
-                "high": _number(float(values[:, c].max())),
-                "logs": bool((values[:, c] > 0).all()),
-                "control": control_of(front.problem.table, m.name),
-                **_spoken(m, front.problem.table),
-                "log": is_drawn_by_factors(m, values[:, c]),
-            }
-            for c, m in enumerate(front.problem.objectives)
-        ],
+        "objectives": [_axis(front, place) for place in range(len(front.names))],
         "values": [[_number(each) for each in row] for row in values.tolist()],
         "suppressed": front.numbers.suppressed.tolist(),
         "rows": front.problem.table.rows,
@@ -99,6 +86,48 @@ def front_view(front: Front) -> dict[str, Any]:
         "groups": _group_columns(front),
         "target": [counts.name for counts in front.problem.table.targets],
     }
+
+
+def _axis(front: Front, place: int) -> dict[str, Any]:
+    """What the picture must know of one objective."""
+    measure, values = front.problem.objectives[place], front.numbers.values[:, place]
+    return {
+        "name": measure.name,
+        "better": measure.better,
+        "unit": measure.unit,
+        "privacy": is_privacy(measure),
+        "low": _number(float(values.min())),
+        "high": _number(float(values.max())),
+        "logs": bool((values > 0).all()),
+        "control": control_of(front.problem.table, measure.name),
+        **_spoken(measure, front.problem.table),
+        "log": is_drawn_by_factors(measure, values),
+    }
+
+
+def axes_view(front: Front, wider: Front) -> dict[str, Any]:
+    """What an axis may show besides objectives: the measures that were taken of every point, and those that can be."""
+    taken = [
+        {**_axis(wider, place), "values": [_number(each) for each in wider.numbers.values[:, place].tolist()]}
+        for place in range(len(front.names), len(wider.names))
+    ]
+    by_class = front[0].recoding.boxes is not None  # labels differ by class, and relations looks at whole columns
+    offered = [name for name in OF_USE if name not in wider.names and not (name == "relations" and by_class)]
+    return {"axes": taken, "offered": [{"name": name, "label": PLAIN[name].label} for name in offered]}
+
+
+def add_axis(front: Front, name: str, piece: Work) -> Front:
+    """The front with a measure of use taken of every point, unless it has it."""
+    if name in front.names:
+        return front
+    if name not in OF_USE:
+        raise BadJob(f"{name!r} is not offered for an axis. Take one of: {', '.join(OF_USE)}, or search for it.")
+    if name == "count-error" and not yardstick(front.problem.table).queries:
+        raise BadJob(
+            "Too few rows, or too few columns, to judge counts over two and three columns by. Take another measure."
+        )
+    with hearing(Hearing(stopped=piece.stopped)):
+        return add_measure(front, make(name), piece)
 
 
 def _answer(front: Front) -> dict[str, Any] | None:

@@ -1,18 +1,25 @@
-"""How a question reaches a session, and the four ways to answer it: at once, as a look, in turn, or as long work."""
+"""How a question reaches a session, and the ways to answer it.
+
+There are four, at once, as a look, in turn, or as long work; and one sentence where that goes wrong.
+"""
 
 from __future__ import annotations
 
+import re
+import sys
+import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from kpareto.errors import BadInput
+from kpareto.errors import BadInput, Interrupted, KparetoError, Unsafe
 from kpareto.faces.web.files import TooLarge
-from kpareto.faces.web.session import Session, Sessions
-from kpareto.faces.web.turns import Work, aside, do_in_turn, do_long
+from kpareto.faces.web.page_words import page_sentence
+from kpareto.faces.web.session import LateWrite, Session, SessionOver, Sessions, TableClosed
+from kpareto.faces.web.turns import Busy, Work, aside, do_in_turn, do_long
 from kpareto.strict import FileKind, anything, parse_json
 
 QUESTION = FileKind("The question", "Load the page again.")
@@ -98,3 +105,48 @@ def long(work: Callable[[Session, Question, Work], Answer]) -> Endpoint:
         return JSONResponse(await do_long(session, work_of(request), partial(work, session, question)))
 
     return endpoint
+
+
+# -- what goes wrong -------------------------------------------------------------------------------------------------
+
+
+# 499 is what a person who did not wait is told, as some servers have it.
+STATUS: tuple[tuple[type[KparetoError], int], ...] = (
+    (TooLarge, 413),
+    (Busy, 429),
+    (Interrupted, 499),
+    (LateWrite, 409),
+    (SessionOver, 410),
+    (Unsafe, 409),
+)
+
+
+def failure(request: Request, error: KparetoError) -> Response:
+    """An error of the engine as its one sentence; files are named as the page knows them, without their folders."""
+    status = next((number for kind, number in STATUS if isinstance(error, kind)), 400)
+    sentence = " ".join(page_sentence(error).split())
+    sessions = sessions_of(request)
+    sentence = re.sub(rf"{re.escape(str(sessions.temporary))}/[0-9a-f]+/[\w-]+/", "", sentence)
+    content: dict[str, object] = {"error": sentence.replace(f"{sessions.folder}/", "")}
+    if error.remedy is not None:
+        content["remedy"] = error.remedy.word
+    if isinstance(error, TableClosed):
+        content["closed"] = True
+    if isinstance(error, LateWrite):
+        content["late"] = True
+    return JSONResponse(content, status_code=status)
+
+
+def surprise(_: Request, error: Exception) -> Response:
+    """An error nobody foresaw: the sentence for the page, the rest for the terminal."""
+    traceback.print_exception(error, file=sys.stderr)
+    sentence = f"kpareto stumbled over something unforeseen ({type(error).__name__}). The terminal says where."
+    return JSONResponse({"error": sentence}, status_code=500)
+
+
+def let_go(_: Request, __: Exception) -> Response:
+    """Somebody has gone in the middle of what was being sent: nobody is there to be told."""
+    return Response(status_code=499)
+
+
+FAILURES: dict[Any, Any] = {KparetoError: failure, ClientDisconnect: let_go, Exception: surprise}

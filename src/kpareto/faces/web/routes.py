@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import secrets
 import shutil
-import sys
-import traceback
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 from urllib.parse import unquote
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from kpareto._version import __version__
 from kpareto.engines.form import USED, data_endings, file_kind
-from kpareto.errors import BadInput, BadJob, Interrupted, KparetoError, Progress, Unsafe
+from kpareto.errors import BadInput, BadJob, Progress
 from kpareto.faces.web import drafts, explore, hierarchies, release
 from kpareto.faces.web.files import QUOTA, TooLarge, inside, plain_name, receive, refuse_large
 from kpareto.faces.web.guard import REPORT_POLICY
@@ -39,21 +36,17 @@ from kpareto.faces.web.page_questions import (
     sessions_of,
     work_of,
 )
-from kpareto.faces.web.page_words import page_sentence
 from kpareto.faces.web.research import compare, research
 from kpareto.faces.web.runs import RunRecord
 from kpareto.faces.web.search import start_comparison
 from kpareto.faces.web.session import (
     MOST,
-    LateWrite,
     Session,
-    SessionOver,
-    TableClosed,
     begin_search,
     is_project,
     open_run,
 )
-from kpareto.faces.web.turns import Busy, Work, aside, do_in_turn, do_long
+from kpareto.faces.web.turns import Work, aside, do_in_turn, do_long
 from kpareto.fronts.front import Point
 from kpareto.jobs.front import plan_of
 from kpareto.tables.hierarchies import to_text
@@ -492,8 +485,17 @@ def delete_run(session: Session, question: Question) -> Answer:
 
 
 def front(session: Session, _: Question) -> Answer:
-    """The finished front."""
-    return explore.front_view(session.front())
+    """The finished front, with the measures that were taken of its points for an axis."""
+    plain = session.front()
+    return {**explore.front_view(plain), **explore.axes_view(plain, session.wider.get(plain, plain))}
+
+
+def axis(session: Session, question: Question, piece: Work) -> Answer:
+    """A measure that is no objective, taken of every point, for an axis of the picture."""
+    plain = session.front()
+    wider = explore.add_axis(session.wider.get(plain, plain), str(question.get("measure", "")), piece)
+    session.wider[plain] = wider
+    return explore.axes_view(plain, wider)
 
 
 def point_rows(session: Session, _: Question) -> Answer:
@@ -502,8 +504,9 @@ def point_rows(session: Session, _: Question) -> Answer:
 
 
 def pair(session: Session, question: Question) -> Answer:
-    """The front of two objectives."""
-    return explore.pair_view(session.front(), question.get("x", ""), question.get("y", ""))
+    """The front of two objectives, or of measures that were taken for an axis."""
+    plain = session.front()
+    return explore.pair_view(session.wider.get(plain, plain), question.get("x", ""), question.get("y", ""))
 
 
 def prefer(session: Session, wishes: Question) -> Answer:
@@ -688,49 +691,8 @@ def verify(session: Session, _: Question, __: Work) -> Answer:
     return release.is_verified(paths[0], paths[1])
 
 
-# -- what goes wrong, and where each question is asked ---------------------------------------------------------------
+# -- where each question is asked -------------------------------------------------------------------------------------
 
-
-# 499 is what a person who did not wait is told, as some servers have it.
-STATUS: tuple[tuple[type[KparetoError], int], ...] = (
-    (TooLarge, 413),
-    (Busy, 429),
-    (Interrupted, 499),
-    (LateWrite, 409),
-    (SessionOver, 410),
-    (Unsafe, 409),
-)
-
-
-def failure(request: Request, error: KparetoError) -> Response:
-    """An error of the engine as its one sentence; files are named as the page knows them, without their folders."""
-    status = next((number for kind, number in STATUS if isinstance(error, kind)), 400)
-    sentence = " ".join(page_sentence(error).split())
-    sessions = sessions_of(request)
-    sentence = re.sub(rf"{re.escape(str(sessions.temporary))}/[0-9a-f]+/[\w-]+/", "", sentence)
-    content: dict[str, object] = {"error": sentence.replace(f"{sessions.folder}/", "")}
-    if error.remedy is not None:
-        content["remedy"] = error.remedy.word
-    if isinstance(error, TableClosed):
-        content["closed"] = True
-    if isinstance(error, LateWrite):
-        content["late"] = True
-    return JSONResponse(content, status_code=status)
-
-
-def surprise(_: Request, error: Exception) -> Response:
-    """An error nobody foresaw: the sentence for the page, the rest for the terminal."""
-    traceback.print_exception(error, file=sys.stderr)
-    sentence = f"kpareto stumbled over something unforeseen ({type(error).__name__}). The terminal says where."
-    return JSONResponse({"error": sentence}, status_code=500)
-
-
-def let_go(_: Request, __: Exception) -> Response:
-    """Somebody has gone in the middle of what was being sent: nobody is there to be told."""
-    return Response(status_code=499)
-
-
-FAILURES: dict[Any, Any] = {KparetoError: failure, ClientDisconnect: let_go, Exception: surprise}
 
 _OF_SESSION: tuple[tuple[str, str, Endpoint], ...] = (
     ("GET", "", state),
@@ -766,6 +728,7 @@ _OF_SESSION: tuple[tuple[str, str, Endpoint], ...] = (
     ("GET", "/runs/{run}/points", at_once(run_points)),
     ("GET", "/front", at_once(front)),
     ("GET", "/rows-of-front", at_once(point_rows)),
+    ("POST", "/front/axes", long(axis)),
     ("GET", "/pair", at_once(pair)),
     ("POST", "/prefer", at_once(prefer)),
     ("POST", "/prefer/search", long(search_wish)),

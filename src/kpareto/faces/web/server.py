@@ -62,7 +62,8 @@ def make_app(
 
     used: told of each link that was good once.
     """
-    from kpareto.faces.web.routes import FAILURES, ROUTES
+    from kpareto.faces.web.page_questions import FAILURES
+    from kpareto.faces.web.routes import ROUTES
     from kpareto.faces.web.session import Sessions
 
     sessions = Sessions(settings.folder, temporary)

@@ -101,6 +101,7 @@ class Session:
     lock: threading.RLock = field(default_factory=threading.RLock)
     turns: Turns = field(default_factory=Turns)
     told: WeakKeyDictionary[Front, dict[tuple[str, int], Any]] = field(default_factory=WeakKeyDictionary)  # of points
+    wider: WeakKeyDictionary[Front, Front] = field(default_factory=WeakKeyDictionary)  # with measures for axes alone
     reports: dict[tuple[int, int, bool], str] = field(default_factory=dict)  # front, point, confidential -> page
     used: float = field(default_factory=time.monotonic)
     data_folder: Path = field(default_factory=Path)  # where the data lies: the working folder, or the uploads

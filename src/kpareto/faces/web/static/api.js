@@ -17,6 +17,7 @@ const LONG = [
   [/\/(open|table\/look)$/, "Looking at the table"],
   [/\/hierarchy/, "Reading the rows for the hierarchy"],
   [/\/front$/, "Reading the rows of the front"],
+  [/\/front\/axes$/, "Measuring every point"],
   [/\/prefer\/search$/, "Searching for the wish"],
   [/\/points\/\d+$/, "Counting the point"],
   [/\/table\/measure$/, "Measuring how anonymous the table is"],

@@ -14,13 +14,15 @@ export async function exploreView(page) {
   const front = await page.loadFront();
   const names = front.objectives.map((each) => each.name);
   const view = page.view;
-  if (!names.includes(view.x)) view.x = names[0];
-  if (!names.includes(view.y)) view.y = names[1] || names[0];
+  // An axis shows an objective, or a measure of use that was taken of every point for it.
+  const objective = (name) => [...front.objectives, ...front.axes].find((each) => each.name === name);
+  const valueOf = (about, id) => (about.values ? about.values[id] : front.values[id][names.indexOf(about.name)]);
+  if (!objective(view.x)) view.x = names[0];
+  if (!objective(view.y)) view.y = names[1] || names[0];
   if (!(Number.isInteger(view.chosen) && view.chosen >= 0 && view.chosen < front.values.length)) {
     view.chosen = front.recommended;
   }
   view.pins = view.pins && view.pins.length === 2 ? view.pins : [null, null];
-  const objective = (name) => front.objectives[names.indexOf(name)];
   const logged = (axis) => {
     const own = view[`log${axis}`];
     const about = objective(view[axis]);
@@ -36,6 +38,7 @@ export async function exploreView(page) {
   let scatter = null;
   let line = [];
   let asked = 0;
+  let chosenAxes = 0; // likewise
   let paired = 0; // of two pairs of axes, the line of the later one is drawn
 
   function drawPicture() {
@@ -64,10 +67,15 @@ export async function exploreView(page) {
     const [across, up] = [objective(view.x), objective(view.y)];
     const x = names.indexOf(view.x),
       y = names.indexOf(view.y);
+    const cloud = view.cloud === false || x < 0 || y < 0 ? [] : front.cloud; // beaten recodings have objectives alone
     const curves = curvesFor(models.curves(), across, up);
     scatter.draw({
-      points: front.values.map((row, id) => ({ id, x: drawn(across, row[x]), y: drawn(up, row[y]) })),
-      cloud: view.cloud === false ? [] : front.cloud.map((row) => [drawn(across, row[x]), drawn(up, row[y])]),
+      points: front.values.map((_, id) => ({
+        id,
+        x: drawn(across, valueOf(across, id)),
+        y: drawn(up, valueOf(up, id)),
+      })),
+      cloud: cloud.map((row) => [drawn(across, row[x]), drawn(up, row[y])]),
       marks: front.marks.map((mark) => ({ ...mark, kind: mark.id === front.recommended ? "recommended" : "" })),
       pins: pinned(),
       names: [axisName(across), axisName(up)],
@@ -124,7 +132,7 @@ export async function exploreView(page) {
   async function loadPair() {
     const mine = ++paired;
     const pair =
-      names.length > 1 && view.x !== view.y
+      view.x !== view.y
         ? await api.get(`/pair?x=${encodeURIComponent(view.x)}&y=${encodeURIComponent(view.y)}`)
         : { ids: [] };
     await handsOff();
@@ -133,15 +141,32 @@ export async function exploreView(page) {
     drawPicture();
   }
 
+  async function takeAxis(name) {
+    const taken = await page.attempt(() => api.post("/front/axes", { measure: name }));
+    if (taken) Object.assign(front, taken);
+    return taken !== undefined;
+  }
+
   function drawControls() {
     const axis = (which, label) =>
       select(
         label,
-        front.objectives.map((each) => [each.name, `${each.label} (${each.name})`]),
+        [...front.objectives, ...front.axes, ...front.offered].map((each) => [
+          each.name,
+          `${each.label} (${each.name})`,
+        ]),
         view[which],
         async (value) => {
+          const mine = ++chosenAxes;
+          const known = objective(value) || (await takeAxis(value));
+          if (mine !== chosenAxes) return;
+          if (!known) {
+            afterHands(drawControls);
+            return;
+          }
           const other = which === "x" ? "y" : "x";
-          const swap = view[other] === value && names.length > 1 ? { [other]: view[which], [`log${other}`]: null } : {};
+          const swap =
+            view[other] === value && value !== view[which] ? { [other]: view[which], [`log${other}`]: null } : {};
           page.remember({ [which]: value, [`log${which}`]: null, ...swap });
           if (scatter) scatter.zoom = null;
           afterHands(() => {
