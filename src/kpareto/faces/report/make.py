@@ -36,6 +36,8 @@ from kpareto.measures.measure import Measure, aspect_of, make, meets, parameters
 from kpareto.measures.plain import promise_of
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.releases.certificate import Certificate
+from kpareto.releases.choice import as_choice
+from kpareto.releases.labels import shown_labels
 from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.risk.attacks import AttackReport, class_labels
 from kpareto.releases.risk.risk import Risk, Risks, bias_tables, risk_change
@@ -88,7 +90,7 @@ def make_report(
     discretion = Discretion(k, confidential)
     change = risk_change(partition, about.population)
     claims = _certificate(certificate)
-    written = (claims or {}).get("confidential", {}).get("recoding", {}).get("labels")
+    written = _written_labels(point, partition, claims)
     columns = column_parts(partition, discretion, written)
     risks = tuple(
         _risk(before, after, discretion, partition)
@@ -111,7 +113,7 @@ def make_report(
         summary,
         Board((), (), (), (), (), (), ()),
         front,
-        _sample(partition, discretion, written or {}),
+        _sample(partition, discretion, written),
         columns,
         _size_ranges(partition, discretion),
         risks,
@@ -123,6 +125,22 @@ def make_report(
         template,
     )
     return replace(report, board=make_board(report, point, about, claims))
+
+
+def _written_labels(
+    point: Point, partition: Partition, claims: Mapping[str, Any] | None
+) -> Mapping[str, Sequence[str]]:
+    """What stands in the cells of a release: as its certificate says, or else as a release of the point would have it.
+
+    The recoding's own labels may be put together from values that suppressed rows alone have.
+    """
+    certified: Mapping[str, Sequence[str]] | None = (
+        (claims or {}).get("confidential", {}).get("recoding", {}).get("labels")
+    )
+    if certified is not None:
+        return certified
+    choice = as_choice(point)
+    return shown_labels(choice, partition if choice.table is partition.table else choice.partition())
 
 
 def context_of(point: Point, handling: Handling | None = None) -> Context:

@@ -335,7 +335,7 @@ def _find_release(job: Job, point: Point) -> tuple[Path, Mapping[str, Any]] | No
         return None
     file = job.path(job.target)
     document = document_files(file)["certificate"]
-    if not file.is_file() or not document.is_file():
+    if not file.exists() or not document.is_file():  # the release may be a folder of parts
         return None
     try:
         certificate = read_json(document, FileKind("The certificate", "Release again."), map_of(anything))
