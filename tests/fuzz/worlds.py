@@ -227,7 +227,10 @@ def form_of(world: World, name: str) -> dict[str, Any] | None:
 
 
 def sheet_of(world: World, steps_of: Mapping[str, Sequence[Step]] | None = None) -> Sheet:
-    """The sheet of a world; ``steps_of`` has the steps of columns whose groups are made from the rows."""
+    """The sheet of a world; ``steps_of`` has the steps of columns whose groups are made from the rows.
+
+    Those without a hierarchy are among them: a job gives them one that fits.
+    """
     rows = kept_rows(world)
     quasi = of_role(world, QUASI)
     columns = {
@@ -235,7 +238,8 @@ def sheet_of(world: World, steps_of: Mapping[str, Sequence[Step]] | None = None)
     }
     ways = []
     for name in quasi:
-        found = steps(form_of(world, name), sorted(set(columns[name])))
+        form = form_of(world, name)
+        found = None if form is None and steps_of else steps(form, sorted(set(columns[name])))
         ways.append(tuple(found if found is not None else (steps_of or {})[name]))
     person, target = of_role(world, PERSON), of_role(world, TARGET)
     return Sheet(

@@ -51,6 +51,8 @@ from kpareto.fronts.problem import problem
 from kpareto.fronts.safer import find_safer
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import release_job
+from kpareto.releases.choice import as_choice
+from kpareto.releases.labels import shown_labels
 from kpareto.releases.release import release
 from kpareto.releases.risk.attacks import attack
 from kpareto.releases.risk.risk import risk_change
@@ -517,6 +519,17 @@ def test_what_was_not_released_is_not_said_to_be(folder: Path) -> None:
     assert told.title.startswith("Release with k = ")
 
 
+def test_a_release_in_parts_is_found(folder: Path) -> None:
+    """A job that writes a folder: its report is that of the release, with the labels of its certificate."""
+    job = folder / "people.toml"
+    job.write_text(JOB.replace('target = "out.csv"', 'target = "out/"'))
+    assert 'target = "out/"' in job.read_text()
+    assert release_job(load_job(job)).path == folder / "out"
+    assert report_of(find(job)).title.startswith("Release with k = ")
+    next((folder / "out").iterdir()).write_bytes(b"another")
+    assert report_of(find(job)).title.startswith("Candidate with k = ")
+
+
 def test_wide_tables_fit_on_paper(public: Report) -> None:
     """On paper every cell may break anywhere, so that a table of many columns is as wide as the page and no wider."""
     paper = html(public).partition("@media print")[2].partition("</style>")[0]
@@ -760,7 +773,8 @@ def test_no_rare_original_value_is_in_a_public_report(rule: str, seed: int, comm
     rows = table.leaf_rows[0]
     rare = {leaf for at, leaf in enumerate(table.hierarchies[0].leaves) if rows[at] < report.least}
     made = point.partition
-    shown = {made.recoding.labels[0][g] for g in made.groups[~made.suppressed, 0].tolist()}
+    labels = shown_labels(as_choice(point), made)["own"]
+    shown = {labels[g] for g in made.groups[~made.suppressed, 0].tolist()}
     for form, text in _texts(report).items():
         words = set(re.findall(r"[\w.]+(?:-[\w.]+)*", text)) | set(re.findall(r"[\w.]+", text))
         told = {leaf for leaf in rare & words if not any(leaf in label for label in shown)}
@@ -799,6 +813,29 @@ def test_labels_of_suppressed_rows_alone_are_not_in_a_public_report() -> None:
     gone = ProfileRow("farm", 12, 12, 1.0, 1.0)
     stay = [ProfileRow(name, 30, 0, 0.0, 0.0) for name in ("north", "south", "west")]
     assert "farm" not in {row.group for row in Discretion(5, False).groups([gone, *stay])[0]}
+
+
+def runs_of_words() -> Point:
+    """Six of ann, three of bob and of dan, and one cat, alone with her sex: she is suppressed, the runs of names stay."""
+    names = ["ann"] * 6 + ["bob"] * 3 + ["cat"] + ["dan"] * 3
+    table = read(
+        pa.table({"name": names, "sex": ["m" if name == "cat" else "f" for name in names]}), Schema(("name", "sex"))
+    )
+    bare = replace(table, bare=())  # names have no hierarchy of their own, only runs
+    return run_plan(problem(bare, ("k", "lm"), 1), Plan("exact", "order")).choose(k=5)
+
+
+@pytest.mark.parametrize("confidential", [False, True])
+def test_a_label_made_of_values_is_that_of_the_release(confidential: bool) -> None:
+    """A run of values is called by those that released rows have, as in the release, before anything is released."""
+    point = runs_of_words()
+    assert point.partition.suppressed_rows == 1
+    assert "bob|cat|dan" in point.recoding.labels[0]
+    report = make_report(point, confidential=confidential)
+    assert {code.label for code in report.columns[0].codes if code.rows} == {"ann", "bob|dan"}
+    for form, text in _texts(report).items():
+        assert "bob|cat" not in text, form
+        assert confidential or not re.search(r"\bcat\b", text), form
 
 
 row_of_people = st.builds(

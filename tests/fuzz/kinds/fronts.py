@@ -247,7 +247,7 @@ def check_search(case: Case, folder: Path) -> None:
     job = write_job(case, folder, search=search)
     said = command(folder, "front", job.name, "-q", "--json", "front.json")
     if said.status != 0:
-        table = table_of(case, source(case, "csv", folder), folder)
+        table = kp.load_job(job).problem().table
         sheet = sheet_of(case, steps_of(table))
         if space == "lattice" and says_none(said.err):
             compare_points(case, sheet, [])
@@ -256,7 +256,7 @@ def check_search(case: Case, folder: Path) -> None:
             _check_complete(case, sheet, [], leaves, {h.name: h.ordered for h in table.hierarchies})
         raise Refused(said.err)
     data = json.loads((folder / "front.json").read_text(encoding="utf-8"))
-    table = table_of(case, source(case, "csv", folder), folder)
+    table = kp.load_job(job).problem().table  # a column without a hierarchy has the one that the job gives it
     sheet = sheet_of(case, steps_of(table))
     leaves = {hierarchy.name: list(hierarchy.leaves) for hierarchy in table.hierarchies}
     if space == "lattice" and data["search"]["complete"]:
@@ -276,7 +276,7 @@ def check_search(case: Case, folder: Path) -> None:
     for one in keys:
         demand(not any(_clearly_beats(other, one) for other in keys), "a beaten point", f"{one} among {keys}")
     if data["search"]["complete"]:
-        ordered = {hierarchy.name: hierarchy.ordered for hierarchy in kp.load_job(job).problem().table.hierarchies}
+        ordered = {hierarchy.name: hierarchy.ordered for hierarchy in table.hierarchies}
         _check_complete(case, sheet, points, leaves, ordered)
 
 
