@@ -75,9 +75,11 @@ def _typed(kind: str, cell: str) -> object:
 def text_of(world: World, separator: str = ",", end: str = "\n") -> str:
     """The rows as separated text; a missing cell is empty, or a question mark in a table of one column."""
     out = io.StringIO()
-    writer = csv.writer(out, delimiter=separator, lineterminator=end)
+    lonely = len(world["columns"]) == 1  # then a separator in its name must be quoted, or it divides the line
+    writer = csv.writer(
+        out, delimiter=separator, lineterminator=end, quoting=csv.QUOTE_ALL if lonely else csv.QUOTE_MINIMAL
+    )
     writer.writerow([column["name"] for column in world["columns"]])
-    lonely = len(world["columns"]) == 1
     writer.writerows([("?" if lonely else "") if cell is None else cell for cell in row] for row in world["rows"])
     return out.getvalue()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
+from csv import DictReader
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -15,9 +16,12 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from pyarrow import csv
 
+from kpareto.engines.read import read
 from kpareto.errors import BadHierarchy, BadInput, BadJob, Unsafe
 from kpareto.jobs.anonymize import anonymize
+from kpareto.jobs.front import front
 from kpareto.measures import make
 from kpareto.measures.measure import exact
 from kpareto.releases.apply import apply
@@ -31,6 +35,7 @@ from kpareto.searches.local.search import Effort, search_classes
 from kpareto.searches.local.strict import strict_recoding
 from kpareto.tables.partition import Partition, Suppression
 from kpareto.tables.recoding import Recoding, local
+from kpareto.tables.schema import Schema
 from kpareto.tables.table import Sample
 from kpareto.verifier import verify
 from tests.releases.test_release import LOOSE
@@ -258,3 +263,26 @@ def test_anonymize_by_model() -> None:
     assert "could reach at k = 4" in str(answers["local"].release.certificate.public["model"])
     with pytest.raises(BadJob, match="No model 'loca'"):
         anonymize(rows, ["age", "sex"], k=2, model="loca")
+
+
+@pytest.mark.parametrize("spellings", ["fold", "exact"])
+@pytest.mark.parametrize("door", ["arrow", "csv"])
+def test_rows_are_divided_whatever_the_spelling_of_their_values(
+    tmp_path: Path, door: str, spellings: Literal["fold", "exact"]
+) -> None:
+    """Values that count as one are divided as one, and each row is released as it was written."""
+    ill = ["flu", "Flu", "\u00e9", "e\u0301", "12", "12.0", "gout"] * 4
+    rows = pa.table({"town": (["Ulm"] * 14 + ["Bonn"] * 14), "ill": ill, "row": [str(n) for n in range(28)]})
+    given_rows: object = rows
+    if door == "csv":
+        given_rows = tmp_path / "people.csv"
+        csv.write_csv(rows, given_rows)
+    table = read(given_rows, Schema(("town",), ("ill",), spellings=spellings))
+    limits = {"k": 2, "l": 2}
+    point = front(table, objectives=["k", "lm"], limits=limits, method="local")[0]
+    done = release(point, given_rows, tmp_path / "out.csv", limits=limits)
+    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
+        released = {row["row"]: row["ill"] for row in DictReader(file)}
+    assert done.rows == 28
+    assert released == dict(zip(rows["row"].to_pylist(), ill, strict=True))
+    assert verify(tmp_path / "out.csv", done.certificate).numbers["k"] >= 2

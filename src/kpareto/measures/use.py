@@ -31,6 +31,7 @@ DRAWN = 400  # counts that are drawn
 WORK = 100_000_000  # distinct rows that are looked at for these; of larger tables fewer counts are drawn
 FEWEST = 60  # counts even so
 MOST_DISTINCT = 3_000_000  # rows of a table whose counts are judged without being asked for
+OF_USE = ("count-error", "relations")  # measures that any front can be asked for, whatever was searched
 LEAST_ROWS = 30  # below which an error of counts says nothing
 SEED = 1
 CHANCE = 3.0  # standard errors by which two means differ by more than chance

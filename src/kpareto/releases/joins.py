@@ -108,7 +108,7 @@ def join_classes(
     columns = [counts.name for counts in (*choice.table.sensitive, *choice.table.targets)]
     rows.register("d", pa.table({**fields, "pick": arrow_places(shares.column[kept][at])}))
     cases = "".join(
-        f" WHEN {number} THEN {sql.text(f'm{rows.columns.index(name)}.w')}"
+        f" WHEN {number} THEN {sql.text(f'm{rows.columns.index(name)}.s')}"
         for number, name in enumerate(columns)
         if (shares.column == number).any()
     )

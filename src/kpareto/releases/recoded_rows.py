@@ -453,6 +453,16 @@ def _map(rows: Source, choice: Choice, name: str, labels: tuple[str, ...] | None
         columns |= {"g": arrow_places(groups), "leaf": arrow_places(leaves)}
         same = bool(pc.all(pc.equal(columns["w"], words)).as_py())
     schema = choice.table.schema
+    counted = next((each for each in (*choice.table.sensitive, *choice.table.targets) if each.name == name), None)
+    if counted is not None and choice.recoding.boxes is not None:  # rows are divided by what the table counts
+        folded = {fold_spelling(value): value for value in counted.values} | dict(
+            zip(counted.values, counted.values, strict=True)
+        )
+        texts = [
+            None if word is None else folded.get(word, folded.get(fold_spelling(word), word))
+            for word in words.to_pylist()
+        ]
+        columns["s"] = arrow_texts(texts)
     if name in schema.persons:
         fold = fold_spelling if schema.spellings == "fold" else str
         texts = [None if word in (None, MISSING) else fold(word) or None for word in words.to_pylist()]

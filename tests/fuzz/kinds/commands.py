@@ -104,6 +104,9 @@ def covered(case: Case, form: dict[str, Any] | None, label: str, value: str) -> 
     """Whether a label is true; searches of runs name a group by all its values, or by the first and last."""
     if covers(form, label, value) or value in re.split(r"\||, ", label):
         return True
+    if form is None and " to " in label:  # days, which a job joins by the calendar
+        first, _, last = label.partition(" to ")
+        return first <= value <= last
     if case.get("space") == "lattice":
         return False
     low, _, high = label.partition("-") if label.count("-") == 1 else label.partition(" - ")

@@ -232,6 +232,8 @@ def make_search(chance: random.Random) -> Case:
         case["objectives"] = [chance.choice(["lm", "nwp", "glm"])]
         case["rule"] |= {"name": "below-k", "mask": False}
         case["limits"] = {"k": chance.choice([2, 3, 5])}
+    if case["rule"]["name"] == "below-k":
+        case["rule"]["limit"] = len(case["rows"])  # a job has no limit then
     if method == "poka":
         case["rule"]["name"] = "cap-max-k" if case["rule"]["name"] == "as-needed" else case["rule"]["name"]
         case["objectives"] = ["k", chance.choice(["lm", "glm", "dcn"])]

@@ -37,7 +37,7 @@ def _columns(p: Parted, given: Given) -> list[tuple[str, ...]]:
 NOTHING = "(missing)"
 
 
-def _spell(value: str) -> str:
+def spell(value: str) -> str:
     """A value as it counts, whatever its case and blanks and however a number is written."""
     plain = " ".join(unicodedata.normalize("NFKC", value).casefold().split())
     return str(Fraction(plain)) if plain and all(c in "0123456789.+-" for c in plain) and _is_real(plain) else plain
@@ -54,7 +54,7 @@ def _sets(p: Parted, values: Sequence[str], rows: Sequence[int], known: bool = F
     """Of each person, or row, the values; ``known``: without missing ones, and those who have no other."""
     held: dict[object, set[str]] = {}
     for row in rows:
-        held.setdefault(row if p.sheet.persons is None else p.sheet.persons[row], set()).add(_spell(values[row]))
+        held.setdefault(row if p.sheet.persons is None else p.sheet.persons[row], set()).add(spell(values[row]))
     sets = [some - {NOTHING} if known else some for some in held.values()]
     return [some for some in sets if some]
 
@@ -141,7 +141,7 @@ def _t(p: Parted, c: Class, given: Given) -> Number:
     worst = Fraction(0)
     for values in _columns(p, given):
         mine, all_ = _spread(p, values, c.rows), _spread(p, values, _rows_of_reference(p, given))
-        order = list(dict.fromkeys(map(_spell, in_order(values))))
+        order = list(dict.fromkeys(map(spell, in_order(values))))
         gaps = [mine.get(value, Fraction(0)) - all_.get(value, Fraction(0)) for value in order]
         if given.get("distance", "equal") == "equal":
             found = sum((abs(gap) for gap in gaps), Fraction(0)) / 2
@@ -161,14 +161,14 @@ def _gains(p: Parted, c: Class, given: Given) -> Iterator[tuple[Fraction, Fracti
 
 
 def _beta(p: Parted, c: Class, given: Given) -> Number:
-    return max([Fraction(0), *((mine - all_) / all_ for mine, all_ in _gains(p, c, given))])
+    return max(((mine - all_) / all_ for mine, all_ in _gains(p, c, given)), default=Fraction(0))
 
 
 def _enhanced_beta(p: Parted, c: Class, given: Given) -> Number:
     gains = [((mine - all_) / all_, all_) for mine, all_ in _gains(p, c, given)]
     if any(gain > -math.log(all_) + SLACK for gain, all_ in gains):
         return INFINITE
-    return max([Fraction(0), *(gain for gain, _ in gains)])
+    return max((gain for gain, _ in gains), default=Fraction(0))
 
 
 def _delta(p: Parted, c: Class, given: Given) -> Number:

@@ -28,7 +28,7 @@ from kpareto.jobs.job import Job
 from kpareto.measures.measure import Measure, aspect_of, is_privacy, make, parameters_of
 from kpareto.measures.plain import PLAIN, USUAL, USUAL_OF_POPULATION, most_lost, plain_of
 from kpareto.measures.properties import PROPERTIES, Comparison, subgroups
-from kpareto.measures.use import control_of, yardstick
+from kpareto.measures.use import OF_USE, control_of, yardstick
 from kpareto.releases.risk.anonymity import measure
 from kpareto.searches.local.further import is_searched, search_further
 from kpareto.tables.hierarchies import numbers_of
@@ -48,7 +48,6 @@ BINS = 60  # bars of a distribution before and after
 CELLS = 12  # rows and columns of a table of two columns; the rest is taken together
 CLASSES = 12  # of the smallest classes
 OTHERS = "others"
-OF_USE = ("count-error", "relations")  # measures that are taken of every point when an axis is to show them
 ROWS = 20  # of the table, shown at once
 BARS = 30  # of a column as it stands in the table
 MOST_LETTERS = 200  # of a cell that is shown
