@@ -177,3 +177,8 @@ def shorten(words: Sequence[object], limit: int = 8) -> str:
     """A list for a sentence: the first few words, and how many more there are."""
     shown = ", ".join(str(word) for word in words[:limit])
     return f"{shown} and {len(words) - limit:,} more" if len(words) > limit else shown
+
+
+def say_unusable(error: OSError) -> str:
+    """The sentence for a file that the system does not give, where nobody closer had one."""
+    return f"Cannot use {str(error.filename)!r}: {error.strerror}."

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -105,6 +105,14 @@ def hearing(somebody: Hearing | None) -> Iterator[None]:
         yield
     finally:
         _waiting.reset(token)
+
+
+@contextmanager
+def out_of_sight() -> Iterator[None]:
+    """Work inside the block is stopped as before, and shows nothing: what it meets is no answer to what was asked."""
+    somebody = _waiting.get()
+    with hearing(None if somebody is None else replace(somebody, met=None)):
+        yield
 
 
 def is_heard() -> bool:

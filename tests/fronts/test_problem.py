@@ -285,3 +285,20 @@ def test_a_measure_that_no_name_can_hold_is_a_limit() -> None:
             best = min(best, make("lm")(candidate))
     assert min(point.values["lm"] for point in front) == pytest.approx(best)
     assert all(closeness(point.partition) <= 0.3 for point in front)
+
+
+def test_nothing_but_stars_is_no_release() -> None:
+    """Every row may be masked, and at the bottom every row would be: loops and partitions take such a node for none."""
+    table = kp.read(pd.DataFrame({"age": ["1", "2", "3", "4"], "sex": ["f"] * 4}), kp.Schema(("age", "sex")))
+    asked = problem(table, ["entropy", "dcn"], Suppression(limit=4, rows="mask"), {"k": 2})
+    lattice = Lattice(table.hierarchies)
+    levels = np.array([[0, 0], [1, 0]])
+    counted = asked.evaluate(lattice, levels)
+    slow = asked.by_partitions(
+        [(n, p) for n, row in enumerate(levels) for p in partitions(table, lattice.decode(row), asked.suppression)]
+    )
+    assert asked.is_compiled
+    assert counted.feasible.tolist() == slow.feasible.tolist() == [False, True]
+    assert counted.suppressed.tolist() == slow.suppressed.tolist() == [4, 0]
+    (point,) = kp.front(table, objectives=["lm"], suppression=asked.suppression, limits={"k": 2}, method="datafly")
+    assert point.partition.suppressed_rows < 4

@@ -8,6 +8,7 @@ import pytest
 
 from kpareto.errors import BadJob
 from kpareto.fronts.problem import problem
+from kpareto.interrupts import Hearing, hearing
 from kpareto.jobs.front import say_nearest
 from kpareto.jobs.parse import parse_job
 from kpareto.searches.exact_front import exact_front
@@ -46,7 +47,10 @@ def test_the_nearest_is_told() -> None:
     assert len(exact_front(asked)) == 0
     assert say_nearest(asked).startswith("No recoding meets the limits l = 15: by itself l comes to 14. ")
     both = problem(adult_table("default"), ["k", "glm"], Suppression("none"), {"k": 5.0, "lm": 0.05})
-    told = say_nearest(both)
+    shown: list[object] = []
+    with hearing(Hearing(met=shown.append)):  # as on the page, which draws what a search meets
+        told = say_nearest(both)
+    assert not shown  # it is an answer to another question
     assert "where the others are met, k comes to 1; where the others are met, lm comes to 0." in told
     assert say_nearest(both, complete=False).startswith(
         "No recoding that was looked at meets the limits k = 5, lm = 0.05"

@@ -152,6 +152,7 @@ class Steward:
         self.camera.take(f"{self.name}-{step}")
         for width in self.camera.widths:
             self.tab.set_viewport_size({"width": width, "height": HEIGHT})
+            self.tab.wait_for_timeout(300)  # what follows the width draws itself anew
             beyond = self.tab.evaluate("document.documentElement.scrollWidth - innerWidth")
             self.findings += [f"{step}, {width} wide: {beyond} pixels beyond the window"] if beyond > 0 else []
             self.findings += [f"{step}, {width} wide: {each}" for each in all_findings(self.tab, self.axe)]

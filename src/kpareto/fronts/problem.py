@@ -274,9 +274,9 @@ class Problem:
         keys = np.stack([reading.key(counted) for reading in translation.readings], axis=1).astype(np.int64)
         count = len(self.objectives)
         self._grid(values, keys)
-        released = counted.ints[:, 0] < EMPTY
-        feasible = released & self._meets(values[:, count:])
         suppressed = counted.ints[:, 1]
+        released = (counted.ints[:, 0] < EMPTY) & (suppressed < self.table.rows)  # nothing but stars is no release
+        feasible = released & self._meets(values[:, count:])
         rule = self.suppression.rule
         if rule == "as-needed" or (rule == "below-k" and self.suppression.limit):
             feasible &= suppressed <= self.suppression.allowed(self.table.rows)
@@ -310,14 +310,16 @@ class Problem:
             reals = [v if e is None else float(e) for e, v in zip(exacts, values[:, column].tolist(), strict=True)]
             keys[:, column] = real_keys(np.array(reals, dtype=np.float64), measure.better == "higher")
         self._grid(values, keys)
-        released = np.array([p.feasible and not p.empty for _, p in numbered_partitions], dtype=np.bool_)
+        suppressed = np.array([p.suppressed_rows for _, p in numbered_partitions], dtype=np.int64)
+        feasible = np.array([p.feasible and not p.empty for _, p in numbered_partitions], dtype=np.bool_)
+        released = feasible & (suppressed < self.table.rows)
         return Numbers(
             np.array([which for which, _ in numbered_partitions], dtype=np.int64),
             np.array([self._threshold(p) for _, p in numbered_partitions], dtype=np.int64),
             values[:, :count],
             keys,
             released & self._meets(values[:, count:]),
-            np.array([p.suppressed_rows for _, p in numbered_partitions], dtype=np.int64),
+            suppressed,
         )
 
     # -- counting ----------------------------------------------------------------------------------------------------

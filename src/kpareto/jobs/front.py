@@ -19,7 +19,7 @@ from kpareto.fronts.front import Front, Point
 from kpareto.fronts.picture import RECOMMENDED
 from kpareto.fronts.problem import Problem
 from kpareto.fronts.problem import problem as make_problem
-from kpareto.interrupts import OutOfTime, TimeLimit, pause
+from kpareto.interrupts import OutOfTime, TimeLimit, out_of_sight, pause
 from kpareto.jobs.job import Job
 from kpareto.kernels.compiling import working
 from kpareto.measures.measure import Measure, Model, make, meets
@@ -228,7 +228,8 @@ def _say_beside(problem: Problem, place: int) -> str:
     others = without_limit(problem, place)
     if others is None:
         return ""
-    front = exact_front(others, "one")
+    with out_of_sight():
+        front = exact_front(others, "one")
     if len(front) == 0:
         return ""
     best = _best_value(measure, front.numbers.values[:, 0].tolist())

@@ -27,7 +27,7 @@ from kpareto.jobs.parse import default_rule, parse_job
 from kpareto.jobs.proposals import SearchTask, propose_known, propose_search
 from kpareto.strict import toml_key, toml_value
 from kpareto.tables.proposals import ColumnFacts, Proposal, Rule, propose, quasi, settle
-from kpareto.tables.schema import Role, Schema, refuse_duplicates
+from kpareto.tables.schema import Role, Schema, check_release_names, refuse_duplicates
 from kpareto.tables.spelling import MARKS, NO_VALUE, several
 from kpareto.tables.table import UniqueRows
 from kpareto.tables.vocabulary import identifier_kinds, topic_of
@@ -259,6 +259,7 @@ def inspect(
         if not count:
             raise BadTable("The table has no rows. Give at least one row.")
         refuse_duplicates(rows.columns)
+        check_release_names(rows.columns)
         labels = recognised.labels
         facts = [replace(each, label=labels.get(each.name, "")) for each in count_columns(rows, int(count))]
         if recognised.form.header is None and not recognised.named:

@@ -19,13 +19,13 @@ from kpareto.engines.form import TextForm
 from kpareto.engines.source import Outgoing, Source
 from kpareto.engines.sql import FORMULA_STARTS, NUMBER
 from kpareto.engines.values import arrow_places, arrow_texts, blank
-from kpareto.errors import BadJob, BadSchema, did_you_mean, shorten
+from kpareto.errors import BadJob, did_you_mean, shorten
 from kpareto.releases.choice import Choice
 from kpareto.releases.joins import join_classes, join_rows
 from kpareto.releases.labels import SHOWN, Shown, shown_labels
 from kpareto.tables.hierarchy import MISSING, STAR
 from kpareto.tables.partition import Partition, classes
-from kpareto.tables.schema import Schema
+from kpareto.tables.schema import Schema, check_release_names
 from kpareto.tables.spelling import NO_VALUE, fold_spelling
 
 QUASI = "quasi-identifier"
@@ -270,7 +270,7 @@ def recode(rows: Source, choice: Choice, partition: Partition, handling: Handlin
     """The rows of a source as the choice shows them; ``plain`` writes every column with a role as text (CSV)."""
     schema, table, layout = choice.table.schema, choice.table, rows.layout()
     schema.check(rows.columns)
-    _check_names(rows.columns)
+    check_release_names(rows.columns)
     labels = shown_labels(choice, partition, handling.shown)
     maps = {name: _map(rows, choice, name, labels.get(name), handling) for name in schema.counted}
     row_join = join_rows(rows, choice, partition, {name: (maps[name].small, labels[name]) for name in schema.quasi})
@@ -377,16 +377,6 @@ def _recode_local(
         within = {f"m{place}.w": f"t.w{place}" for place in counted}
         outs = [replace(out, value=within.get(out.value, out.value)) for out in outs]
     return Recoded(rows, tuple(outs), tables(False), tables(True), labels, handling)
-
-
-def _check_names(columns: Sequence[str]) -> None:
-    seen: dict[str, str] = {}
-    for name in columns:
-        if not name:
-            raise BadSchema("A column of the source has no name. Give it one.")
-        other = seen.setdefault(name.lower(), name)
-        if other != name:
-            raise BadSchema(f"Columns {other!r} and {name!r} differ in case only. Rename one of them.")
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,17 @@ def refuse_duplicates(names: Sequence[str]) -> None:
         )
 
 
+def check_release_names(columns: Sequence[str]) -> None:
+    """Raise where columns could not be released under their names."""
+    seen: dict[str, str] = {}
+    for name in columns:
+        if not name:
+            raise BadSchema("A column of the source has no name. Give it one.")
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise BadSchema(f"Columns {other!r} and {name!r} differ in case only. Rename one of them.")
+
+
 def check_quasi(names: Iterable[str], quasi: Sequence[str], begin: str, error: type[KparetoError]) -> None:
     """Raise where something is given for a column that is no quasi-identifier; ``begin`` begins the sentence."""
     for name in names:

@@ -27,6 +27,7 @@ from kpareto.engines.duckdb.files import file_digest
 from kpareto.engines.form import DataFile, Form
 from kpareto.engines.read import read
 from kpareto.errors import BadInput, BadJob, BadSchema, BadTable
+from kpareto.jobs.anonymize import anonymize
 from kpareto.jobs.inspect import inspect
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Table
@@ -169,6 +170,17 @@ def test_columns_of_one_name_are_numbered_on_request(tmp_path: Path) -> None:
     assert form.to_dict() == {"number_duplicates": True}
     assert form.sentences() == ["Read as: columns of the same name numbered."]
     assert [each.facts.name for each in inspect(path, form={"number_duplicates": True}).columns][2] == "age_3"
+
+
+def test_a_column_without_a_name_is_called_by_its_place(tmp_path: Path) -> None:
+    """A data frame writes its line numbers under no name; the table is read, searched and released all the same."""
+    path = tmp_path / "frame.csv"
+    path.write_text(",age,sex,\n" + "".join(f"{n},{30 + n % 3},f,x\n" for n in range(12)))
+    with open_source(DataFile(path)) as source:
+        assert source.columns == ("column1", "age", "sex", "column4")
+    done = anonymize(path, ["age", "sex"], identifiers="column1", k=3, accept=["W1"])
+    assert done.release.rows == 12
+    assert "column1" not in done.data.column_names
 
 
 def test_a_bad_byte_far_down_is_found(tmp_path: Path) -> None:

@@ -277,6 +277,10 @@ def test_a_broken_file_is_one_sentence(page: Page, session: str) -> None:
     job = page.client.put(f"{session}/upload/job", content=b"[data\n", headers={"x-name": "x.toml"})
     assert "not valid TOML" in job.json()["error"]
     assert page.client.put(f"{session}/upload/other", content=b"x").status_code == 400
+    long = page.client.post(f"{session}/open", json={"name": "x" * 300})
+    assert long.status_code == 400
+    assert long.json()["error"].startswith("Cannot use 'xxx")
+    assert "File name too long" in long.json()["error"]
     gone = page.client.get("/api/sessions/none")
     assert (gone.status_code, gone.json()["error"].startswith("This session is over")) == (410, True)
     assert "no front yet" in page.client.get(f"{session}/front").json()["error"]

@@ -206,10 +206,12 @@ def copy_sheet(path: Path, form: Form, shown: str, target: Path) -> tuple[str, .
 
 
 def name_columns(first: Sequence[str], form: Form, shown: str) -> tuple[str, ...]:
-    """The names of the columns: those given, those in the first line, or numbers where there are none."""
+    """The names of the columns: those given, those in the first line, or their places where there are none."""
     if form.names is None and not form.has_header:
         return tuple(f"column{index}" for index in range(1, len(first) + 1))
     if form.names is None:
+        # Without a name: the line numbers of a data frame, say.
+        first = [name or f"column{index}" for index, name in enumerate(first, 1)]
         names = number_names(first) if form.number_duplicates else tuple(first)
         refuse_duplicates(names)
         return names

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import click
 
-from kpareto.errors import BadJob, Interrupted, KparetoError, Unsafe, keep_interrupt
+from kpareto.errors import BadJob, Interrupted, KparetoError, Unsafe, keep_interrupt, say_unusable
 from kpareto.faces.cli.hierarchies import HIERARCHY_COMMANDS
 from kpareto.faces.cli.options import (
     Commands,
@@ -636,7 +636,7 @@ def main(arguments: Sequence[str] | None = None, command: click.Command = comman
     except OSError as error:
         if error.filename is None:
             raise
-        return _fail(f"Cannot use {str(error.filename)!r}: {error.strerror}.", BAD_INPUT)
+        return _fail(say_unusable(error), BAD_INPUT)
 
 
 def _run(arguments: list[str], command: click.Command, name: str) -> int:

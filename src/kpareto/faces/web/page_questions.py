@@ -15,7 +15,7 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from kpareto.errors import BadInput, Interrupted, KparetoError, Unsafe
+from kpareto.errors import BadInput, Interrupted, KparetoError, Unsafe, say_unusable
 from kpareto.faces.web.files import TooLarge
 from kpareto.faces.web.page_words import page_sentence
 from kpareto.faces.web.session import LateWrite, Session, SessionOver, Sessions, TableClosed
@@ -137,6 +137,11 @@ def failure(request: Request, error: KparetoError) -> Response:
     return JSONResponse(content, status_code=status)
 
 
+def unusable(request: Request, error: OSError) -> Response:
+    """A file that the system does not give, such as one whose name is too long."""
+    return surprise(request, error) if error.filename is None else failure(request, BadInput(say_unusable(error)))
+
+
 def surprise(_: Request, error: Exception) -> Response:
     """An error nobody foresaw: the sentence for the page, the rest for the terminal."""
     traceback.print_exception(error, file=sys.stderr)
@@ -149,4 +154,4 @@ def let_go(_: Request, __: Exception) -> Response:
     return Response(status_code=499)
 
 
-FAILURES: dict[Any, Any] = {KparetoError: failure, ClientDisconnect: let_go, Exception: surprise}
+FAILURES: dict[Any, Any] = {KparetoError: failure, OSError: unusable, ClientDisconnect: let_go, Exception: surprise}
