@@ -515,7 +515,7 @@ def test_a_lattice_that_cannot_be_finished_gets_a_time() -> None:
     assert "ends after 60 s: the best so far, with a bound for every point" in text
 
 
-@pytest.mark.parametrize("name", ["a b", 'a"b', "a\nb", "ä", "a.b", "", "\x7f", "a#b", "日本", "l(x)=1"])
+@pytest.mark.parametrize("name", ["a b", 'a"b', "a\nb", "ä", "a.b", "\x7f", "a#b", "日本", "l(x)=1"])
 def test_odd_names_survive_the_job_file(name: str, tmp_path: Path) -> None:
     """Quotes, line breaks and other scripts in a column's name are written so that the job reads them back."""
     frame = pa.table({name: ["x", "y", "y", "x"], "age": [1, 2, 3, 4], "diagnosis": ["a", "b", "a", "b"]})

@@ -18,7 +18,7 @@ from kpareto.releases.risk.attacks import AttackReport, Limits
 from kpareto.releases.risk.attacks import attack as test_form
 from kpareto.tables.partition import Partition, Suppression
 from kpareto.tables.schema import Schema, as_names
-from kpareto.tables.spelling import fold_spelling, percent
+from kpareto.tables.spelling import locate_spelled, percent
 from kpareto.tables.table import Counts, Table
 from kpareto.uses.utility import open_release
 
@@ -364,10 +364,7 @@ def _read_control(control: object, table: Table, raw: LabelView, further: Sequen
 
 def _match(values: Sequence[str], own: Sequence[str]) -> np.ndarray:
     """The place of each value among those of the original, -1 where it has none such: (values,) int64."""
-    places = {fold_spelling(value): place for place, value in enumerate(own)}
-    places |= {value: place for place, value in enumerate(own)}
-    found_at = [places.get(value, places.get(fold_spelling(value), -1)) for value in values]
-    return np.array([*found_at, -1], dtype=np.int64)
+    return np.append(locate_spelled(values, own), -1)
 
 
 def _recode(counts: Counts, own: Counts) -> Counts:

@@ -26,7 +26,7 @@ from kpareto.releases.labels import SHOWN, Shown, shown_labels
 from kpareto.tables.hierarchy import MISSING, STAR
 from kpareto.tables.partition import Partition, classes
 from kpareto.tables.schema import Schema, check_release_names
-from kpareto.tables.spelling import NO_VALUE, fold_spelling
+from kpareto.tables.spelling import NO_VALUE, fold_spelling, locate_spelled
 
 QUASI = "quasi-identifier"
 WAYS = {  # setting of a Handling -> what it may be, the usual one first
@@ -445,13 +445,9 @@ def _map(rows: Source, choice: Choice, name: str, labels: tuple[str, ...] | None
     schema = choice.table.schema
     counted = next((each for each in (*choice.table.sensitive, *choice.table.targets) if each.name == name), None)
     if counted is not None and choice.recoding.boxes is not None:  # rows are divided by what the table counts
-        folded = {fold_spelling(value): value for value in counted.values} | dict(
-            zip(counted.values, counted.values, strict=True)
-        )
-        texts = [
-            None if word is None else folded.get(word, folded.get(fold_spelling(word), word))
-            for word in words.to_pylist()
-        ]
+        # A text that is none of them is that of a row without a value, which is left out.
+        places = locate_spelled((word or "" for word in words.to_pylist()), counted.values)
+        texts = [counted.values[place] if place >= 0 else None for place in places.tolist()]
         columns["s"] = arrow_texts(texts)
     if name in schema.persons:
         fold = fold_spelling if schema.spellings == "fold" else str

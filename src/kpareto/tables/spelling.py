@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -101,6 +101,13 @@ def merge_spellings(values: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]
         return codes, tuple(values)
     _, first = np.unique(codes, return_index=True)
     return codes, tuple(values[place] for place in first.tolist())
+
+
+def locate_spelled(values: Iterable[str], known: Sequence[str]) -> np.ndarray:
+    """The place of each value among known ones, or of one that is spelled like it; -1 for others: (values,) int64."""
+    places = {fold_spelling(value): place for place, value in enumerate(known)}
+    places |= {value: place for place, value in enumerate(known)}
+    return np.array([places.get(v, places.get(fold_spelling(v), -1)) for v in values], dtype=np.int64)
 
 
 def say_spellings(name: str, values: Sequence[str], what: str) -> str:

@@ -22,7 +22,7 @@ from kpareto.releases.documents import document_files
 from kpareto.strict import FileKind, anything, map_of, read_json
 from kpareto.tables.hierarchy import MISSING, STAR, Hierarchy
 from kpareto.tables.schema import Schema
-from kpareto.tables.spelling import fold_spelling, several
+from kpareto.tables.spelling import locate_spelled, several
 from kpareto.tables.table import Counts, Table, merge_counts
 from kpareto.verifier.counting import file_digest
 
@@ -214,9 +214,7 @@ def _check_together(table: Table, shown: Table, cuts: Sequence[np.ndarray], ends
 
 def _in_values(own: Counts, written: Counts) -> Counts:
     """The counts of a further column of the release by the values of the original."""
-    places = {fold_spelling(value): code for code, value in enumerate(own.values)}
-    places |= {value: code for code, value in enumerate(own.values)}
-    recode = np.array([places.get(v, places.get(fold_spelling(v), -1)) for v in written.values], dtype=np.int64)
+    recode = locate_spelled(written.values, own.values)
     lost = np.flatnonzero((recode < 0) & (written.totals > 0))
     if not len(lost):
         rows = np.bincount(recode[written.code], written.count, len(own.values)) if len(recode) else own.totals
