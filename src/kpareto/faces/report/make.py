@@ -140,7 +140,7 @@ def _written_labels(
     if certified is not None:
         return certified
     choice = as_choice(point)
-    return shown_labels(choice, partition if choice.table is partition.table else choice.partition())
+    return shown_labels(choice, partition if choice.recoding is partition.recoding else choice.partition())
 
 
 def context_of(point: Point, handling: Handling | None = None) -> Context:
