@@ -18,6 +18,7 @@ import numpy as np
 from kpareto.fronts.count_lattice import (
     CountedNodes,
     Wanted,
+    join_nodes,
     make_axes,
     make_rule,
     number_groups,
@@ -90,8 +91,7 @@ class CutCounter:
         for portion in self._portions.of(len(cuts)):  # so that somebody who waits can stop it
             part = self._count(cuts[portion], threads)
             pieces.append(replace(part, nodes=part.nodes + portion.start))
-        fields = ("nodes", "thresholds", "ints", "reals")
-        return CountedNodes(*(np.concatenate([getattr(part, name) for part in pieces]) for name in fields))
+        return join_nodes(pieces)
 
     def _count(self, cuts: np.ndarray, threads: int | None) -> CountedNodes:
         workers = max(1, min(threads or os.cpu_count() or 1, len(cuts) // 16))

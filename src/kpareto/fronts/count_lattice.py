@@ -115,14 +115,17 @@ def count_lattice(
     parts = list(count_parts(table, wanted, threads, halt=halt))
     if halt is not None:
         pause()
-    nodes = np.concatenate([part.nodes for part in parts])
-    order = np.argsort(nodes, kind="stable")
-    return CountedNodes(
-        nodes[order],
-        np.concatenate([part.thresholds for part in parts])[order],
-        np.concatenate([part.ints for part in parts])[order],
-        np.concatenate([part.reals for part in parts])[order],
-    )
+    counted = join_nodes(parts)
+    order = np.argsort(counted.nodes, kind="stable")
+    return CountedNodes(*(getattr(counted, name)[order] for name in STATISTICS))
+
+
+STATISTICS = ("nodes", "thresholds", "ints", "reals")
+
+
+def join_nodes(parts: Sequence[CountedNodes]) -> CountedNodes:
+    """The statistics of several parts, one after the other."""
+    return CountedNodes(*(np.concatenate([getattr(part, name) for part in parts]) for name in STATISTICS))
 
 
 def count_parts(

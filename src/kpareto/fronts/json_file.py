@@ -6,6 +6,7 @@ What is read is counted again on the table, and must have the same numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -281,6 +282,4 @@ def _count_again(problem: Problem, space: Space, genomes: np.ndarray, points: li
             )
         chosen.append(row)
     numbers = counted.take(np.array(chosen, dtype=np.int64))
-    return Numbers(
-        np.arange(len(points)), numbers.thresholds, numbers.values, numbers.keys, numbers.feasible, numbers.suppressed
-    )
+    return replace(numbers, which=np.arange(len(points)))

@@ -26,7 +26,7 @@ from kpareto.searches.cuts.recut import Recutter
 from kpareto.searches.cuts.score import Score
 from kpareto.tables.cuts import Cuts
 from kpareto.tables.hierarchy import Tree
-from kpareto.tables.table import Counts, Table, distinct_rows, merge_counts
+from kpareto.tables.table import Counts, Table, merge_counts, number_rows
 
 
 def column_cuts(space: Cuts, column: int) -> int:
@@ -66,21 +66,13 @@ def _tree_borders(tree: Tree, node: int) -> Iterator[tuple[int, ...]]:
 def project(table: Table, columns: Sequence[int]) -> Table:
     """The table on some of its quasi-identifiers; rows that differ only in the others become one."""
     codes = table.codes[:, list(columns)]
-    order, start = distinct_rows(codes)
-    group = np.empty(len(codes), dtype=np.int64)
-    group[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
     quasi = tuple(table.schema.quasi[c] for c in columns)
     weights = {name: weight for name, weight in table.schema.weights.items() if name in quasi}
     levels = {name: pair for name, pair in table.schema.levels.items() if name in quasi}
-    return replace(
-        table,
-        schema=replace(table.schema, quasi=quasi, weights=weights, levels=levels),
-        hierarchies=tuple(table.hierarchies[c] for c in columns),
-        codes=codes[order[start]],
-        weights=np.bincount(group, weights=table.weights, minlength=len(start)).astype(np.int64),
-        sensitive=tuple(merge_counts(counts, group, len(start)) for counts in table.sensitive),
-        targets=tuple(merge_counts(counts, group, len(start)) for counts in table.targets),
-    )
+    schema = replace(table.schema, quasi=quasi, weights=weights, levels=levels)
+    hierarchies = tuple(table.hierarchies[c] for c in columns)
+    narrow = replace(table, schema=schema, hierarchies=hierarchies, codes=codes, population=None)
+    return narrow.roll_up(codes, hierarchies, table.domain)
 
 
 def project_score(score: Score, columns: Sequence[int]) -> Score:
@@ -315,7 +307,7 @@ class _Judge:
         side = space.cuts(full)[0]
         columns = self.order[:fixed]
         groups = np.stack([side[space.leaf_at[c] + table.codes[:, c]] for c in columns], axis=1) if fixed else None
-        classes = np.zeros(table.distinct, dtype=np.int64) if groups is None else _class_of(groups)
+        classes = np.zeros(table.distinct, dtype=np.int64) if groups is None else number_rows(groups)[0]
         sizes = np.bincount(classes, weights=table.weights)
         gone = sizes[classes] < self.k
         away = float(table.weights[gone].sum())
@@ -343,21 +335,13 @@ class _Judge:
     def _errors(self, counts: Counts, classes: np.ndarray, kept: np.ndarray, rest: list[int]) -> float:
         """Rows not of their majority when the other columns keep their leaves, among rows not yet suppressed."""
         table = self.score.table
-        finest = _class_of(np.column_stack((classes, table.codes[:, rest])))
+        finest, _ = number_rows(np.column_stack((classes, table.codes[:, rest])))
         merged = merge_counts(counts, finest, int(finest.max()) + 1)
         most = np.maximum.reduceat(merged.count, merged.start[:-1])
         sizes = np.bincount(finest, weights=table.weights)
         used = np.zeros(len(sizes), dtype=np.bool_)
         used[finest[kept]] = True
         return float((sizes - most)[used].sum())
-
-
-def _class_of(groups: np.ndarray) -> np.ndarray:
-    """The class of each row of groups (rows, columns): (rows,) int64."""
-    order, start = distinct_rows(groups)
-    members = np.empty(len(groups), dtype=np.int64)
-    members[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
-    return members
 
 
 def _column_least(score: Score, column: int) -> float:

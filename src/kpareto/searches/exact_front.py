@@ -65,7 +65,7 @@ from kpareto.tables.hierarchy import Tree
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.partition import Suppression
 from kpareto.tables.schema import Schema
-from kpareto.tables.table import Table, distinct_rows
+from kpareto.tables.table import Table, merge_classes
 
 EXACT_SHARE = 0.6  # of the time, before heuristic searches look on
 PROVING = 0.4  # of the rest at the most, to count what floors are made of
@@ -580,6 +580,5 @@ def project(table: Table, columns: Sequence[int]) -> Table:
         leaves = np.flatnonzero(rows).astype(table.codes.dtype)
         return Table(Schema(names), hierarchies, leaves[:, None], rows[leaves])
     codes = table.codes[:, list(columns)]
-    order, start = distinct_rows(codes)
-    weights = np.add.reduceat(table.weights[order], start)
-    return Table(Schema(names), hierarchies, codes[order[start]], weights)
+    groups, rows = merge_classes(codes, table.weights[:, None])
+    return Table(Schema(names), hierarchies, groups, rows[:, 0])

@@ -84,7 +84,7 @@ class Memo:
             # Twice the room each time it is full: joining all parts after each addition would cost their square.
             old, empty = self.all(), numbers.take(np.zeros(max(1024, end), dtype=np.int64))
             self._room = join([old, empty], len(self.problem.objectives))
-        for room, part in zip(_columns(self._room), _columns(numbers), strict=True):
+        for room, part in zip(self._room.columns, numbers.columns, strict=True):
             room[start:end] = part
         self._room.which[start:end] += start
         self.genomes[start] = genomes
@@ -100,7 +100,7 @@ class Memo:
         """Everything evaluated, one row per genome, in the order of evaluation."""
         if self._room is None:
             return join([], len(self.problem.objectives))
-        return Numbers(*(column[: len(self.places)] for column in _columns(self._room)))
+        return Numbers(*(column[: len(self.places)] for column in self._room.columns))
 
     def archive(self) -> Numbers:
         """All rows: those of ``all``, then the ones of further thresholds that no other of them dominates."""
@@ -125,10 +125,6 @@ class Memo:
         wanted = names_of(self.space, genomes) if names is None else names
         rows = self.all().take(np.array([self.places[name] for name in wanted], dtype=np.int64))
         return replace(rows, which=np.arange(len(genomes)))
-
-
-def _columns(numbers: Numbers) -> tuple[np.ndarray, ...]:
-    return tuple(vars(numbers).values())
 
 
 @dataclass(frozen=True, eq=False)

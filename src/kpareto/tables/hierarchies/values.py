@@ -11,7 +11,7 @@ from operator import ne
 import numpy as np
 
 from kpareto.errors import BadHierarchy
-from kpareto.tables.hierarchy import STAR, Hierarchy, levels_tree
+from kpareto.tables.hierarchy import STAR, Hierarchy, check_nested, levels_tree
 from kpareto.tables.spelling import EXACT, number_text
 
 # The values of a column, or each value with the number of rows that have it.
@@ -109,14 +109,7 @@ def stack_levels(
         names.append((STAR,))
     names[-1] = (STAR,)
     groups = np.array(levels, dtype=np.int32)
-    for level in range(1, len(groups)):
-        split = (np.diff(groups[level]) != 0) & (np.diff(groups[level - 1]) == 0)
-        if split.any():
-            left = int(np.argmax(split))
-            raise BadHierarchy(
-                f"The hierarchy of {name!r} is not nested: {leaves[left]!r} and {leaves[left + 1]!r} are together at "
-                f"level {level - 1} and apart at level {level}. {advice}".rstrip()
-            )
+    check_nested(name, leaves, np.diff(groups, axis=1), advice)
     return Hierarchy(name, tuple(leaves), groups, tuple(names), levels_tree(groups, names))
 
 
