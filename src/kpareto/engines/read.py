@@ -329,10 +329,7 @@ def _profile(numbers: Numbered, wish: Wish) -> Columns:
     hierarchies, leaf_rows, places = [], [], []
     extras: dict[str, Dictionary] = {}
     for index, name in enumerate(wish.wanted):
-        coded, rows = numbers.values(index, drop)
-        dictionary = _dictionary(coded, np.ones(len(rows), dtype=np.bool_))
-        code_of = np.full(len(numbers.texts[index]) + 1, -1, dtype=np.int64)
-        code_of[coded.codes] = dictionary.codes
+        dictionary, code_of, rows = _list_values(numbers, index, drop)
         if name in wish.schema.quasi:
             counted = np.bincount(dictionary.codes, weights=rows, minlength=len(dictionary.values)).astype(np.int64)
             form = forms.get(name)
@@ -350,12 +347,27 @@ def _profile(numbers: Numbered, wish: Wish) -> Columns:
     return Columns(tuple(hierarchies), tuple(leaf_rows), tuple(places), extras)
 
 
+def _list_values(numbers: Numbered, index: int, whole: bool) -> tuple[Dictionary, np.ndarray, np.ndarray]:
+    """The values of a column, the place of each of the engine's numbers among them, and the rows with each."""
+    coded, rows = numbers.values(index, whole)
+    dictionary = _dictionary(coded, np.ones(len(rows), dtype=np.bool_))
+    code_of = np.full(len(numbers.texts[index]) + 1, -1, dtype=np.int64)
+    code_of[coded.codes] = dictionary.codes
+    return dictionary, code_of, rows
+
+
+def _settle(numbers: Numbered, wish: Wish) -> tuple[Wish, int]:
+    """The wish with what becomes of missing values, and how many rows that leaves."""
+    complete = numbers.complete_rows()
+    settled = wish.settled(complete, numbers.rows)
+    left = complete if settled.missing == "drop" else numbers.rows
+    settled.check_missing(dict(zip(wish.wanted, numbers.lost, strict=True)), numbers.rows, left)
+    return settled, left
+
+
 def _narrow(numbers: Numbered, wish: Wish, admission: Admission, need: Need) -> Table:
     """Fewer rows than there are: coarser ones, or a sample of them."""
-    complete = numbers.complete_rows()
-    wish = wish.settled(complete, numbers.rows)
-    left = complete if wish.missing == "drop" else numbers.rows
-    wish.check_missing(dict(zip(wish.wanted, numbers.lost, strict=True)), numbers.rows, left)
+    wish, left = _settle(numbers, wish)
     columns = _profile(numbers, wish)
     first = {name: level for name, level in admission.first.items() if level}
     for name, level in first.items():
@@ -378,7 +390,7 @@ def _narrow(numbers: Numbered, wish: Wish, admission: Admission, need: Need) -> 
         words += f" {name!r} begins at level {level} of {height}."
     values = {h.name: h.leaves for h in columns.hierarchies} | {n: d.values for n, d in columns.extras.items()}
     spelled = wish.spelling_words(values)
-    remarks = (size, words, *wish.words(numbers.rows - complete, numbers.rows), *spelled)
+    remarks = (size, words, *wish.words(numbers.rows - numbers.complete_rows(), numbers.rows), *spelled)
     policy = wish.missing or "drop"
     table = replace(table, dropped=numbers.rows - left, missing=policy, domain=wish.domain, remarks=remarks)
     return coarsen_table(table, first) if first else replace(table, leaf_counts=None)
@@ -393,9 +405,7 @@ def read_merged(
     """
     with _count_distinct(source, wish, encoding, Admission(memory), None) as (distinct, rows):
         numbers = number_values(rows.engine(), distinct, wish.blank)
-        wish = wish.settled(numbers.complete_rows(), numbers.rows)
-        left = numbers.complete_rows() if wish.missing == "drop" else numbers.rows
-        wish.check_missing(dict(zip(wish.wanted, numbers.lost, strict=True)), numbers.rows, left)
+        wish, left = _settle(numbers, wish)
         _, fetch = _merge(numbers, wish, _profile(numbers, wish), cuts)
         return replace(fetch(), dropped=numbers.rows - left, missing=wish.missing or "drop", domain=wish.domain)
 
@@ -528,10 +538,7 @@ def _stream(numbers: Numbered, wanted: Sequence[str]) -> Ordered:
     """Distinct rows that do not fit into memory, in order: the engine sorts them, and they pass in batches."""
     named, places = [], []
     for index in range(len(wanted)):
-        coded, rows = numbers.values(index, whole=False)
-        dictionary = _dictionary(coded, np.ones(len(rows), dtype=np.bool_))
-        code_of = np.full(len(numbers.texts[index]) + 1, -1, dtype=np.int64)
-        code_of[coded.codes] = dictionary.codes
+        dictionary, code_of, _ = _list_values(numbers, index, whole=False)
         named.append(dictionary.values)
         places.append(code_of)
     numbers.merge(places, whole=False)

@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kpareto.atomic import is_running
 from kpareto.engines.apart import memory_apart
 from kpareto.engines.values import encode, refuse, take_texts
 from kpareto.errors import EAR, BadTable, Progress, keep_interrupt
@@ -54,18 +55,8 @@ def sweep() -> None:
         number = left.name.removeprefix(FOLDER).partition("-")[0]
         with suppress(OSError):  # another user's, or gone meanwhile
             mine = left.stat().st_uid == getattr(os, "getuid", lambda: 0)()  # Windows knows no user numbers
-            if mine and number.isdecimal() and not _alive(int(number)):
+            if mine and number.isdecimal() and not is_running(int(number)):
                 shutil.rmtree(left)
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 @contextmanager

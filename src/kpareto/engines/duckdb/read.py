@@ -19,6 +19,7 @@ from kpareto.engines.source import Opening, Outgoing, Source, SourceLayout, Targ
 from kpareto.engines.values import Rolled, Spelled, spell, take_texts
 from kpareto.errors import Progress
 from kpareto.tables.table import UniqueRows
+from kpareto.verifier.statements import Path
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -153,9 +154,10 @@ def arrow_view(table: pa.Table, engine: Engine) -> View:
 
 
 @contextmanager
-def open_file(file: DataFile, opening: Opening) -> Iterator[Source]:
+def open_file(file: str | PathLike[str] | DataFile, opening: Opening) -> Iterator[Source]:
     """A file or a folder of Parquet parts."""
-    yield DuckSource(File(scan(file, opening.start())), opening.start)
+    named = file if isinstance(file, DataFile) else DataFile(Path(file), Form(opening.encoding))
+    yield DuckSource(File(scan(named, opening.start())), opening.start)
 
 
 @dataclass(frozen=True, eq=False)

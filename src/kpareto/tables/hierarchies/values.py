@@ -118,6 +118,19 @@ def starts_of(key: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
 
 
+def levels_by_ends(names: Sequence[str], keys: Iterable[np.ndarray]) -> list[tuple[np.ndarray, list[str]]]:
+    """A level for each key that merges something, its groups called by the first and the last of their names."""
+    levels, groups = [], len(names)
+    for key in keys:
+        first = starts_of(key)
+        if 1 < len(first) < groups:
+            groups = len(first)
+            last = np.append(first[1:], len(names)) - 1
+            ends = [(names[low], names[high]) for low, high in zip(first.tolist(), last.tolist(), strict=True)]
+            levels.append((key, [low if low == high else f"{low}-{high}" for low, high in ends]))
+    return levels
+
+
 def text_keys(column: Sequence[str]) -> np.ndarray:
     """A number per text that changes wherever the text differs from the one before: (texts,) int64."""
     change = np.fromiter(starmap(ne, zip(column[1:], column, strict=False)), dtype=np.int64, count=len(column) - 1)
