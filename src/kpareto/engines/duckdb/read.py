@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
