@@ -48,7 +48,7 @@ from kpareto.fronts.markup import safe
 from kpareto.fronts.numbers import Provenance
 from kpareto.fronts.picture import sketch, ticks
 from kpareto.fronts.problem import problem
-from kpareto.fronts.safer import find_safer
+from kpareto.fronts.choose import find_safer
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import release_job
 from kpareto.releases.choice import as_choice

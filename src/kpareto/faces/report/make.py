@@ -30,7 +30,7 @@ from kpareto.faces.report.report import (
     Summary,
 )
 from kpareto.fronts.front import Point
-from kpareto.fronts.safer import SaferPoint, find_safer
+from kpareto.fronts.choose import SaferPoint, find_safer
 from kpareto.measures.cells import lm
 from kpareto.measures.measure import Measure, aspect_of, make, meets, parameters_of
 from kpareto.measures.plain import promise_of
