@@ -13,6 +13,7 @@ MODULES = {
     "kpareto.jobs.default_hierarchies": "kpareto.jobs.proposals",
     "kpareto.measures.bias": "kpareto.measures.properties",
     "kpareto.releases.private.release": "kpareto.releases.private.private_release",
+    "kpareto.searches.checkpoint": "kpareto.searches.driver",
     "kpareto.searches.sampling": "kpareto.tables.table",
 }
 

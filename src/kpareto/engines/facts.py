@@ -10,9 +10,9 @@ from typing import Any
 from kpareto.engines.duckdb.connect import NESTED
 from kpareto.engines.source import View
 from kpareto.engines.sql import literal
-from kpareto.tables.forms import MOMENTS, are_moments, form_of
 from kpareto.tables.proposals import ColumnFacts, Kind
 from kpareto.tables.spelling import MARKS
+from kpareto.tables.vocabulary import MOMENTS, are_moments, form_of
 
 CELLS = 20_000_000  # that one query looks at: columns of more rows than that are asked one by one
 CARD = 13  # digits from which a number may be that of a card

@@ -1,6 +1,10 @@
 """Choosing a point by words (k=5, id=17, prefer: lm=0.2) or without any.
 
 Whoever takes a choice from a person reads it here: job files, the command line, the page and reports.
+
+A point of the same front that is clearly safer than a chosen one and keeps nearly the same detail is told, too. Two
+points are weighed by what a person weighs: the highest risk, 1/k, the detail that is kept, and the rows that are
+suppressed. Points that no limit in common use tells apart any more are left in peace.
 """
 
 from __future__ import annotations
@@ -9,21 +13,18 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
+
 import numpy as np
+
 from kpareto.errors import BadJob, Unsafe, did_you_mean
 from kpareto.fronts.dominance import achievement
-from kpareto.fronts.front import DEFAULT_K, Front, Point
+from kpareto.fronts.front import DEFAULT_K, PRESETS, Front, Point, kept_percent
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.picture import RECOMMENDED
 from kpareto.fronts.problem import Problem
-from kpareto.measures.measure import Model, is_privacy, make
-from dataclasses import dataclass
-import numpy as np
-from kpareto.fronts.front import PRESETS, Front, Point, kept_percent
 from kpareto.measures.cells import tells_detail
-from kpareto.measures.measure import is_privacy
+from kpareto.measures.measure import Model, is_privacy, make
 from kpareto.tables.spelling import several
-
 
 MOST_STEPS = 100  # of a path that are kept
 Kind = Literal["recommended", "knee", "id", "limits", "prefer"]

@@ -43,9 +43,8 @@ from kpareto.kernels.words import K
 from kpareto.measures.measure import Floor, Measure, floor_of
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.searches import MOST_THREADS, count, one_of, setting
-from kpareto.searches.checkpoint import Arrays, Kept, job_print
 from kpareto.searches.cuts.starts import lattice_starts
-from kpareto.searches.driver import Ending, Tell
+from kpareto.searches.driver import Arrays, Ending, Kept, Tell, job_print
 from kpareto.searches.lattice.boxes import grid_for
 from kpareto.searches.lattice.climbing import front_of_all, reach_good_nodes
 from kpareto.searches.lattice.exact import (
@@ -58,8 +57,7 @@ from kpareto.searches.lattice.exact import (
     settled_parts,
 )
 from kpareto.searches.lattice.pbg_ea import PbgEa
-from kpareto.searches.memo import numbers_arrays, numbers_from
-from kpareto.searches.proposals import Proposals
+from kpareto.searches.proposals import Proposals, numbers_arrays, numbers_from
 from kpareto.tables.cuts import Cuts
 from kpareto.tables.hierarchy import Tree
 from kpareto.tables.lattice import Lattice

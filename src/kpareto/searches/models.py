@@ -13,12 +13,12 @@ from kpareto.fronts.problem import Problem, problem
 from kpareto.interrupts import pause
 from kpareto.kernels.compiling import working
 from kpareto.measures.measure import Model
+from kpareto.searches.forecast import check_possible
 from kpareto.searches.local.bound import LocalBound, lower_bound
 from kpareto.searches.local.problem import LocalWish, make_problem, with_k
 from kpareto.searches.local.search import Effort
 from kpareto.searches.local.strict import strict
 from kpareto.searches.local.sweep import CurvePoint, sweep
-from kpareto.searches.possible import check_possible
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.cuts import Cuts, make_cuts, make_order
 from kpareto.tables.table import Table

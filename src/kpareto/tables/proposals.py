@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kpareto.tables.forms import MOMENTS
 from kpareto.tables.schema import DECIDE, Role
 from kpareto.tables.spelling import EXACT, several, without_point
-from kpareto.tables.vocabulary import LEANINGS, Topic, topic_of, words_of
+from kpareto.tables.vocabulary import LEANINGS, MOMENTS, Topic, topic_of, words_of
 
 Kind = Literal["whole number", "number", "date", "other date", "yes/no", "text", "nested", "empty"]
 Rule = Mapping[str, object]  # an inline hierarchy, as a job file has it

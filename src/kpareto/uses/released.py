@@ -13,8 +13,7 @@ import numpy as np
 
 from kpareto.engines import file_of, in_form, open_source
 from kpareto.engines.form import form_from
-from kpareto.engines.read import read
-from kpareto.engines.wishes import Missing
+from kpareto.engines.read import Missing, read
 from kpareto.errors import BadInput, BadTable, shorten
 from kpareto.measures.use import LabelView, further_counts, occurring_values, spread_evenly
 from kpareto.releases.choice import Stored, read_stored

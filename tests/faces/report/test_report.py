@@ -43,12 +43,12 @@ from kpareto.faces.report.markdown import escape_text
 from kpareto.faces.report.regulator_form import CHECKLIST, ISO, SEEN_BY, UNREAD, technique
 from kpareto.faces.report.report import ProfileRow
 from kpareto.faces.report.words import chance, notice, sample_title
+from kpareto.fronts.choose import find_safer
 from kpareto.fronts.front import Front, Point, load_front, make_front, mark_points
 from kpareto.fronts.markup import safe
 from kpareto.fronts.numbers import Provenance
 from kpareto.fronts.picture import sketch, ticks
 from kpareto.fronts.problem import problem
-from kpareto.fronts.choose import find_safer
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import release_job
 from kpareto.releases.choice import as_choice

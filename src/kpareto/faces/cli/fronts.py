@@ -32,8 +32,8 @@ from kpareto.jobs.parse import load_job
 from kpareto.kernels.compiling import working
 from kpareto.measures.measure import make
 from kpareto.releases.documents import refuse_overwriting
-from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.defects import say_defects
+from kpareto.searches.driver import Cancelled
 from kpareto.tables.spelling import spell_infinite
 
 WAIT = 5.0  # seconds from which on a person is told beforehand how long it will be

@@ -29,8 +29,8 @@ from kpareto.faces.report.report import (
     Sizes,
     Summary,
 )
-from kpareto.fronts.front import Point
 from kpareto.fronts.choose import SaferPoint, find_safer
+from kpareto.fronts.front import Point
 from kpareto.measures.cells import lm
 from kpareto.measures.measure import Measure, aspect_of, make, meets, parameters_of
 from kpareto.measures.plain import promise_of

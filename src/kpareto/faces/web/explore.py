@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from kpareto.attacks.evidence import attack_people
+from kpareto.engines.read import MOST_DROPPED
 from kpareto.engines.unique_rows import KeptRows, open_view
-from kpareto.engines.wishes import MOST_DROPPED
 from kpareto.errors import BadInput, BadJob, Progress, did_you_mean, shorten
 from kpareto.faces.report import make_report
 from kpareto.faces.report.blocks import TableBlock
@@ -30,7 +30,7 @@ from kpareto.measures.plain import PLAIN, USUAL, USUAL_OF_POPULATION, most_lost,
 from kpareto.measures.properties import PROPERTIES, Comparison, subgroups
 from kpareto.measures.use import OF_USE, control_of, yardstick
 from kpareto.releases.risk.anonymity import measure
-from kpareto.searches.local.further import is_searched, search_further
+from kpareto.searches.local.driven import is_searched, search_further
 from kpareto.tables.hierarchies import numbers_of
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.partition import Partition

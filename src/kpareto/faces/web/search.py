@@ -26,7 +26,7 @@ from kpareto.jobs.front import plan_of, search_job
 from kpareto.jobs.job import Job
 from kpareto.jobs.release import ReleaseTrial
 from kpareto.kernels.compiling import COMPILATIONS
-from kpareto.searches.checkpoint import Cancelled
+from kpareto.searches.driver import Cancelled
 from kpareto.searches.forecast import say_slow
 from kpareto.searches.models import compare_models
 from kpareto.searches.run import Plan

@@ -20,9 +20,8 @@ from kpareto.engines import file_of, is_address
 from kpareto.engines.admission import Admission, allowed_bytes
 from kpareto.engines.apart import run_apart
 from kpareto.engines.form import FORM_KEYS, data_endings
-from kpareto.engines.read import read_drawn
+from kpareto.engines.read import Wish, read_drawn
 from kpareto.engines.unique_rows import KeptRows, keep_rows, open_view
-from kpareto.engines.wishes import Wish
 from kpareto.errors import BadInput, BadJob, BadTable, Progress
 from kpareto.faces.web.drafts import (
     EDITED,
