@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -20,7 +21,6 @@ from kpareto.engines.source import Opening, Outgoing, Source, SourceLayout, Targ
 from kpareto.engines.values import Rolled, Spelled, spell, take_texts
 from kpareto.errors import Progress
 from kpareto.tables.table import UniqueRows
-from kpareto.verifier.statements import Path
 
 if TYPE_CHECKING:
     import pyarrow as pa
