@@ -432,7 +432,7 @@ def marketer_risk() -> Number:
     With a sampling fraction alone it is an upper end, which holds with a chance of 95 % in any population.
     """
     return Number(
-        "marketer-risk", "lower", f"share of rows, {ESTIMATE}", trends("falls"), lambda p: float(_exact_marketer(p)),
+        "marketer-risk", "lower", f"share of rows, {ESTIMATE}", trends("falls"), _exact_marketer,
         _exact_marketer, PEOPLE, {}, _read_marketer,
     )  # fmt: skip
 
@@ -480,7 +480,7 @@ def presence_min() -> Number:
     """
     least = _exact_extreme(min)
     return Number(
-        "presence-min", "higher", "probability", trends("rises"), lambda p: float(least(p)), least, PEOPLE, {},
+        "presence-min", "higher", "probability", trends("rises"), least, least, PEOPLE, {},
         lambda ask: real(ask.hist(PRESENCE_MIN, [ask.table.joined.people]), higher=True),
     )  # fmt: skip
 
@@ -510,7 +510,7 @@ def _exact_extreme(pick: Callable[..., Fraction]) -> Callable[[Partition], Fract
 def population_uniques() -> Number:
     """Released rows whose person is alone with these cells in the population; with a fraction alone at most so many."""
     return Number(
-        "population-uniques", "lower", f"rows, {ESTIMATE}", trends("either"), lambda p: float(_exact_uniques(p)),
+        "population-uniques", "lower", f"rows, {ESTIMATE}", trends("either"), _exact_uniques,
         _exact_uniques, PEOPLE, {},
     )  # fmt: skip
 

@@ -54,6 +54,12 @@ class _Clock:
         """Whether its time is over."""
         return self.seconds is not None and working() - self.began > self.seconds
 
+    def share(self, parts: int) -> float | None:
+        """The seconds of each of so many parts that are left to do."""
+        if self.seconds is None:
+            return None
+        return max(LEAST, (self.seconds - (working() - self.began)) / parts)
+
     def tell(self, _done: int, _total: int) -> None:
         """What a search reports to: whoever listens may stop it here."""
         if self.report is not None:
@@ -63,8 +69,7 @@ class _Clock:
         """The front of a search in the time of the clock; stopped by anybody, there is none."""
         chosen = plan or Plan()
         if self.seconds is not None:
-            left = max(LEAST, self.seconds - (working() - self.began))
-            chosen = replace(chosen, options={**chosen.options, "seconds": left})
+            chosen = replace(chosen, options={**chosen.options, "seconds": self.share(1)})
         front = run_plan(wanted, chosen, self.tell)
         if front.provenance.stopped:
             raise Interrupted(STOPPED)
@@ -258,9 +263,7 @@ def _cuts(wish: _Wish, clock: _Clock) -> ModelCurve:
     began, points, proven = working(), [], True
     for number, k in enumerate(wish.ks):
         pause()
-        left = None
-        if clock.seconds is not None:
-            left = max(LEAST, (clock.seconds - (working() - began)) / (len(wish.ks) - number))
+        left = clock.share(len(wish.ks) - number)
         limits = {"k": float(k), **wish.limits}
         tried = [limits] if not wish.limits else [{"k": float(k)}, limits]
         limited = problem(wish.asked.table, ["lm"], wish.allowed, limits)
@@ -270,9 +273,7 @@ def _cuts(wish: _Wish, clock: _Clock) -> ModelCurve:
             asked = problem(wish.asked.table, ["lm"], wish.allowed, each)
             budget = 2_000 if len(each) > 1 else None  # flip ends late where limits keep it from being compiled
             try:
-                front = _Clock(share, clock.report, clock.done, clock.total).run(
-                    asked, Plan("improve", wish.space, budget, wish.seed)
-                )
+                front = replace(clock, seconds=share).run(asked, Plan("improve", wish.space, budget, wish.seed))
             except Unsafe:
                 proven = False
                 continue
@@ -322,10 +323,7 @@ def _strict(wish: _Wish, clock: _Clock) -> ModelCurve:
     began, points = working(), []
     for number, k in enumerate(wish.ks):
         pause()
-        left = None
-        if clock.seconds is not None:
-            left = max(LEAST, (clock.seconds - (working() - began)) / (len(wish.ks) - number))
-        timer = _Clock(left, clock.report, clock.done, clock.total)
+        timer = replace(clock, seconds=clock.share(len(wish.ks) - number))
         grown = strict(wish.asked.table, replace(wish.local, k=k, suppression=0.0), wish.seed, progress=timer.ask)
         timer.check()
         points.append(ModelPoint(k, grown.recoding.k, grown.recoding.loss, None, 0))
