@@ -18,13 +18,12 @@ import numpy as np
 
 from kpareto.errors import BadJob, Unsafe, did_you_mean
 from kpareto.fronts.dominance import achievement
-from kpareto.fronts.front import DEFAULT_K, PRESETS, Front, Point, kept_percent
+from kpareto.fronts.front import DEFAULT_K, PRESETS, Front, Point, kept_percent, more_rows
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.picture import RECOMMENDED
 from kpareto.fronts.problem import Problem
 from kpareto.measures.cells import tells_detail
 from kpareto.measures.measure import Model, is_privacy, make
-from kpareto.tables.spelling import several
 
 MOST_STEPS = 100  # of a path that are kept
 Kind = Literal["recommended", "knee", "id", "limits", "prefer"]
@@ -261,8 +260,7 @@ class SaferPoint:
     def sentence(self) -> str:
         """Which of the two is the safer, what it costs, and how to take it."""
         chosen, other = self.own, self.other
-        more = other.suppressed - chosen.suppressed
-        rows = several(abs(more), f"{'fewer' if more < 0 else 'more'} row") if more else "no more rows"
+        rows = more_rows(other.suppressed - chosen.suppressed)
         return (
             f"Point {other.id} of the front is clearly safer at nearly the same detail: its highest risk is "
             f"{100 / other.k:.1f} % (k = {other.k:,}) instead of {100 / chosen.k:.1f} % (k = {chosen.k:,}), and it "

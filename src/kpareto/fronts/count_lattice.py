@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from kpareto.kernels.lattice.walk import ClassTables, LevelColumns, LevelLosses,
 from kpareto.kernels.needed import Axes, ReachRoom
 from kpareto.kernels.records import ClassTable, KernelQuestions, RuleNumbers, SizeSteps
 from kpareto.kernels.words import AS_NEEDED, CAP_MAX_K, INTS, KEY_BITS
-from kpareto.measures.reading import CLASS_SIZE
+from kpareto.measures.reading import CLASS_SIZE, CellTable
 from kpareto.tables.lattice import MOST_WORDS, Lattice, walk_order
 from kpareto.tables.partition import RULES, Suppression
 from kpareto.tables.table import Table
@@ -38,25 +38,12 @@ Asked = TypeVar("Asked")
 Told = TypeVar("Told")
 
 
-class CountedCells(Protocol):
-    """A loss that is a sum over cells: what the compiled walk needs to know of it (see loss.CellLoss)."""
-
-    def table_of(self, table: Table, column: int, cut: np.ndarray) -> np.ndarray:
-        """Cell loss of each group of a cut, as whole numbers: (groups,) int64."""
-
-    def suppressed(self, table: Table, column: int) -> int:
-        """Loss of a suppressed cell, in the same unit."""
-
-    def run_table(self, table: Table, column: int) -> np.ndarray:
-        """Loss of a cell in each run of leaves, (first leaf, last leaf) int64; for recodings by cuts."""
-
-
 @dataclass(frozen=True, eq=False)
 class Wanted:
     """What to compute at every node."""
 
     suppression: Suppression
-    losses: tuple[CountedCells, ...] = ()
+    losses: tuple[CellTable, ...] = ()
     numbers: tuple[HistNumber, ...] = ()
     limits: tuple[HistLimit, ...] = ()  # that each class must meet, for the rule as-needed
     sizes: bool = False  # classes, largest, squares, uniques, risky rows too
@@ -457,7 +444,7 @@ def _level_columns(table: Table, order: Sequence[int]) -> LevelColumns:
     )
 
 
-def _level_losses(table: Table, losses: Sequence[CountedCells], order: Sequence[int]) -> LevelLosses:
+def _level_losses(table: Table, losses: Sequence[CellTable], order: Sequence[int]) -> LevelLosses:
     """Cell losses of every group of every level, columns in the order of the walk."""
     most = max(table.hierarchies[c].top for c in order) + 1
     at = np.zeros((len(order), most), dtype=np.int64)

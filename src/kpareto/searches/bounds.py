@@ -46,21 +46,28 @@ def all_cuts(space: Cuts, column: int) -> Iterator[np.ndarray]:
                 yield bits
         return
     hierarchy = space.hierarchies[column]
-    for parts in itertools.product(*(list(_tree_borders(hierarchy.tree, root)) for root in hierarchy.roots)):
-        bits = np.zeros(genes, dtype=np.uint8)
-        bits[np.searchsorted(space.gaps[column], np.array(list(itertools.chain(*parts)), dtype=np.int64))] = 1
-        yield bits
+    for parts in itertools.product(*(tree_cuts(hierarchy.tree, root) for root in hierarchy.roots)):
+        yield np.concatenate(parts)
 
 
-def _tree_borders(tree: Tree, node: int) -> Iterator[tuple[int, ...]]:
-    """The borders inside a node for each of its cuts."""
-    yield ()
-    children = tree.children[node]
-    if not children:
-        return
-    between = tuple(int(tree.last[child]) for child in children[:-1])
-    for parts in itertools.product(*(list(_tree_borders(tree, child)) for child in children)):
-        yield tuple(sorted(itertools.chain(between, *parts)))
+def tree_cuts(tree: Tree, root: int = 0) -> np.ndarray:
+    """Every cut of a tree below a node, from the coarsest to the finest: (cuts, borders) uint8."""
+    rows: dict[int, np.ndarray] = {}
+    inside_root = range(
+        root, int(np.searchsorted(tree.first, tree.last[root], side="right"))
+    )  # as they are in preorder
+    for node in reversed(inside_root):
+        rows[node] = np.zeros((1, 0), dtype=np.uint8)
+        if not tree.children[node]:
+            continue
+        first, *others = tree.children[node]
+        inside = rows[first]
+        for child in others:
+            border = np.ones((len(inside) * len(rows[child]), 1), dtype=np.uint8)
+            left = np.repeat(inside, len(rows[child]), axis=0)
+            inside = np.hstack((left, border, np.tile(rows[child], (len(inside), 1))))
+        rows[node] = np.vstack((np.zeros((1, inside.shape[1]), dtype=np.uint8), inside))
+    return rows[root]
 
 
 def project(table: Table, columns: Sequence[int]) -> Table:

@@ -43,6 +43,7 @@ from kpareto.kernels.words import K
 from kpareto.measures.measure import Floor, Measure, floor_of
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.searches import MOST_THREADS, count, one_of, setting
+from kpareto.searches.bounds import tree_cuts
 from kpareto.searches.cuts.starts import lattice_starts
 from kpareto.searches.driver import Arrays, Ending, Kept, Tell, job_print
 from kpareto.searches.lattice.boxes import grid_for
@@ -59,7 +60,6 @@ from kpareto.searches.lattice.exact import (
 from kpareto.searches.lattice.pbg_ea import PbgEa
 from kpareto.searches.proposals import Proposals, numbers_arrays, numbers_from
 from kpareto.tables.cuts import Cuts
-from kpareto.tables.hierarchy import Tree
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.partition import Suppression
 from kpareto.tables.schema import Schema
@@ -267,22 +267,6 @@ def state_from(arrays: Arrays) -> State:
 
 
 # -- small spaces of cuts ----------------------------------------------------------------------------------------------
-
-
-def tree_cuts(tree: Tree, root: int = 0) -> np.ndarray:
-    """Every cut of a tree below a node, from the coarsest to the finest: (cuts, borders) uint8."""
-    rows: list[np.ndarray] = [np.zeros((1, 0), dtype=np.uint8)] * len(tree.labels)
-    for node in range(len(tree.labels) - 1, -1, -1):
-        if not tree.children[node]:
-            continue
-        first, *others = tree.children[node]
-        inside = rows[first]
-        for child in others:
-            border = np.ones((len(inside) * len(rows[child]), 1), dtype=np.uint8)
-            left = np.repeat(inside, len(rows[child]), axis=0)
-            inside = np.hstack((left, border, np.tile(rows[child], (len(inside), 1))))
-        rows[node] = np.vstack((np.zeros((1, inside.shape[1]), dtype=np.uint8), inside))
-    return rows[root]
 
 
 @dataclass(frozen=True, eq=False)
