@@ -127,8 +127,8 @@ def _with_units(rows: View, facts: Sequence[ColumnFacts]) -> list[ColumnFacts]:
 
 def _with_forms(rows: View, facts: Sequence[ColumnFacts]) -> list[ColumnFacts]:
     """The facts, with what values are by their form: mail, accounts, names; by a hash some values of each are taken."""
-    long = [bool(each.numeric) and each.longest >= CARD for each in facts]
-    may = [place for place, each in enumerate(facts) if each.kind in ("text", "date") or long[place]]
+    long = [bool(column.numeric) and column.longest >= CARD for column in facts]
+    may = [place for place, column in enumerate(facts) if column.kind in ("text", "date") or long[place]]
     if not may:
         return list(facts)
     asked = [
@@ -140,7 +140,7 @@ def _with_forms(rows: View, facts: Sequence[ColumnFacts]) -> list[ColumnFacts]:
     for place, value in rows.ask(" UNION ALL ".join(asked)).fetchall():
         values.setdefault(int(place), []).append(str(value))
     known = {place: [v for v in texts if v not in facts[place].marks] for place, texts in values.items()}
-    return [replace(each, form=_form(each, known.get(place, []))) for place, each in enumerate(facts)]
+    return [replace(column, form=_form(column, known.get(place, []))) for place, column in enumerate(facts)]
 
 
 def _form(column: ColumnFacts, values: Sequence[str]) -> str:

@@ -122,7 +122,7 @@ class CellLoss:
         if scaling.exact:
             return 0
         unsure = [0 if self.column(table, c).exact else 2 * f for c, f in enumerate(scaling.factors)]
-        return ceil(table.rows * sum((Fraction(1, 2) + Fraction(each) / scaling.scale for each in unsure), Fraction(0)))
+        return ceil(table.rows * sum((Fraction(1, 2) + Fraction(part) / scaling.scale for part in unsure), Fraction(0)))
 
     def scale(self, table: Table) -> Fraction:
         """What one whole number counts; the same for every column."""

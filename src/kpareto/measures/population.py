@@ -149,15 +149,7 @@ def pitman(sizes: np.ndarray, fraction: float) -> Uniques:
     alone = int((sizes == 1).sum())
     if alone == 0 or len(sizes) < 2:
         return Uniques("pitman", fraction, N, alone, 0.0, 0.0, 0.0)
-    likelihood = _pitman_likelihood(sizes)
-
-    def best_theta(alpha: float) -> tuple[float, float]:
-        of_theta = likelihood(alpha)
-        best = _highest(lambda t: of_theta(exp(t)), log(1e-3), log(1e3 * n))
-        return exp(best), of_theta(exp(best))
-
-    alpha = _highest(lambda a: best_theta(a)[1], 1e-6, 1 - 1e-6)
-    theta = best_theta(alpha)[0]
+    alpha, theta = _fit(_pitman_likelihood(sizes), (1e-6, 1 - 1e-6), (1e-3, 1e3 * n))
     uniques = min(float(np.exp(lgamma(theta + 1) - lgamma(theta + alpha) + alpha * log(N))), float(N))
     # The sample holds its share of the population's uniques, and shows each of them as a unique.
     chance = min(uniques * n / N / alone, 1.0)
@@ -197,14 +189,9 @@ def snb(sizes: np.ndarray, fraction: float) -> Uniques:
     if alone == 0:
         return Uniques("snb", fraction, N, 0, 0.0, 0.0, 0.0)
     likelihood = _snb_likelihood(sizes, fraction)
-
-    def best_mean(a: float) -> tuple[float, float]:
-        of_mean = likelihood(a)
-        best = _highest(lambda m: of_mean(exp(m)), log(1e-6), log(10.0 * n))
-        return exp(best), of_mean(exp(best))
-
-    a = exp(_highest(lambda t: best_mean(exp(t))[1], log(1e-4), log(1e4)))
-    seen_b = a / (a + best_mean(a)[0])
+    log_a, mean = _fit(lambda log_a: likelihood(exp(log_a)), (log(1e-4), log(1e4)), (1e-6, 10.0 * n))
+    a = exp(log_a)
+    seen_b = a / (a + mean)
     b = fraction * seen_b / (1 - seen_b * (1 - fraction))
     unseen = (1 - fraction) * seen_b**a
     uniques = min(len(sizes) / (1 - unseen) * b**a, float(N))
@@ -232,6 +219,20 @@ def _snb_likelihood(sizes: np.ndarray, p: float) -> Callable[[float], Callable[[
         return at_mean
 
     return at_a
+
+
+def _fit(
+    likelihood: Callable[[float], Callable[[float], float]], first: tuple[float, float], second: tuple[float, float]
+) -> tuple[float, float]:
+    """The two parameters, between these bounds, at which a likelihood is highest; the second by its logarithm."""
+
+    def best_second(value: float) -> tuple[float, float]:
+        of_second = likelihood(value)
+        best = exp(_highest(lambda logarithm: of_second(exp(logarithm)), log(second[0]), log(second[1])))
+        return best, of_second(best)
+
+    value = _highest(lambda value: best_second(value)[1], *first)
+    return value, best_second(value)[0]
 
 
 def _highest(function: Callable[[float], float], low: float, high: float, steps: int = 40) -> float:

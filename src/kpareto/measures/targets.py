@@ -439,10 +439,10 @@ class RelatedColumns:
 
     def _own_share(self, column: int, cut: np.ndarray) -> int:
         """What a cell of a column loses at the least under a cut."""
-        own, lost = self._steps(column, cut), 0.0
+        shown, lost = self._steps(column, cut), 0.0
         for one, two in self.pairs:
             if column in (one, two):
-                steps = [own if c == column else self._steps(c, None) for c in (one, two)]
+                steps = [shown if c == column else self._steps(c, None) for c in (one, two)]
                 lost += self._lost((one, two), *steps) / (2 if two < len(self.table.hierarchies) else 1)
         return math.floor(lost * (1 - SURE) * 2.0**FINE / self.table.rows)
 

@@ -32,7 +32,7 @@ from kpareto.tables.hierarchies.loading import place_by_rule, widen_by_rule
 from kpareto.tables.hierarchy import STAR, Hierarchy, levels_tree
 from kpareto.tables.partition import UNLIMITED, Partition, Suppression
 from kpareto.tables.recoding import Recoding, local
-from kpareto.tables.table import Table, UniqueRows, distinct_rows, merge_counts
+from kpareto.tables.table import Table, UniqueRows
 
 Unseen = Literal["error", "nearest", "star"]
 NewColumns = Literal["error", "drop", "keep"]
@@ -315,19 +315,8 @@ def _suppression(stored: Stored, limits: Mapping[str, float]) -> Suppression:
 
 def _bound(raw: Table, codes: np.ndarray, hierarchies: tuple[Hierarchy, ...], stored: Stored) -> Table:
     """The rows seen through the stored hierarchies."""
-    order, start = distinct_rows(codes)
-    group = np.empty(len(codes), dtype=np.int64)
-    group[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
-    return replace(
-        raw,
-        hierarchies=hierarchies,
-        codes=codes[order[start]],
-        weights=np.bincount(group, weights=raw.weights, minlength=len(start)).astype(np.int64),
-        sensitive=tuple(merge_counts(counts, group, len(start)) for counts in raw.sensitive),
-        targets=tuple(merge_counts(counts, group, len(start)) for counts in raw.targets),
-        persons=None if raw.persons is None else merge_counts(raw.persons, group, len(start)),
-        domain=stored.domain,
-    )
+    rolled = replace(raw, population=None).roll_up(codes, hierarchies, stored.domain)
+    return replace(rolled, population=raw.population, bare=raw.bare)
 
 
 def _complain(hierarchy: Hierarchy, values: Sequence[str], rows: Sequence[int], k: float) -> None:

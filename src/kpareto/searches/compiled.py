@@ -26,8 +26,8 @@ from kpareto.searches.bounds import branch_and_bound, decomposition_bound
 from kpareto.searches.cuts.genitor import Progress, Result, Settings, genitor
 from kpareto.searches.cuts.recut import recut_columns
 from kpareto.searches.cuts.score import Score, score_of
-from kpareto.searches.cuts.starts import lattice_starts
 from kpareto.searches.driver import Arrays, Ending, Kept, Tell, job_print
+from kpareto.searches.lattice.climbing import lattice_starts
 from kpareto.tables.cuts import Cuts
 from kpareto.tables.lattice import Space
 

@@ -44,10 +44,9 @@ from kpareto.measures.measure import Floor, Measure, floor_of
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.searches import MOST_THREADS, count, one_of, setting
 from kpareto.searches.bounds import tree_cuts
-from kpareto.searches.cuts.starts import lattice_starts
 from kpareto.searches.driver import Arrays, Ending, Kept, Tell, job_print
 from kpareto.searches.lattice.boxes import grid_for
-from kpareto.searches.lattice.climbing import front_of_all, reach_good_nodes
+from kpareto.searches.lattice.climbing import front_of_all, lattice_starts, reach_good_nodes
 from kpareto.searches.lattice.exact import (
     CLOUD,
     State,

@@ -258,8 +258,10 @@ class Proposals:
     def front_so_far(self, standing: Memo | None, ending: Ending) -> Front:
         """The front of what was evaluated until then."""
         memo = Memo(self.problem, self.space) if standing is None else standing
-        own = self._own if self._own is not None and len(self._own.genomes) else None  # within its first population
-        return self._front(memo, ending.note, own=own, stopped=ending.stopped)
+        reported = (
+            self._own if self._own is not None and len(self._own.genomes) else None
+        )  # within its first population
+        return self._front(memo, ending.note, own=reported, stopped=ending.stopped)
 
     def _trace(self, memo: Memo) -> dict[str, object]:
         """How the least loss fell with the recodings that were counted; nothing where no objective is a loss."""
@@ -301,8 +303,8 @@ def _settle(moves: ReportingMoves) -> OwnSet | None:
     try:
         moves.throw(Stopped())
     except StopIteration as end:
-        own: OwnSet | None = end.value
-        return own
+        reported: OwnSet | None = end.value
+        return reported
     except Stopped:
         return None
     return None

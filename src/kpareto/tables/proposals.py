@@ -174,11 +174,11 @@ def _sensitive(facts: ColumnFacts, why: str) -> Proposal:
     unique = facts.unique_share >= NEARLY_UNIQUE and facts.rows > 1
     if not (counted and facts.distinct > 2) and not unique:
         return Proposal("sensitive", why)
-    own = f"{facts.unique_share:.1%} {facts.have_own}" if unique else "its numbers are exact"
+    reason = f"{facts.unique_share:.1%} {facts.have_own}" if unique else "its numbers are exact"
     steps = hierarchy_for(facts)[0].get("intervals") if counted else None
     how = f"Round it in the table, to steps of {steps[0]} say" if isinstance(steps, list) else "Put values in groups"
     note = f"{how}, and make it sensitive with a limit; or make it sensitive as it is, if nobody outside can know it."
-    return Proposal(DECIDE, f"{why}, but {own}{UNDECIDED}", note=note)
+    return Proposal(DECIDE, f"{why}, but {reason}{UNDECIDED}", note=note)
 
 
 def _word_reason(topic: Topic) -> str:

@@ -151,8 +151,8 @@ def _divide(
     """Each part divided by itself: the row, the rows and the class of each item, and the boxes of all classes."""
     rows, counts, owners, boxes, classes = [], [], [], [], 0
     for part in parts:
-        own = trees._replace(codes=np.ascontiguousarray(trees.codes[part]))
-        row, count, owner, box, _ = mondrian(own, weights[part], k, relaxed)
+        paths = trees._replace(codes=np.ascontiguousarray(trees.codes[part]))
+        row, count, owner, box, _ = mondrian(paths, weights[part], k, relaxed)
         rows.append(part[row])
         counts.append(count)
         owners.append(owner + classes)

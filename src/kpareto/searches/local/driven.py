@@ -142,7 +142,7 @@ class LocalDriven:
         beyond: Unsafe | None = None
         missed: dict[float, str] = {}  # levels that even the whole table as one class misses
         for place, step in enumerate(self._in_order()):
-            if step.level in missed or any(each.step == step for each in done):
+            if step.level in missed or any(entry.step == step for entry in done):
                 continue
             left = self._time_left(done, SEARCHED)
             if done and left <= 0:
@@ -217,18 +217,18 @@ class LocalDriven:
 
     def _prove(self, done: list[Searched], tell: Tell, kept: Kept[tuple[Searched, ...]]) -> None:
         """Work out the bound of every step that has none; where no time is left for it, it is 0."""
-        for place, each in enumerate(done):
-            if not math.isnan(each.least):
+        for place, entry in enumerate(done):
+            if not math.isnan(entry.least):
                 continue
             listener = _Listener(tell, len(self.steps) + place, lambda: self._count_done(done))
             left = min(self._time_left(done) / (len(done) - place), QUICK if self.is_quick else math.inf)
             least = 0.0
             if left > 0:
                 share = None if math.isinf(left) else left
-                ready = self._ready(each.step)
-                least = lower_bound(ready, each.classes, self.walks, share, listener, self.threads).value
+                ready = self._ready(entry.step)
+                least = lower_bound(ready, entry.classes, self.walks, share, listener, self.threads).value
             listener.end()
-            done[place] = replace(each, least=least)
+            done[place] = replace(entry, least=least)
             kept.take(tuple(done))
             tell(PARTS * (len(self.steps) + place + 1), lambda: self._count_done(done))
 
@@ -240,12 +240,12 @@ class LocalDriven:
 
     def pack(self, standing: tuple[Searched, ...]) -> Arrays:
         """The classes of the steps that are done."""
-        arrays = {"least": np.array([each.least for each in standing])}
-        arrays["steps"] = np.array([self.steps.index(each.step) for each in standing], dtype=np.int64)
-        for place, each in enumerate(standing):
-            parts = {"order": each.classes.order, "cuts": each.classes.cuts, "dropped": each.classes.dropped}
-            if each.root is not None:
-                words = json.dumps(questions_data(each.root)).encode()
+        arrays = {"least": np.array([entry.least for entry in standing])}
+        arrays["steps"] = np.array([self.steps.index(entry.step) for entry in standing], dtype=np.int64)
+        for place, entry in enumerate(standing):
+            parts = {"order": entry.classes.order, "cuts": entry.classes.cuts, "dropped": entry.classes.dropped}
+            if entry.root is not None:
+                words = json.dumps(questions_data(entry.root)).encode()
                 parts["root"] = np.frombuffer(words, dtype=np.uint8)
             arrays |= {f"{name}{place}": array for name, array in parts.items()}
         return arrays
@@ -266,7 +266,7 @@ class LocalDriven:
     def _space(self, done: list[Searched]) -> LocalSpace:
         if not done:
             return LocalSpace(self.problem.table.hierarchies)
-        boxes = to_boxes([each.recoding for each in done], [each.root for each in done])
+        boxes = to_boxes([entry.recoding for entry in done], [entry.root for entry in done])
         return make_local_space(self.problem.table, *boxes)
 
     def _count_done(self, done: list[Searched]) -> Numbers:
@@ -280,10 +280,10 @@ class LocalDriven:
 
     def _front(self, done: list[Searched], *, stopped: bool = False) -> Front:
         space = self._space(done)
-        gaps = [self._gap(each, space, place) for place, each in enumerate(done)]
+        gaps = [self._gap(entry, space, place) for place, entry in enumerate(done)]
         details = {
             "bounds": [None if gap is None else gap.to_dict() for gap in gaps],
-            "searched": [self._asked(each.step) for each in done],
+            "searched": [self._asked(entry.step) for entry in done],
             "settings": self._settings,
             **({"quick": True} if self.is_quick else {}),
             **({"late": True} if self._late else {}),
@@ -381,7 +381,7 @@ def tell_proof(front: Front) -> Front:
 
 def _note(front: Front, stopped: bool) -> str:
     """What was searched for and what is proven of a local front."""
-    ks = sorted({round(each["k"]) for each in front.provenance.details["searched"]})
+    ks = sorted({round(entry["k"]) for entry in front.provenance.details["searched"]})
     begin = "stopped by the user" if stopped else "a heuristic search"
     details = front.provenance.details
     if details.get("late"):
@@ -465,17 +465,17 @@ def further_search(front: Front, limits: Mapping[str, float]) -> LocalDriven | N
     level = asked.get(whole.second.name) if whole.second is not None else None
     if level is not None and level <= 0:
         level = None  # met by every recoding, or by none
-    known = [each.level for each in whole.steps]
+    known = [entry.level for entry in whole.steps]
     ks = whole.ks
     if asked.get("k", 0.0) >= 1:
         ks = LocalDriven(front.problem, replace(settings, ks=[math.ceil(asked["k"] - 1e-9)]), seed).ks
     elif level is None:
         return None
-    searched = [_key(each) for each in details.get("searched", ())]
+    searched = [_key(entry) for entry in details.get("searched", ())]
     wanted = [{"k": float(k)} for k in ks]
     if level is not None and whole.second is not None:
         wanted += [{"k": float(k), whole.second.name: level} for k in ks]
-    missing = {each["k"] for each in wanted if _key(each) not in searched}
+    missing = {entry["k"] for entry in wanted if _key(entry) not in searched}
     if not missing:
         return None
     levels = settings.levels if level is None or level in known else [level]
