@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Literal, TypeVar
 
 Topic = Literal[
@@ -69,83 +71,27 @@ LEANINGS: Mapping[Topic, Leaning] = {
     "number": "weak identifier",
 }
 
-_WORDS: Mapping[Topic, str] = {
-    "person id": """ssn nhs mrn nino dni nie nif cpf bsn insee nir patientid personid subjectid userid customerid
-        memberid employeeid clientid studentid participantid respondentid pid uid uuid guid patientnr patientennummer
-        socialsecurity socialsecuritynumber nationalid passport passportnumber personalnummer versichertennummer
-        sozialversicherungsnummer steuernummer numeropatient numerosecu idpaciente codicefiscale pseudonym caseid caseno
-        casenr casenumber recordid recordno hhid householdid pnr fnr personalnumber personnumber personnummer
-        fodselsnummer fallnummer fallnr patientno patientnumber subjectno subjectnumber""",
-    "contact": """email mail emailaddress telephone phone phonenumber mobile cell cellphone fax telefon telefonnummer
-        handy handynummer tel telefono celular cellulare telefone telemovel telefoonnummer url website ip ipaddress
-        mac iban bic account accountnumber konto kontonummer compte cuenta conto creditcard cardnumber kreditkarte
-        licence license licenceplate licenseplate kennzeichen plate vin address addr street streetaddress adresse
-        anschrift strasse rue direccion calle indirizzo via endereco rua adres straat hausnummer imei device
-        deviceid username login twitter handle""",
-    "name": """name names firstname lastname surname forename fullname givenname familyname middlename maidenname
-        vorname nachname familienname prenom nom nomfamille nombre apellido apellidos cognome nome sobrenome apelido
-        voornaam achternaam naam initials""",
-    # One of these words names a person where nothing else is said: age of patient is an age.
-    "person": """id ids patient patients subject participant respondent person user customer client member employee
-        student case individual proband patienten teilnehmer kunde mitarbeiter paciente paziente cliente usuario""",
-    "number": "identifier nr no num number nummer numero numer key code ref reference serial record index hash",
-    "free text": """note notes comment comments remark remarks description text freetext memo narrative bemerkung
-        bemerkungen kommentar beschreibung commentaire remarque comentario observaciones nota commento opmerking""",
-    "age": "age ages alter eta edad idade leeftijd ageyears ageinyears lebensalter",
-    "birth": """birth birthdate birthday birthyear birthyr dob yob dateofbirth yearofbirth geburt geburtsdatum
-        geburtstag geburtsjahr gebjahr gebdat naissance datenaissance nacimiento fechanacimiento nascita nascimento
-        geboorte geboortedatum""",
-    "date": """date datum fecha timestamp time day month admission discharge visit admitted discharged death died
-        deathdate visitdate admissiondate dischargedate aufnahme entlassung aufnahmedatum todesdatum sterbedatum deces
-        visite ingreso alta fallecimiento decesso obito overlijden hired hiredate started enddate startdate""",
-    "sex": "sex gender geschlecht geschl sexe genre sexo genero sesso genere geslacht male female",
-    "zip": """zip zipcode postcode postalcode postal zip3 zip5 plz postleitzahl codepostal cp codigopostal cap cep
-        codicepostale postnummer""",
-    "place": """city town county region state province district municipality neighbourhood neighborhood village
-        location area stadt ort gemeinde kreis bundesland wohnort bezirk ville commune departement ciudad municipio
-        provincia comunidad citta comune regione cidade estado bairro stad gemeente provincie latitude longitude lat
-        lon lng long ward parish borough hospital clinic school canton kanton cantone""",
-    "race": """race racef hispanic hisp afam ethrace
-        ethnicity ethnic ethnie ethnizitaet raza etnia raca etniciteit hautfarbe caste tribe""",
-    "marital": """marital maritalstatus married spouse familienstand zivilstand etatcivil situationfamiliale
-        estadocivil statocivile burgerlijkestaat civilstatus widowed divorced""",
-    "education": """education educ degree schooling qualification school diploma bildung bildungsabschluss abschluss
-        schulabschluss studium formation niveauetudes etudes educacion estudios istruzione titolostudio escolaridade
-        educacao opleiding""",
-    "occupation": """occupation job profession workclass employment employer employed work worker title jobtitle
-        industry beruf taetigkeit arbeitgeber branche stellung metier travail emploi employeur profesion ocupacion
-        empleo trabajo empleador professione lavoro occupazione profissao ocupacao emprego beroep functie department
-        rank""",
-    "country": """country nationality citizenship nation nativecountry birthplace birthcountry origin language mother
-        tongue land staat staatsangehoerigkeit nationalitaet herkunft sprache herkunftsland pays nationalite langue
-        origine pais nacionalidad idioma lengua paese nazionalita lingua nacionalidade nationaliteit taal immigrant
-        immigration""",
-    "household": """household relationship children kids dependents dependants family siblings kinder haushalt
-        haushaltsgroesse kinderzahl enfants menage foyer hijos hogar familia figli famiglia filhos agregado kinderen
-        huishouden parity height""",
-    "health": """health chronic injury injured injuries medicaid
-        diagnosis diagnoses diagnosed disease illness condition icd icd9 icd10 symptom symptoms treatment
-        medication drug drugs therapy hiv aids cancer tumor tumour blood glucose cholesterol bmi pregnancy pregnant
-        disability disabled mental psychiatric asthma diabetes diabetic
-        hepatitis tuberculosis polio colitis epilepsy stroke hypertension depression headache allergies infection
-        pregnancies genetic genotype mutation lab result smoker smoking alcohol allergy
-        diagnose krankheit behandlung medikament befund blutgruppe behinderung diagnostic maladie traitement handicap
-        diagnostico enfermedad tratamiento medicamento discapacidad diagnosi malattia trattamento farmaco disabilita
-        doenca tratamento ziekte behandeling procedure outcome surgery vaccination""",
-    "money": """dividends
-        salary income wage wages pay earnings revenue wealth debt debts credit loan balance mortgage payment
-        bonus capitalgain capitalloss salaryclass benefit benefits insurance gehalt lohn einkommen vermoegen schulden
-        kredit salaire revenu revenus dette salario ingreso ingresos renta sueldo deuda stipendio reddito debito
-        rendimento renda divida salaris inkomen loon schuld""",
-    "belief": """religion religious faith confession denomination church political politics party vote voted union
-        ideology ideo prayer bornagain
-        orientation sexuality konfession glaube partei religione religiao partido religie geloof voto opinion""",
-    "justice": """crime criminal conviction convicted offence offense offender arrest arrested prison sentence
-        recidivism recid straftat vorstrafe delit condamnation delito condena reato crimen misdrijf victim""",
-}
+
+def read_sections(file: Traversable) -> dict[str, list[str]]:
+    """A list that lies beside the code: the lines below each heading."""
+    sections: dict[str, list[str]] = {}
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if line.startswith("@"):
+            sections[line[1:]] = []
+        elif not line.startswith("#"):
+            sections[next(reversed(sections))].append(line)
+    return sections
+
+
+def _read_words(name: str) -> dict[str, list[str]]:
+    sections = read_sections(files(__package__) / "words" / f"{name}.txt")
+    return {heading: " ".join(lines).split() for heading, lines in sections.items()}
+
+
+_WORDS = _read_words("topics")
 # A long word may be part of a longer one: salaryclass, ageatdiagnosis.
 _LONG = 6
-_TOPIC_OF = {word: topic for topic in tuple(LEANINGS)[::-1] for word in _WORDS[topic].split()}
+_TOPIC_OF = {word: topic for topic in tuple(LEANINGS)[::-1] for word in _WORDS[topic]}
 _LETTERS = str.maketrans(
     {"ß": "ss", "ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "æ": "ae", "ø": "o"}
 )
@@ -181,51 +127,9 @@ def _look_up(name: str, meanings: Mapping[str, Meaning]) -> set[Meaning]:
 
 # -- the kinds of identifiers of HIPAA ---------------------------------------------------------------------------------
 
-# 45 CFR 164.514(b)(2)(i), by the letters there: what each is called, the words for it, and the forms that values have.
-SAFE_HARBOR: Mapping[str, str] = {
-    "A": "Names",
-    "B": "Places smaller than a state",
-    "C": "Dates but for the year; ages over 89",
-    "D": "Telephone numbers",
-    "E": "Fax numbers",
-    "F": "E-mail addresses",
-    "G": "Social security numbers",
-    "H": "Medical record numbers",
-    "I": "Health plan beneficiary numbers",
-    "J": "Account numbers",
-    "K": "Certificate and license numbers",
-    "L": "Vehicles: serial numbers, license plates",
-    "M": "Devices: identifiers, serial numbers",
-    "N": "Web addresses (URL)",
-    "O": "Internet addresses (IP)",
-    "P": "Biometric identifiers, finger and voice prints",
-    "Q": "Photographs of the full face",
-    "R": "Any other unique number, characteristic or code",
-}
-_KIND_WORDS: Mapping[str, str] = {
-    "B": """address addr street streetaddress adresse anschrift strasse rue direccion calle indirizzo via endereco rua
-        adres straat hausnummer""",
-    "D": """telephone phone phonenumber mobile cell cellphone telefon telefonnummer handy handynummer tel telefono
-        celular cellulare telefone telemovel telefoonnummer""",
-    "E": "fax telefax faxnumber faxnummer",
-    "F": "email mail emailaddress",
-    "G": """ssn socialsecurity socialsecuritynumber nationalid nino dni nie nif cpf bsn insee nir codicefiscale
-        sozialversicherungsnummer numerosecu personnummer personnumber fodselsnummer""",
-    "H": """mrn nhs medicalrecord medicalrecordnumber patientid patientno patientnr patientnumber patientennummer
-        numeropatient idpaciente caseid caseno casenr casenumber fallnummer fallnr recordid recordno""",
-    "I": """healthplan beneficiary beneficiaryid memberid insuranceid insurancenumber policynumber medicaidid medicareid
-        versichertennummer""",
-    "J": """account accountnumber iban bic konto kontonummer compte cuenta conto creditcard cardnumber kreditkarte""",
-    "K": "certificate licence license licencenumber licensenumber passport passportnumber npi",
-    "L": "vehicle vin plate licenceplate licenseplate kennzeichen chassis",
-    "M": "device deviceid imei mac serial serialnumber seriennummer",
-    "N": "url website homepage",
-    "O": "ip ipaddress",
-    "P": "biometric biometrics fingerprint fingerabdruck voiceprint retina",
-    "Q": "photo photograph picture portrait foto",
-    "R": "username login twitter handle pseudonym uuid guid",
-}
-_KIND_OF = {word: kind for kind, words in _KIND_WORDS.items() for word in words.split()}
+_KINDS = _read_words("safe-harbor")
+SAFE_HARBOR: Mapping[str, str] = {heading[0]: heading[2:] for heading in _KINDS}  # letter -> what it is called
+_KIND_OF = {word: heading[0] for heading, words in _KINDS.items() for word in words}
 _KIND_OF_FORM = {  # by the words of FORMS; a fax has the number of a telephone
     "e-mail addresses": "F",
     "numbers that tell one thing from all others (UUID)": "R",
@@ -273,34 +177,7 @@ _PHONE = re.compile(
     r"|\(?0\d{1,5}\)?[ /-][\d ()./-]{5,14}"  # with an area code
     r"|(1[-. ])?\(?[2-9]\d{2}\)?[-. ][2-9]\d{2}[-. ]\d{4}"  # as in North America
 )
-_GIVEN = """
-aaron adam adrian ahmed aisha alan albert alejandro alessandro alex alexander alexandra alexis ali alice alicia alina
-allison amanda amelia amir amy ana andre andrea andreas andrew angela anita anja ann anna anne annika anthony antje
-antoine anton antonia antonio arthur astrid barbara beate ben benjamin bernd betty bianca bill birgit bjorn bob
-brandon brenda brian bruno camille carl carla carlos carmen carol caroline catherine cem charles charlotte chen chloe
-chris christa christian christina christine christoph christopher claire clara claudia clemens cynthia daniel daniela
-david deborah denise dennis diana diego dieter dirk dominik donald donna doris dorothy edith eduardo edward elena
-eleni elias elif elisabeth elizabeth ella ellen emil emilia emily emma eric erik erika ernst esther eva evelyn fabian
-fatima felix fernando finn florian frances francesca francesco francisco francois frank franz fred frederik friedrich
-gabriel gabriela gary george gerd gerhard gertrud gianni gina giovanni giulia giuseppe gloria greta gudrun guillaume
-gus gustav hana hanna hannah hans harald harry hassan heather heike heinrich heinz helen helena helga helmut henrik
-henry herbert hermann hugo ian ibrahim ida inga ingo ingrid irene iris isabel isabella ivan ivo jack jacob jakob james
-jan jana jane janet jason javier jean jeffrey jennifer jens jessica joachim joan joanna joao john jonas jonathan jorge
-jose josef joseph joshua juan judith juergen julia julian julie jurgen justin kai karen karin karl katharina katherine
-kathleen katja kevin kim klara klaus kristin kurt larissa lars laura lea lena leo leon leonard leonie linda lisa liz
-lorenzo louis louise luca lucas lucia lucie luis luisa lukas maja manfred manuel marc marcel marco marcus margaret
-maria marianne marie marina mario marion mark markus marta martha martin martina mary mathias matteo matthew matthias
-max maximilian megan mehmet melanie melissa mia michael michaela michel michelle miguel mohamed mohammed monica monika
-muhammad murat mustafa nadine nancy natalie nicholas nick nico nicolas nicole nina noah nora norbert olaf olga oliver
-olivia oscar otto pablo pamela paolo patricia patrick paul paula paulo pedro peter petra philip philipp pia pierre
-rachel rafael ralf ralph raymond rebecca regina reinhard renate ricardo richard rita robert roberto roland rolf ronald
-rosa rose rudolf ruth ryan sabine sabrina samantha samuel sandra sara sarah scott sean sebastian sergio sharon silke
-silvia simon simone sofia sonja sophia sophie stefan stefanie stephanie stephen steven sue susan susanne sven svenja
-sylvia tanja tatjana teresa theo theresa thomas thorsten tim timo tina tobias tom tomas ulrich ulrike ursula ute uwe
-valentina vanessa vera veronica victor victoria viktor vincent volker walter waltraud wei werner wilhelm william
-wolfgang xavier yasmin yusuf yvonne zoe
-"""
-GIVEN = frozenset(_GIVEN.split())
+GIVEN = frozenset(_read_words("given-names")["given names"])
 _WORD = r"[^\W\d_][^\W\d_.'’-]*[.'’-]?[^\W\d_]*"
 _PERSON = re.compile(rf"{_WORD}(,? {_WORD}){{1,3}}")
 

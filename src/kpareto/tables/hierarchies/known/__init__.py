@@ -20,86 +20,30 @@ from kpareto.tables.hierarchies.codes import dates
 from kpareto.tables.hierarchies.numbers import intervals
 from kpareto.tables.hierarchies.values import Values, texts_of
 from kpareto.tables.hierarchy import STAR, Hierarchy, from_levels
+from kpareto.tables.vocabulary import read_sections
 
-# ISCO-08, the titles of the major groups.
-_ISCO = {
-    "0": "0 Armed forces occupations",
-    "1": "1 Managers",
-    "2": "2 Professionals",
-    "3": "3 Technicians and associate professionals",
-    "4": "4 Clerical support workers",
-    "5": "5 Service and sales workers",
-    "6": "6 Skilled agricultural, forestry and fishery workers",
-    "7": "7 Craft and related trades workers",
-    "8": "8 Plant and machine operators, and assemblers",
-    "9": "9 Elementary occupations",
-}
-# SOC 2018, the titles of the major groups.
-_SOC = {
-    "11": "Management",
-    "13": "Business and Financial Operations",
-    "15": "Computer and Mathematical",
-    "17": "Architecture and Engineering",
-    "19": "Life, Physical, and Social Science",
-    "21": "Community and Social Service",
-    "23": "Legal",
-    "25": "Educational Instruction and Library",
-    "27": "Arts, Design, Entertainment, Sports, and Media",
-    "29": "Healthcare Practitioners and Technical",
-    "31": "Healthcare Support",
-    "33": "Protective Service",
-    "35": "Food Preparation and Serving Related",
-    "37": "Building and Grounds Cleaning and Maintenance",
-    "39": "Personal Care and Service",
-    "41": "Sales and Related",
-    "43": "Office and Administrative Support",
-    "45": "Farming, Fishing, and Forestry",
-    "47": "Construction and Extraction",
-    "49": "Installation, Maintenance, and Repair",
-    "51": "Production",
-    "53": "Transportation and Material Moving",
-    "55": "Military Specific",
-}
-# ICD-10: letter and number of the first category of each chapter, and its title; a chapter reaches to the next one.
-_ICD = (
-    ("A 00", "I Infectious and parasitic diseases"),
-    ("C 00", "II Neoplasms"),
-    ("D 50", "III Diseases of the blood and immune disorders"),
-    ("E 00", "IV Endocrine, nutritional and metabolic diseases"),
-    ("F 00", "V Mental and behavioural disorders"),
-    ("G 00", "VI Diseases of the nervous system"),
-    ("H 00", "VII Diseases of the eye and adnexa"),
-    ("H 60", "VIII Diseases of the ear and mastoid process"),
-    ("I 00", "IX Diseases of the circulatory system"),
-    ("J 00", "X Diseases of the respiratory system"),
-    ("K 00", "XI Diseases of the digestive system"),
-    ("L 00", "XII Diseases of the skin and subcutaneous tissue"),
-    ("M 00", "XIII Diseases of the musculoskeletal system and connective tissue"),
-    ("N 00", "XIV Diseases of the genitourinary system"),
-    ("O 00", "XV Pregnancy, childbirth and the puerperium"),
-    ("P 00", "XVI Conditions originating in the perinatal period"),
-    ("Q 00", "XVII Congenital malformations and chromosomal abnormalities"),
-    ("R 00", "XVIII Symptoms, signs and abnormal findings"),
-    ("S 00", "XIX Injury, poisoning and other consequences of external causes"),
-    ("U 00", "XXII Codes for special purposes"),
-    ("V 00", "XX External causes of morbidity and mortality"),
-    ("Z 00", "XXI Factors influencing health status and contact with health services"),
-)
+
+@cache
+def _read_titles(system: str) -> dict[str, str]:
+    """The beginning of a code -> the title of its group."""
+    lines = read_sections(files(__package__) / "systems.txt")[system]
+    return {begin: title for begin, _, title in (line.partition(" ") for line in lines)}
 
 
 def isco_labels(value: str) -> tuple[str, ...] | None:
     """2512 -> 251, 25, 2 Professionals; shorter codes stand for themselves until their level."""
     if not re.fullmatch(r"[0-9]{1,4}", value):
         return None
-    return value[:3], value[:2], _ISCO[value[0]]
+    return value[:3], value[:2], _read_titles("isco-08")[value[0]]
 
 
 def soc_labels(value: str) -> tuple[str, ...] | None:
     """15-1252 -> 15-1250, 15-0000 Computer and Mathematical; the dash may be missing."""
     code = re.fullmatch(r"([0-9]{2})-?([0-9]{4})(?:\.[0-9]{2})?", value)
-    if code is None or code[1] not in _SOC:
+    titles = _read_titles("soc-2018")
+    if code is None or code[1] not in titles:
         return None
-    return f"{code[1]}-{code[2][:3]}0", f"{code[1]}-0000 {_SOC[code[1]]}"
+    return f"{code[1]}-{code[2][:3]}0", f"{code[1]}-0000 {titles[code[1]]}"
 
 
 def icd_labels(value: str) -> tuple[str, ...] | None:
@@ -108,7 +52,7 @@ def icd_labels(value: str) -> tuple[str, ...] | None:
     if code is None:
         return None
     category = code[1]
-    chapter = [title for first, title in _ICD if first.replace(" ", "") <= category]
+    chapter = [title for first, title in _read_titles("icd-10").items() if first <= category]
     return category, chapter[-1]
 
 
