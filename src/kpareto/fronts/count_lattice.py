@@ -424,7 +424,7 @@ def _level_columns(table: Table, order: Sequence[int]) -> LevelColumns:
     merges: list[np.ndarray] = [np.zeros(0, dtype=np.int64)]
     length = 0
     for a in range(len(order)):
-        groups = occurring_groups(table, order[a])
+        groups = number_groups(table.hierarchies[order[a]].shown[:, table.occurring[order[a]]])
         for level in range(groups.shape[0]):
             group_counts[a, level] = int(groups[level, -1]) + 1
             if level:
@@ -471,11 +471,6 @@ def _level_losses(table: Table, losses: Sequence[CellTable], order: Sequence[int
         levels = table.hierarchies[order[a]].top + 1
         rest[:, a] = rest[:, a + 1] + sums[:, a, :levels].min(axis=1)
     return LevelLosses(at, np.concatenate(pieces, axis=1), sums, lost, rest)
-
-
-def occurring_groups(table: Table, column: int) -> np.ndarray:
-    """The groups of a column's occurring leaves, numbered without gaps on each level: (levels, leaves) int64."""
-    return number_groups(table.hierarchies[column].shown[:, table.occurring[column]])
 
 
 def number_groups(cuts: np.ndarray) -> np.ndarray:

@@ -116,6 +116,7 @@ def write_front(problem: Problem, space: Space, provenance: Provenance) -> dict[
     table, rule = problem.table, problem.suppression
     levels = table.schema.levels
     first = {hierarchy.name: hierarchy.first for hierarchy in table.hierarchies if hierarchy.first}
+    ends = {name: np.asarray(gaps).tolist() for name, gaps in space.ends.items()} if isinstance(space, Cuts) else {}
     return {
         "kpareto": __version__,
         "job": front_print(problem, space),
@@ -127,7 +128,7 @@ def write_front(problem: Problem, space: Space, provenance: Provenance) -> dict[
             **({"first": first} if first else {}),
             **({"levels": {name: list(pair) for name, pair in levels.items()}} if levels else {}),
             **(space.to_dict() if isinstance(space, LocalSpace) else {}),
-            **({"end_points": _gaps(space)} if isinstance(space, Cuts) and space.ends else {}),
+            **({"end_points": ends} if ends else {}),
         },
         "search": {
             "method": provenance.method,
@@ -150,11 +151,6 @@ def write_front(problem: Problem, space: Space, provenance: Provenance) -> dict[
         "limits": {measure.name: threshold for measure, threshold in problem.limits},
         "objectives": [{"name": m.name, "better": m.better, "unit": m.unit} for m in problem.objectives],
     }
-
-
-def _gaps(space: Cuts) -> dict[str, list[int]]:
-    """The gaps that may hold a border, of the columns where not all of them may."""
-    return {name: np.asarray(gaps).tolist() for name, gaps in space.ends.items()}
 
 
 def write_genome(recoding: Recoding, genome: np.ndarray) -> dict[str, Any]:

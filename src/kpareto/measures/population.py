@@ -379,14 +379,9 @@ def _behind(partition: Partition) -> np.ndarray:
     return people_behind(partition)[0].astype(np.float64)
 
 
-def _smallest(partition: Partition) -> int | None:
-    behind = people_behind(partition)[0][partition.visible]
-    return int(behind.min()) if len(behind) else None
-
-
 def _exact_k_map(partition: Partition) -> Fraction | None:
-    smallest = _smallest(partition)
-    return None if smallest is None else Fraction(smallest)
+    behind = people_behind(partition)[0][partition.visible]
+    return Fraction(int(behind.min())) if len(behind) else None
 
 
 def _read_k_map(ask: Questions) -> Reading:

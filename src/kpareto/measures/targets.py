@@ -475,13 +475,15 @@ def _relate(table: Table) -> RelatedColumns:
     groups = [np.searchsorted(firsts[c], table.codes[:, c], side="right") - 1 for c in columns]
     pairs = {}
     for one, two in itertools.combinations(columns, 2):
-        pairs[one, two] = _cross(groups[one], groups[two], table.weights, (len(firsts[one]), len(firsts[two])))
+        pairs[one, two] = cross_counts(groups[one], groups[two], table.weights, (len(firsts[one]), len(firsts[two])))
     further = {counts.name: counts for counts in (*table.sensitive, *table.targets)}
     for at, counts in enumerate(further.values(), len(columns)):
         firsts.append(join_values(counts.totals, floor))
         group = np.searchsorted(firsts[at], counts.code, side="right") - 1
         for one in columns:
-            pairs[one, at] = _cross(groups[one][counts.row], group, counts.count, (len(firsts[one]), len(firsts[at])))
+            pairs[one, at] = cross_counts(
+                groups[one][counts.row], group, counts.count, (len(firsts[one]), len(firsts[at]))
+            )
     related = {
         pair: rows
         for pair, rows in pairs.items()
@@ -490,7 +492,7 @@ def _relate(table: Table) -> RelatedColumns:
     return RelatedColumns(table, tuple(firsts), related)
 
 
-def _cross(one: np.ndarray, two: np.ndarray, rows: np.ndarray, sizes: tuple[int, int]) -> np.ndarray:
+def cross_counts(one: np.ndarray, two: np.ndarray, rows: np.ndarray, sizes: tuple[int, int]) -> np.ndarray:
     """The rows with each pair of groups: (groups, groups) float64."""
     return np.bincount(one.astype(np.int64) * sizes[1] + two, rows, sizes[0] * sizes[1]).reshape(sizes)
 

@@ -196,18 +196,13 @@ def _is_free_text(facts: ColumnFacts) -> bool:
     return facts.kind == "text" and facts.longest >= LONG and facts.distinct_share >= NEARLY_UNIQUE
 
 
-def _may_be_free_text(facts: ColumnFacts) -> bool:
-    """Text that repeats may still be written by hand."""
-    return facts.kind == "text" and (facts.longest >= LONG or facts.topic == "free text")
-
-
 def _by_numbers(facts: ColumnFacts) -> Proposal:
     """A column whose name says nothing."""
     if _is_free_text(facts):
         return Proposal("identifier", f"free text, which may name anybody{LEFT_OUT}")
     if facts.kind in ("date", "other date"):
         return quasi(facts, "holds dates", "date")
-    warning = READ_FIRST if _may_be_free_text(facts) else ""
+    warning = READ_FIRST if facts.kind == "text" and (facts.longest >= LONG or facts.topic == "free text") else ""
     if facts.unique_share >= RATHER_UNIQUE and facts.rows > 1:
         make = "Make it a quasi-identifier with a hierarchy if it is needed, or plain if nobody outside can know it."
         why = f"{facts.unique_share:.0%} {facts.have_own}{LEFT_OUT}"

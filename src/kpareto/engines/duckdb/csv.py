@@ -41,11 +41,11 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 # Numbers, with a decimal comma too, and dates in any order of their parts; leading zeros make a code.
-_NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
+NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _COMMA = r"[+-]?[0-9]+,[0-9]+"
-_DATE = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?Z?)?"
+DATE = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?Z?)?"
 _OTHER_DATE = r"[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}"
-_VALUE = re.compile("|".join(f"(?:{pattern})" for pattern in (_NUMBER, _COMMA, _DATE, _OTHER_DATE)))
+_VALUE = re.compile("|".join(f"(?:{pattern})" for pattern in (NUMBER, _COMMA, DATE, _OTHER_DATE)))
 
 
 @dataclass(frozen=True)
