@@ -201,9 +201,9 @@ def _check_together(
         homeless = np.ones(len(codes), dtype=np.bool_)
         for low, high, many in zip(first, last, written.tolist(), strict=True):
             pause()
-            found = near[: boxes_near(low, high, codes, codes, order, blocks, near)]
-            homeless[found] = False
-            if many > (there := int(rows[found].sum())):
+            fitting = near[: boxes_near(low, high, codes, codes, order, blocks, near)]
+            homeless[fitting] = False
+            if many > (there := int(rows[fitting].sum())):
                 raise BadTable(
                     f"The release is not one of this original: {several(many, 'row')} of it look alike, and the "
                     f"original has {there:,} such rows. {OTHER}"
