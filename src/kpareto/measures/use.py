@@ -69,6 +69,7 @@ class LabelView:
     spreads: tuple[Spread, ...]
     further: tuple[Counts, ...]  # sensitive and target columns, in values of the original
     members: np.ndarray | None = None  # (distinct rows of the original,) the row here, -1: dropped; None: nobody knows
+    counted: bool = False  # whether one-way counts of the quasi-identifiers are given out with it
 
     @cached_property
     def rows(self) -> float:

@@ -191,7 +191,8 @@ class Evidence:
     def attacks(self) -> AttackEvidence | None:
         """What attacks on people reach; None where the table is too small to say."""
         with suppress(BadTable), self.phase("Attacking"):
-            return attack_people(*open_release(self.context.partition, None, None))
+            table, view = open_release(self.context.partition, None, None)
+            return attack_people(table, replace(view, counted=bool(self.finding.job.release.get("counts"))))
         return None
 
     @cached_property
