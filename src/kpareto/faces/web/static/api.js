@@ -72,25 +72,19 @@ export function takeKey() {
 
 const keyed = (headers = {}) => ({ ...headers, "x-kpareto-key": localStorage.getItem(KEY) || "" });
 
+const broken = (words, about) => Object.assign(new Error(words), about);
+const lost = () =>
+  broken("The server does not answer. Is kpareto serve still running in its terminal?", { lost: true });
+const stopped = () => broken("Stopped.", { stopped: true });
+
 function failed(status, content) {
-  const error = new Error((content && content.error) || `The server answered ${status}.`);
-  error.status = status;
-  error.closed = Boolean(content && content.closed);
-  error.late = Boolean(content && content.late);
-  error.remedy = content && content.remedy;
-  return error;
-}
-
-function lost() {
-  const error = new Error("The server does not answer. Is kpareto serve still running in its terminal?");
-  error.lost = true;
-  return error;
-}
-
-function stopped() {
-  const error = new Error("Stopped.");
-  error.stopped = true;
-  return error;
+  const { error: words, closed, late, remedy } = content || {};
+  return broken(words || `The server answered ${status}.`, {
+    status,
+    closed: Boolean(closed),
+    late: Boolean(late),
+    remedy,
+  });
 }
 
 function begin(path) {

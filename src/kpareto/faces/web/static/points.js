@@ -1,7 +1,20 @@
 // The front as a table: every point, sorted by any column, filtered by any objective, saved as CSV or JSON.
 
 import * as api from "/static/api.js";
-import { h, number, say } from "/static/dom.js";
+import {
+  colName,
+  formula,
+  h,
+  inRow,
+  labelled,
+  makeButton,
+  num,
+  number,
+  say,
+  scroll,
+  tableOf,
+  td,
+} from "/static/dom.js";
 import { better, drawn, saveFile, spell, unit } from "/static/plain.js";
 
 const PAGE = 100; // rows that are drawn at once
@@ -52,12 +65,10 @@ export function filterPanel(page, front, onchange) {
       h(
         "div",
         { class: "row filter-row" },
-        h("span", { class: "filter-name" }, each.label, " ", h("span", { class: "formula" }, each.name)),
+        h("span", { class: "filter-name" }, each.label, " ", formula(each.name)),
         ["from", "to"].map((word, place) =>
-          h(
-            "label",
-            { class: "field narrow" },
-            h("span", {}, word + unit(each)),
+          labelled(
+            word + unit(each),
             h("input", {
               type: "number",
               step: "any",
@@ -66,6 +77,7 @@ export function filterPanel(page, front, onchange) {
               value: rounded((filter[each.name] || [])[place] ?? ""),
               onchange: (event) => change(each.name, place, event.target.value),
             }),
+            "field narrow",
           ),
         ),
       ),
@@ -74,19 +86,10 @@ export function filterPanel(page, front, onchange) {
       ? h(
           "p",
           {},
-          h(
-            "button",
-            {
-              type: "button",
-              class: "small second",
-              "data-key": "no-filter",
-              onclick: () => {
-                page.remember({ filter: {} });
-                onchange();
-              },
-            },
-            "Show all again",
-          ),
+          makeButton("Show all again", { class: "small second", "data-key": "no-filter" }, () => {
+            page.remember({ filter: {} });
+            onchange();
+          }),
         )
       : null,
   );
@@ -134,20 +137,17 @@ export function pointTable(page, front, hidden, choose, redraw) {
         class: "num",
         "aria-sort": each.key === sorted.key ? (down ? "descending" : "ascending") : "none",
       },
-      h(
-        "button",
-        {
-          type: "button",
-          class: "sorter",
-          "data-key": `sort-${each.key}`,
-          onclick: () => {
-            page.remember({ sort: [each.key, each.key === sorted.key ? !down : false], tablePage: 0 });
-            redraw();
-          },
+      makeButton(
+        [
+          each.title,
+          each.formula ? formula(each.formula) : null,
+          h("span", { "aria-hidden": "true" }, each.key === sorted.key ? (down ? " ▼" : " ▲") : ""),
+        ],
+        { class: "sorter", "data-key": `sort-${each.key}` },
+        () => {
+          page.remember({ sort: [each.key, each.key === sorted.key ? !down : false], tablePage: 0 });
+          redraw();
         },
-        each.title,
-        each.formula ? h("span", { class: "formula" }, each.formula) : null,
-        h("span", { "aria-hidden": "true" }, each.key === sorted.key ? (down ? " ▼" : " ▲") : ""),
       ),
     ),
   );
@@ -155,44 +155,24 @@ export function pointTable(page, front, hidden, choose, redraw) {
     h(
       "tr",
       { class: id === view.chosen ? "on" : "" },
-      h(
-        "td",
-        { class: "num" },
-        h(
-          "button",
-          {
-            type: "button",
-            class: "small second",
-            "aria-label": `Choose point ${id}`,
-            "aria-pressed": String(id === view.chosen),
-            onclick: () => choose(id),
-          },
+      num(
+        makeButton(
           id,
+          { class: "small second", "aria-label": `Choose point ${id}`, "aria-pressed": String(id === view.chosen) },
+          () => choose(id),
         ),
       ),
-      columns.slice(1).map((each) => h("td", { class: "num" }, each.text(id))),
-      h("td", {}, marks.get(id) || ""),
+      columns.slice(1).map((each) => num(each.text(id))),
+      td(marks.get(id) || ""),
     ),
   );
   const turn = (to, text) =>
-    h(
-      "button",
-      {
-        type: "button",
-        class: "small second",
-        disabled: to < 0 || to >= pages,
-        "data-key": `table-${text}`,
-        onclick: () => {
-          page.remember({ tablePage: to });
-          redraw();
-        },
-      },
-      text,
-    );
+    makeButton(text, { class: "small second", disabled: to < 0 || to >= pages, "data-key": `table-${text}` }, () => {
+      page.remember({ tablePage: to });
+      redraw();
+    });
   return [
-    h(
-      "div",
-      { class: "row" },
+    inRow(
       h(
         "p",
         { class: "quiet", id: "table-count" },
@@ -200,19 +180,10 @@ export function pointTable(page, front, hidden, choose, redraw) {
         pages > 1 ? `, ${number(at * PAGE + 1)} to ${number(Math.min(ids.length, (at + 1) * PAGE))} shown` : "",
       ),
       pages > 1 ? [turn(at - 1, "Before"), turn(at + 1, "Next")] : null,
-      h("button", { type: "button", class: "small second", onclick: () => save(front, ids, "csv") }, "Save as CSV"),
-      h("button", { type: "button", class: "small second", onclick: () => save(front, ids, "json") }, "Save as JSON"),
+      makeButton("Save as CSV", { class: "small second" }, () => save(front, ids, "csv")),
+      makeButton("Save as JSON", { class: "small second" }, () => save(front, ids, "json")),
     ),
-    h(
-      "div",
-      { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Points of the front" },
-      h(
-        "table",
-        { class: "points" },
-        h("thead", {}, h("tr", {}, head, h("th", { scope: "col" }, "mark"))),
-        h("tbody", {}, body),
-      ),
-    ),
+    scroll("Points of the front", tableOf({ class: "points" }, [head, colName("mark")], body), "scroll tall"),
   ];
 }
 

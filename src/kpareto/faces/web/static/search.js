@@ -1,7 +1,22 @@
 // Search: what is to be optimized and limited, by which method; start, watch, stop, go on.
 
 import * as api from "/static/api.js";
-import { afterHands, clock, h, number, replace, say, select, several } from "/static/dom.js";
+import {
+  afterHands,
+  clock,
+  formula,
+  h,
+  inRow,
+  labelled,
+  makeButton,
+  number,
+  quiet,
+  replace,
+  say,
+  select,
+  several,
+  titled,
+} from "/static/dom.js";
 import { Scatter } from "/static/chart.js";
 import { axisName, better, drawn, labelOf, wordsOf } from "/static/plain.js";
 import { steps } from "/static/main.js";
@@ -39,20 +54,11 @@ export async function searchView(page) {
       { class: "title" },
       h("h1", {}, "Search for every trade-off"),
       // Where the two cards stand below each other, the start is far down.
-      h(
-        "button",
-        {
-          type: "button",
-          class: "second narrow-only",
-          id: "to-start",
-          onclick: () => {
-            const card = document.getElementById("watch");
-            card.scrollIntoView();
-            document.querySelector("#start:not([hidden]), #stop:not([hidden])").focus({ preventScroll: true });
-          },
-        },
-        "To the start",
-      ),
+      makeButton("To the start", { class: "second narrow-only", id: "to-start" }, () => {
+        const card = document.getElementById("watch");
+        card.scrollIntoView();
+        document.querySelector("#start:not([hidden]), #stop:not([hidden])").focus({ preventScroll: true });
+      }),
     ),
     h(
       "p",
@@ -124,7 +130,7 @@ function settings(page, send) {
           {},
           h("strong", {}, labelOf(page, name)),
           " ",
-          h("span", { class: "formula" }, name),
+          formula(name),
           " ",
           h("span", { class: "quiet words" }, what, why(name) ? ` (${why(name)})` : ""),
         ),
@@ -142,6 +148,7 @@ function settings(page, send) {
           ]),
       ],
       "",
+      {},
       async (name) => {
         if (name) {
           search.objectives.push(name);
@@ -151,10 +158,8 @@ function settings(page, send) {
       },
     );
     const limit = (name, text, step) =>
-      h(
-        "label",
-        { class: "field narrow" },
-        h("span", {}, text),
+      labelled(
+        text,
         h("input", {
           type: "number",
           step,
@@ -167,6 +172,7 @@ function settings(page, send) {
             send();
           },
         }),
+        "field narrow",
       );
     const unlimited = ["none", "below-k"]; // rules that know no limit on suppressed rows
     return [
@@ -177,9 +183,7 @@ function settings(page, send) {
         "fieldset",
         {},
         h("legend", {}, "Limits (empty: none)"),
-        h(
-          "div",
-          { class: "row" },
+        inRow(
           limit("k", "k at least: rows that look alike", 1),
           limit("l", "l at least: sensitive values per class", 1),
           limit("t", "t at most: distance from the whole table", 0.01),
@@ -196,13 +200,12 @@ function settings(page, send) {
         "fieldset",
         {},
         h("legend", {}, "Rows that may be left out"),
-        h(
-          "div",
-          { class: "row" },
+        inRow(
           select(
             "Which",
             page.about.rules.map((name) => [name, RULES[name] || name]),
             draft.suppression.rule || "as-needed",
+            {},
             (value) => {
               draft.suppression.rule = value;
               if (unlimited.includes(value)) delete draft.suppression.limit;
@@ -212,10 +215,8 @@ function settings(page, send) {
           ),
           unlimited.includes(draft.suppression.rule)
             ? null
-            : h(
-                "label",
-                { class: "field narrow" },
-                h("span", {}, "At most (0.01 is 1 % of the rows, 10 is ten rows)"),
+            : labelled(
+                "At most (0.01 is 1 % of the rows, 10 is ten rows)",
                 h("input", {
                   type: "number",
                   min: 0,
@@ -226,6 +227,7 @@ function settings(page, send) {
                     send();
                   },
                 }),
+                "field narrow",
               ),
           select(
             "They are",
@@ -234,6 +236,7 @@ function settings(page, send) {
               ["mask", "masked with *"],
             ],
             draft.suppression.rows || "drop",
+            {},
             (value) => {
               draft.suppression.rows = value;
               send();
@@ -300,9 +303,7 @@ function wishing(page, send, redraw) {
       h("span", {}, "Search for the recoding that comes nearest to wishes, and the trade-offs beside it"),
     ),
     wish
-      ? h(
-          "div",
-          { class: "row" },
+      ? inRow(
           "k" in wish ? slider("k", "Rows that look alike, at least", 2, Math.max(100, wish.k), 1) : null,
           Object.keys(wish)
             .filter((name) => name !== "k")
@@ -334,23 +335,14 @@ function watching(page, send, ended) {
   let scatter = null;
   let source = null;
   let closed = false;
-  const start = h("button", { type: "button", id: "start", onclick: () => begin(false) }, "Start the search");
-  const stop = h(
-    "button",
-    {
-      type: "button",
-      id: "stop",
-      class: "second",
-      onclick: () => {
-        stop.disabled = true;
-        words.textContent = "Stopping …";
-        say("Stopping.");
-        page.attempt(() => api.remove("/search"));
-      },
-    },
-    "Stop",
-  );
-  const resume = h("button", { type: "button", id: "resume", onclick: () => begin(true) }, "Go on");
+  const start = makeButton("Start the search", { id: "start" }, () => begin(false));
+  const stop = makeButton("Stop", { id: "stop", class: "second" }, () => {
+    stop.disabled = true;
+    words.textContent = "Stopping …";
+    say("Stopping.");
+    page.attempt(() => api.remove("/search"));
+  });
+  const resume = makeButton("Go on", { id: "resume" }, () => begin(true));
   const next = h("a", { class: "button", id: "to-explore", href: "#explore" }, "Explore the front");
   async function begin(again) {
     if (document.activeElement && document.activeElement.blur) document.activeElement.blur();
@@ -443,7 +435,7 @@ function watching(page, send, ended) {
     }
     const earlier =
       status.phase === "failed" && page.run
-        ? h("p", { class: "quiet" }, "The front of the run before is still there to explore; the picture shows it.")
+        ? quiet("The front of the run before is still there to explore; the picture shows it.")
         : null;
     replace(
       outcome,
@@ -455,16 +447,11 @@ function watching(page, send, ended) {
     );
     if (!running && status.phase === "done") say(`The search is done: ${ending(status)}.`);
     if (status.names.length > 1 && status.values.length) {
-      if (!scatter) scatter = new Scatter(chart, { quiet: true });
       const about = (name) => page.about.measures.find((each) => each.name === name) || { label: name };
-      const logs = [0, 1].map((c) => about(status.names[c]).logarithmic && status.values.every((row) => row[c] > 0));
-      scatter.draw({
+      plot({
         points: status.values.map((row, id) => ({ id, x: row[0], y: row[1] })),
-        cloud: [],
-        marks: [],
         names: status.names.slice(0, 2).map((name) => `${about(name).label} (${name})`),
-        logs,
-        line: [],
+        logs: [0, 1].map((c) => about(status.names[c]).logarithmic && status.values.every((row) => row[c] > 0)),
       });
     }
     if (!running && status.phase !== "waiting") drawFront();
@@ -478,6 +465,10 @@ function watching(page, send, ended) {
         : "",
     );
     steps();
+  }
+  function plot(shown) {
+    scatter ??= new Scatter(chart, { quiet: true });
+    scatter.draw({ cloud: [], marks: [], line: [], ...shown });
   }
   // When it is over, the picture is the front itself, in the words of Explore; a failed search leaves none of its own.
   async function drawFront() {
@@ -495,15 +486,11 @@ function watching(page, send, ended) {
       return;
     }
     const [across, up] = front.objectives;
-    if (!scatter) scatter = new Scatter(chart, { quiet: true });
-    scatter.draw({
+    plot({
       points: front.values.map((row, id) => ({ id, x: drawn(across, row[0]), y: drawn(up, row[1]) })),
-      cloud: [],
-      marks: [],
       names: [axisName(across), axisName(up)],
       betters: [better(across), better(up)],
       logs: [across, up].map((each) => each.log && each.reading !== "kept"),
-      line: [],
     });
     if (page.search.phase === "done")
       replace(
@@ -537,16 +524,5 @@ function watching(page, send, ended) {
     if (source) source.close();
     if (scatter) scatter.close();
   };
-  return h(
-    "section",
-    { class: "card", "aria-labelledby": "watch" },
-    h("h2", { id: "watch" }, "The search"),
-    h("div", { class: "row" }, start, resume, stop, next),
-    kept,
-    bar,
-    words,
-    outcome,
-    proof,
-    chart,
-  );
+  return titled("watch", "The search", inRow(start, resume, stop, next), kept, bar, words, outcome, proof, chart);
 }
