@@ -9,13 +9,11 @@ import click
 
 from kpareto.atomic import write_whole
 from kpareto.errors import BadJob
-from kpareto.faces.cli.fronts import check_files, protect, read_problem
-from kpareto.faces.cli.releases import where
-from kpareto.faces.console import remark, reporting, show_table, visible, write_json
+from kpareto.faces.cli.fronts import check_files, open_job, read_problem, show_answer
+from kpareto.faces.cli.releases import file_of_rows, refuse_unasked, rows_of
+from kpareto.faces.console import remark, reporting, show_table, visible
 from kpareto.fronts.choose import read_wish
-from kpareto.fronts.picture import check_picture
 from kpareto.jobs.front import plan_of
-from kpareto.jobs.parse import load_job
 from kpareto.releases.documents import refuse_overwriting
 from kpareto.searches.compare import SearchTrials, compare_searches, read_search
 from kpareto.uses.changes import ReleaseChanges, compare_releases
@@ -25,17 +23,17 @@ def show_searches(  # noqa: PLR0913 (the options of the command)
     path: str,
     searches: Sequence[str],
     seeds: int,
-    output: str | None = None,
-    json_file: str | None = None,
-    picture: str | None = None,
-    changes: Sequence[str] = (),
-    quiet: bool = False,
-) -> SearchTrials:
+    output: str | None,
+    picture: str | None,
+    overwrite: bool,
+    changes: Sequence[str],
+    json_file: str | None,
+    quiet: bool,
+) -> None:
     """``kpareto compare JOB``: run every search with every seed, print, write JSON, Markdown and a picture."""
-    job = load_job(path, changes)
-    protect(job, path, json_file, picture, output)
-    check_files(json_file, picture, output)
-    check_picture(picture)
+    if output is not None:
+        refuse_unasked(output, overwrite, "-o")
+    job = open_job(path, changes, json_file, output, picture=picture)
     if output is not None and Path(output).suffix.lower() != ".md":
         raise BadJob(f"The page {Path(output).name!r} must end in .md. For plain data give --json FILE.")
     own = plan_of(job)
@@ -45,45 +43,39 @@ def show_searches(  # noqa: PLR0913 (the options of the command)
     wished = read_wish(job.choose).models() if job.choose else {}
     with reporting("Comparing searches", quiet) as report:
         trials = compare_searches(problem, searches, seeds, wished.get("k"), own, report)
-    if json_file != "-":
-        for heads, rows in (trials.table(), trials.test_table()):
-            show_table(heads, rows)
-        for sentence in trials.sentences():
-            click.echo(sentence)
-    write_json(trials.to_dict() if json_file else None, json_file)
+    show_answer(trials, json_file, print_searches)
     if output is not None:
         write_whole(output, trials.markdown())
         remark(f"Page: {output}", quiet)
     if picture is not None:
         remark(f"Picture: {trials.save(picture)}", quiet)
-    return trials
+
+
+def print_searches(trials: SearchTrials) -> None:
+    """The tables, then the sentences."""
+    for heads, rows in (trials.table(), trials.test_table()):
+        show_table(heads, rows)
+    for sentence in trials.sentences():
+        click.echo(sentence)
 
 
 def show_release_changes(  # noqa: PLR0913 (the options of the command)
     first: str,
     second: str,
     original: str,
-    by: str | None = None,
-    properties: Sequence[str] = (),
-    table: str | None = None,
-    json_file: str | None = None,
-    quiet: bool = False,
-) -> ReleaseChanges:
+    by: str | None,
+    properties: Sequence[str],
+    table: str | None,
+    json_file: str | None,
+    quiet: bool,
+) -> None:
     """``kpareto compare-releases A B``: who gains and who loses, by each property, and per group."""
-    data: object = where(original, table)
-    if original == "adult":
-        from kpareto.tables.adult import adult
-
-        data = adult("train")
-    inputs = [first, second, *([] if original == "adult" or table else [original])]
-    refuse_overwriting([Path(each) for each in inputs], json_file)
+    data = rows_of(original, table)
+    refuse_overwriting([Path(first), Path(second), *file_of_rows(original, table)], json_file)
     check_files(json_file)
     with reporting("Comparing", quiet):
         answer = compare_releases(first, second, data, by, properties)
-    if json_file != "-":
-        print_release_changes(answer)
-    write_json(answer.to_dict() if json_file else None, json_file)
-    return answer
+    show_answer(answer, json_file, print_release_changes)
 
 
 def print_release_changes(answer: ReleaseChanges) -> None:

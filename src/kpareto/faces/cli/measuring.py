@@ -10,10 +10,11 @@ import click
 from kpareto.atomic import write_whole
 from kpareto.attacks.evidence import AttackEvidence, attack
 from kpareto.errors import BadJob
-from kpareto.faces.cli.fronts import check_files
-from kpareto.faces.cli.releases import where
-from kpareto.faces.console import remark, reporting, show_table, visible, write_json
+from kpareto.faces.cli.fronts import check_files, show_answer
+from kpareto.faces.cli.releases import file_of_rows, refuse_unasked, rows_of
+from kpareto.faces.console import remark, reporting, show_table, visible
 from kpareto.faces.report.anonymity import anonymity_page, answer_tables
+from kpareto.faces.report.blocks import TableBlock
 from kpareto.faces.report.use import attack_tables, use_tables
 from kpareto.jobs.parse import load_job, read_form_words
 from kpareto.releases.documents import refuse_overwriting
@@ -29,18 +30,17 @@ def show_anonymity(  # noqa: PLR0913 (the options of the command)
     person: str | None,
     rows: int,
     output: str | None,
+    encoding: str,
+    form: tuple[str, ...],
+    table: str | None,
     json_file: str | None,
-    encoding: str = "utf-8",
-    form: tuple[str, ...] = (),
-    table: str | None = None,
-    quiet: bool = False,
-) -> Anonymity:
+    overwrite: bool,
+    quiet: bool,
+) -> None:
     """``kpareto measure DATA --quasi …``: count the table as it is, print, write JSON and a page."""
-    data: object = where(source, table)
-    if source == "adult":
-        from kpareto.tables.adult import adult
-
-        data = adult("train")
+    if output is not None:
+        refuse_unasked(output, overwrite, "-o")
+    data = rows_of(source, table)
     keys = read_form_words(form, source)
     everybody = _read_population(population)
     inputs = [] if source == "adult" else [Path(source)]
@@ -60,13 +60,10 @@ def show_anonymity(  # noqa: PLR0913 (the options of the command)
             encoding=encoding,
             form=keys,
         )
-    if json_file != "-":
-        print_anonymity(answer)
-    write_json(answer.to_dict() if json_file else None, json_file)
+    show_answer(answer, json_file, print_anonymity)
     if output is not None:
         write_whole(output, anonymity_page(answer, table or Path(source).name), private=bool(answer.riskiest))
         remark(f"Page: {output}", quiet)
-    return answer
 
 
 def print_anonymity(answer: Anonymity) -> None:
@@ -104,33 +101,26 @@ def show_utility(  # noqa: PLR0913 (the options of the command)
     seed: int,
     table: str | None,
     json_file: str | None,
-    quiet: bool = False,
-) -> Utility:
+    quiet: bool,
+) -> None:
     """``kpareto utility RELEASE --original TABLE``: measure, print, write JSON."""
     data = _original_of(release, original, table, (job, recoding), json_file)
     asked = {} if job is None else load_job(job).use
     with reporting("Measuring", quiet):
         answer = utility(release, data, recoding=recoding, seed=seed, **asked)
-    if json_file != "-":
-        print_utility(answer)
-    write_json(answer.to_dict() if json_file else None, json_file)
-    return answer
+    show_answer(answer, json_file, print_utility)
 
 
 def _original_of(
     release: str, original: str, table: str | None, further: Iterable[str | None], json_file: str | None
 ) -> object:
     """The original that a command names, once its files are there to be read and written."""
-    inputs = [release, *([] if original == "adult" or table else [original]), *filter(None, further)]
-    refuse_overwriting([Path(each) for each in inputs], json_file)
+    inputs = [Path(release), *file_of_rows(original, table), *map(Path, filter(None, further))]
+    refuse_overwriting(inputs, json_file)
     check_files(json_file)
     if not Path(release).exists():
         raise BadJob(f"There is no release {release!r}. Give the file that kpareto release wrote.")
-    if original == "adult":
-        from kpareto.tables.adult import adult
-
-        return adult("train")
-    return where(original, table)
+    return rows_of(original, table)
 
 
 def show_attack(  # noqa: PLR0913 (the options of the command)
@@ -143,8 +133,8 @@ def show_attack(  # noqa: PLR0913 (the options of the command)
     seed: int,
     table: str | None,
     json_file: str | None,
-    quiet: bool = False,
-) -> AttackEvidence:
+    quiet: bool,
+) -> None:
     """``kpareto attack RELEASE --original TABLE``: try, print, write JSON."""
     data = _original_of(release, original, table, (control, recoding), json_file)
     sets = [_split(names) for names in known]
@@ -152,23 +142,25 @@ def show_attack(  # noqa: PLR0913 (the options of the command)
         answer = attack(
             release, original=data, control=control, known=sets, attempts=attempts, seed=seed, recoding=recoding
         )
-    if json_file != "-":
-        for sentence in answer.sentences():
-            click.echo(visible(sentence))
-        for each in attack_tables(answer):
-            click.echo()
-            show_table(each.head, each.rows, each.caption)
-        click.echo()
-        for aside in answer.remarks:
-            click.echo(visible(aside))
-    write_json(answer.to_dict() if json_file else None, json_file)
-    return answer
+    show_answer(answer, json_file, print_attack)
+
+
+def print_attack(answer: AttackEvidence) -> None:
+    """The sentences, the tables, then the remarks."""
+    _print_tables(answer.sentences(), attack_tables(answer))
+    click.echo()
+    for aside in answer.remarks:
+        click.echo(visible(aside))
 
 
 def print_utility(answer: Utility) -> None:
     """The sentences, then the tables."""
-    for sentence in (*answer.sentences(), *answer.remarks):
+    _print_tables((*answer.sentences(), *answer.remarks), use_tables(answer))
+
+
+def _print_tables(sentences: Iterable[str], tables: Iterable[TableBlock]) -> None:
+    for sentence in sentences:
         click.echo(visible(sentence))
-    for each in use_tables(answer):
+    for table in tables:
         click.echo()
-        show_table(each.head, each.rows, each.caption)
+        show_table(table.head, table.rows, table.caption)
