@@ -91,7 +91,7 @@ def front(**options: object) -> None:
 @quiet_option
 def compare(**options: object) -> None:
     """Run several searches on JOB with many seeds, and tell them apart; --seconds is for each run."""
-    run_command("comparing.show_searches", options)
+    run_command("measuring.show_searches", options)
 
 
 @commands.command(
@@ -111,7 +111,7 @@ def compare(**options: object) -> None:
 @quiet_option
 def compare_releases(**options: object) -> None:
     """Compare the releases FIRST and SECOND row by row: who gains, who loses, and by how much."""
-    run_command("comparing.show_release_changes", options)
+    run_command("measuring.show_release_changes", options)
 
 
 @commands.command(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,8 +15,8 @@ from kpareto.engines.unique_rows import KeptRows, open_view
 from kpareto.engines.wishes import MOST_DROPPED
 from kpareto.errors import BadInput, BadJob, Progress, did_you_mean, shorten
 from kpareto.faces.report import make_report
+from kpareto.faces.report.answers import CONTROL, METHOD, RELATED, attack_tables, drawn_words, use_tables
 from kpareto.faces.report.blocks import TableBlock
-from kpareto.faces.report.use import CONTROL, METHOD, RELATED, attack_tables, drawn_words, use_tables
 from kpareto.faces.web.turns import Work
 from kpareto.fronts.choose import answer_wishes
 from kpareto.fronts.dominance import non_dominated
@@ -25,7 +26,7 @@ from kpareto.fronts.picture import is_drawn_by_factors
 from kpareto.fronts.use import use_of_marks, use_sentence
 from kpareto.interrupts import Hearing, hearing
 from kpareto.jobs.job import Job
-from kpareto.measures.measure import Measure, aspect_of, is_privacy, make, parameters_of
+from kpareto.measures.measure import INFORMATION, Measure, aspect_of, is_privacy, make, parameters_of
 from kpareto.measures.plain import PLAIN, USUAL, USUAL_OF_POPULATION, most_lost, plain_of
 from kpareto.measures.properties import PROPERTIES, Comparison, subgroups
 from kpareto.measures.use import OF_USE, control_of, yardstick
@@ -61,7 +62,6 @@ def front_view(front: Front) -> dict[str, Any]:
     if len(front) == 0:
         raise BadJob("The search has found no point yet. Let it go on, relax the limits, or allow more suppression.")
     values = front.numbers.values
-    provenance = front.provenance
     cloud = np.zeros((0, values.shape[1])) if front.cloud is None else front.cloud
     cloud = cloud[np.isfinite(cloud).all(axis=1)]
     cloud = cloud[:: max(1, math.ceil(len(cloud) / CLOUD))]
@@ -74,16 +74,11 @@ def front_view(front: Front) -> dict[str, Any]:
         "marks": [{"id": place, "label": ", ".join(words)} for place, words in marks_of(front).items()],
         "recommended": front.recommendation.point.id,
         "advice": [mark.to_dict() for mark in mark_points(front)],
-        "complete": provenance.complete,
-        "method": provenance.method,
-        "seconds": provenance.seconds,
-        "evaluated": provenance.evaluated,
-        "size": front.space.size if front.space.size < EXACT else float(front.space.size),
+        "complete": front.provenance.complete,
         "sentence": _proof(front),
         "answer": _answer(front),
         "prices": _prices(front),
         "groups": _group_columns(front),
-        "target": [counts.name for counts in front.problem.table.targets],
     }
 
 
@@ -153,16 +148,14 @@ def measures_view() -> list[dict[str, Any]]:
 
 def _needs(name: str) -> dict[str, Any]:
     """The column and the knowledge that a measure asks for, and whether it is privacy."""
-    try:
+    aspect = INFORMATION
+    with suppress(BadJob):  # it has parameters that only a person can give
         aspect = aspect_of(make(name))
-    except BadJob:  # it has parameters that only a person can give
-        return {"column": None, "population": False, "privacy": False, "logarithmic": False, "asks": True}
     return {
         "column": aspect.column,
         "population": aspect.population,
         "privacy": aspect.side == "privacy",
         "logarithmic": aspect.logarithmic,
-        "asks": False,
     }
 
 
@@ -213,7 +206,7 @@ def pair_view(front: Front, x: str, y: str) -> dict[str, Any]:
     columns = [front._column(x), front._column(y)]
     places = non_dominated(front.numbers.keys[:, columns], "one")
     order = np.argsort(front.numbers.values[places, columns[0]], kind="stable")
-    return {"x": x, "y": y, "ids": places[order].tolist()}
+    return {"ids": places[order].tolist()}
 
 
 def prefer(front: Front, wishes: Mapping[str, Any]) -> dict[str, Any]:
@@ -250,13 +243,12 @@ def point_view(front: Front, place: int) -> dict[str, Any]:
     """All about one point: the report's own numbers, with the rows as they were, for the person at this machine."""
     point = front[place]
     report = make_report(point, confidential=True)
-    shown = ("summary", "sample", "columns", "sizes", "risks", "profiles", "profile_note")
+    shown = ("sample", "columns", "sizes", "risks")
     return {
         "id": point.id,
         "values": {name: _number(value) for name, value in point.values.items()},
         "suppressed": point.partition.suppressed_rows,
         "classes": point.partition.classes,
-        "levels": list(point.recoding.levels) if point.recoding.levels is not None else None,
         "tree": bool(point.table.targets),
         **{name: _plain(getattr(report, name)) for name in shown},
     }
@@ -274,10 +266,7 @@ def compare_view(front: Front, first: int, second: int, by: str | None, what: st
         raise BadJob(f"No property {what!r} to compare by. There are: {', '.join(PROPERTIES)}.")
     comparison = front.compare(first, second, what, by)  # type: ignore[arg-type]  # checked above
     groups = _compared_groups(front.problem.table, by, comparison)
-    one, two = front[first], front[second]
     return {
-        "by": by,
-        "what": what,
         "rows": comparison.rows,
         "gain": comparison.gain_rows,
         "lose": comparison.lose_rows,
@@ -290,9 +279,12 @@ def compare_view(front: Front, first: int, second: int, by: str | None, what: st
                 "values": {name: _number(value) for name, value in p.values.items()},
                 "suppressed": p.partition.suppressed_rows,
                 "classes": p.partition.classes,
-                "recoding": {n: v if isinstance(v, int) else f"{len(v)} groups" for n, v in _describe(p).items()},
+                "recoding": {
+                    column: shown if isinstance(shown, int) else f"{len(shown)} groups"
+                    for column, shown in p.recoding.describe().items()
+                },
             }
-            for p in (one, two)
+            for p in (front[first], front[second])
         ],
     }
 
@@ -311,22 +303,14 @@ def _compared_groups(table: Table, by: str | None, comparison: Comparison) -> li
     level = _compared_level(table, by)
     sums: dict[str, dict[str, Any]] = {}
     hierarchy = table.hierarchies[table.column(by)] if by is not None and by in table.schema.quasi else None
-    for label, each in comparison.groups.items():
-        group = (
-            label
-            if hierarchy is None
-            else hierarchy.labels[level][int(hierarchy.groups[level][hierarchy.index[label]])]
-        )
-        own = sums.setdefault(group, {"group": group, "rows": 0, "gain": 0, "lose": 0})
-        for key, rows in (("rows", each.rows), ("gain", each.gain_rows), ("lose", each.lose_rows)):
-            own[key] += rows
+    for label, changed in comparison.groups.items():
+        group = label if hierarchy is None else hierarchy.labels[level][hierarchy.groups[level][hierarchy.index[label]]]
+        line = sums.setdefault(group, {"group": group, "rows": 0, "gain": 0, "lose": 0})
+        line["rows"] += changed.rows
+        line["gain"] += changed.gain_rows
+        line["lose"] += changed.lose_rows
     ordered = hierarchy is not None and (hierarchy.ordered or hierarchy.spans is not None)
     return list(sums.values()) if ordered else sorted(sums.values(), key=lambda each: -each["rows"])
-
-
-def _describe(point: Any) -> dict[str, Any]:
-    description: dict[str, Any] = point.recoding.describe()
-    return description
 
 
 def tree_view(front: Front, place: int, report: Progress | None = None) -> dict[str, Any]:
@@ -335,8 +319,7 @@ def tree_view(front: Front, place: int, report: Progress | None = None) -> dict[
 
     if not front.problem.table.targets:
         raise BadJob("A decision tree needs a target column. Give a column the role target and search again.")
-    tree_errors = tree_error(front[place].partition, folds=5, report=report)
-    return {**asdict(tree_errors), "sentence": tree_errors.sentence()}
+    return {"sentence": tree_error(front[place].partition, folds=5, report=report).sentence()}
 
 
 def attack_view(point: Point, piece: Work) -> dict[str, Any]:
@@ -431,7 +414,6 @@ def distribution_view(point: Point, name: str) -> dict[str, Any]:
         "groups": [{"label": labels[g], "rows": int(rows[g])} for g in sorted(order.tolist())],
         "left": max(0, len(rows) - CELLS),
         "moved": float(np.abs(shares[0] - shares[1]).sum() / 2),
-        "suppressed": partition.suppressed_rows,
     }
 
 
@@ -597,7 +579,7 @@ def table_rows_view(job: Job, start: int, count: int = ROWS) -> dict[str, Any]:
         cells = ", ".join(f"c{place}::VARCHAR" for place in range(len(rows.columns)))
         answer = rows.ask(f"SELECT {cells} FROM {rows.table} LIMIT {count} OFFSET {start}").fetchall()
         shown = [[None if cell is None else str(cell)[:MOST_LETTERS] for cell in row] for row in answer]
-        return {"columns": list(rows.columns), "kinds": list(rows.kinds), "start": start, "total": total, "rows": shown}
+        return {"columns": list(rows.columns), "start": start, "total": total, "rows": shown}
 
 
 def column_view(job: Job, name: str) -> dict[str, Any]:
@@ -620,16 +602,13 @@ def column_view(job: Job, name: str) -> dict[str, Any]:
     else:
         ranked = sorted(present.items(), key=lambda pair: (-pair[1], pair[0]))
         bars, ordered = [[*pair] for pair in ranked[:BARS]], False
-    shown = sum(int(rows_of) for _, rows_of in bars)
-    total = sum(present.values())
     return {
         "name": name,
         "distinct": len(present),
         "missing": int(missing),
         "bars": bars,
         "ordered": ordered,
-        "others": int(total - shown),
-        "rows": int(total + missing),
+        "others": sum(present.values()) - sum(int(rows_of) for _, rows_of in bars),
     }
 
 
@@ -656,11 +635,9 @@ def role_facts(job: Job, kept: KeptRows | None = None) -> dict[str, Any]:
         "rows": total,
         "columns": [] if unique is None else list(unique.columns),
         "unique": None if unique is None else unique.unique,
-        "groups": None if unique is None else unique.groups,
         "lacking": lacking,
         "named": job.missing,
         "policy": policy,
-        "dropped": lacking if policy == "drop" else 0,
     }
 
 

@@ -42,7 +42,6 @@ def hierarchy_view(hierarchy: Hierarchy, rows: Mapping[str, int]) -> dict[str, A
         "levels": levels,
         "editable": hierarchy.edges is None,
         "ordered": hierarchy.ordered or hierarchy.spans is not None,
-        "data_dependent": hierarchy.data_dependent,
         "lint": [vars(each) for each in lint(hierarchy, rows)],
     }
 

@@ -75,7 +75,7 @@ def _archive(front: Front) -> dict[str, Any]:
         "widths": list(chosen.epsilons),
         "brackets": chosen.brackets,
         "most": chosen.size_bound(values),
-        "members": [{"point": p, "box": boxes[p].tolist(), "values": values[p].tolist()} for p in order],
+        "members": [{"box": boxes[place].tolist(), "values": values[place].tolist()} for place in order],
     }
 
 

@@ -81,7 +81,6 @@ async def about(request: Request) -> Response:
     from kpareto.measures.population import COUNTED, ESTIMATED
     from kpareto.searches.names import COMMON, METHODS, OPTIONS
     from kpareto.tables.partition import RULES
-    from kpareto.tables.schema import ROLES
     from kpareto.tables.table import Estimator
 
     sessions = sessions_of(request)
@@ -96,7 +95,6 @@ async def about(request: Request) -> Response:
             "methods": {name: list(kinds) for name, kinds in METHODS.items()},
             "settings": {name: [*COMMON, *(each.name for each in OPTIONS[name])] for name in METHODS},
             "rules": list(RULES),
-            "roles": list(ROLES),
             "papers": dict(PAPERS),
             "data_endings": list(data_endings()),
             "upload_limit": request.app.state.settings.upload_limit,
@@ -274,11 +272,9 @@ def table_column(session: Session, question: Question) -> Answer:
 def role_facts(session: Session, _: Question) -> Answer:
     """What the roles mean for the rows."""
     job, profile = session.job, session.profile
-    of_file = (
-        list(session.remarks) if profile is None else [*session.remarks, *profile.form.sentences(), *profile.remarks]
-    )
+    of_file = [] if profile is None else [*profile.form.sentences(), *profile.remarks]
     keys = [] if job.embedded else [key for key in FORM if key in USED[file_kind(job.source)]]
-    remarks = [*of_file, *job.remarks, *explore.say_unlimited(job)]
+    remarks = [*session.remarks, *of_file, *job.remarks, *explore.say_unlimited(job)]
     return {**explore.role_facts(job, session.kept_rows()), "remarks": remarks, "form_keys": keys}
 
 
@@ -447,7 +443,6 @@ def _run_line(session: Session, run: RunRecord) -> Answer:
         "note": run.note,
         "running": session.attempt is not None and session.attempt.id == run.id and session.attempt.running,
         "limits": run.draft.get("limits", {}),
-        "suppression": run.draft.get("suppression", {}),
         "status": dict(run.status),
     }
 
@@ -626,9 +621,7 @@ async def release_rows(request: Request) -> Response:
 
     def work(piece: Work) -> Answer:
         front, search = session.front(), session.searched()
-        job = release.signing_job(search.job, request.app.state.settings.sign, session.folder)
-        job = release.accepting_job(release.formula_job(job, question.get("formulas")), question.get("accept"))
-        job = release.counting_job(job, question.get("counts"))
+        job = release.asked_job(search.job, question, request.app.state.settings.sign, session.folder)
         fresh = session.own / f"out-{secrets.token_hex(4)}"
         fresh.mkdir()
         try:

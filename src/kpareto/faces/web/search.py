@@ -37,6 +37,30 @@ PATIENCE = 0.7  # seconds in which a search that is stopped may end its step bef
 SHOWN = 2000  # points of a growing front that are sent
 
 
+def _say_failed(error: Exception, what: str) -> str:
+    """Why work in a thread has failed, as the page says it; what nobody foresaw stands in the terminal too."""
+    if isinstance(error, KparetoError):
+        return page_sentence(error)
+    if isinstance(error, MemoryError):
+        return f"The {what} needs more memory than there is. Take fewer columns or coarser levels."
+    traceback.print_exception(error)
+    return f"The {what} failed inside kpareto ({type(error).__name__}: {error})."
+
+
+def _begin(name: str, work: Callable[[], None]) -> threading.Thread:
+    """A thread that ends with the server."""
+    thread = threading.Thread(target=work, name=name, daemon=True)
+    thread.start()
+    return thread
+
+
+def _later(work: Callable[..., None], *arguments: object) -> None:
+    """Do something when a step that is stopped has had its time to end."""
+    timer = threading.Timer(PATIENCE, work, arguments)
+    timer.daemon = True
+    timer.start()
+
+
 @dataclass(eq=False)
 class Searching:
     """One run of a job's search, in the background."""
@@ -81,16 +105,13 @@ class Searching:
         self.phase, self.sentence, self.began = "reading", "", time.monotonic()
         self.looked, self._first, self._left, self._earlier_done = 0, None, False, self.done
         self.version += 1
-        self._thread = threading.Thread(target=self._work, name="kpareto-search", daemon=True)
-        self._thread.start()
+        self._thread = _begin("kpareto-search", self._work)
 
     def cancel(self) -> None:
         """Stop: the loops under way are halted, and a step that cannot be is left to end by itself."""
         self._hearing.stop()
         if self.running:
-            later = threading.Timer(PATIENCE, self._leave_behind, [self._thread])
-            later.daemon = True
-            later.start()
+            _later(self._leave_behind, self._thread)
 
     def _leave_behind(self, thread: threading.Thread | None) -> None:
         """The person goes on; what the step under way has found is taken when it ends."""
@@ -166,13 +187,8 @@ class Searching:
             self._end_early(cancelled.front)
         except (Stopped, Interrupted):  # before it had counted anything itself
             self._end_early(None)
-        except KparetoError as error:
-            self._end("failed", page_sentence(error))
-        except MemoryError:
-            self._end("failed", "The search needs more memory than there is. Take fewer columns or coarser levels.")
         except Exception as error:  # noqa: BLE001 (a thread must not die in silence: the page shows the sentence)
-            traceback.print_exc()
-            self._end("failed", f"The search failed inside kpareto ({type(error).__name__}: {error}).")
+            self._end("failed", _say_failed(error, "search"))
 
     def _search(self) -> None:
         plan = plan_of(self.job)  # a job that cannot run is told before its rows are read
@@ -318,15 +334,12 @@ class ModelRun:
 
     def start(self) -> None:
         """Begin in a thread."""
-        self._thread = threading.Thread(target=self._work, name="kpareto-models", daemon=True)
-        self._thread.start()
+        self._thread = _begin("kpareto-models", self._work)
 
     def cancel(self) -> None:
         """Stop: loops under way are halted, and a step that cannot be, such as compiling, is left to end by itself."""
         self._hearing.stop()
-        later = threading.Timer(PATIENCE, self._end, ["stopped", STOPPED])
-        later.daemon = True
-        later.start()
+        _later(self._end, "stopped", STOPPED)
 
     def wait(self, seconds: float | None = None) -> None:
         """Until the thread has ended."""
@@ -341,11 +354,8 @@ class ModelRun:
             self._end("done", "", curves)
         except (Interrupted, Stopped):
             self._end("stopped", STOPPED)
-        except KparetoError as error:
-            self._end("failed", page_sentence(error))
-        except Exception as error:  # noqa: BLE001 (a thread must not die in silence: the page shows the sentence)
-            traceback.print_exc()
-            self._end("failed", f"The comparison failed inside kpareto ({type(error).__name__}: {error}).")
+        except Exception as error:  # noqa: BLE001 (as above)
+            self._end("failed", _say_failed(error, "comparison"))
 
     def _end(self, phase: str, sentence: str, curves: ModelCurves | None = None) -> None:
         """Over; what comes of a step that was left behind is not taken."""
@@ -389,12 +399,10 @@ def _curve(curves: ModelCurves, name: str) -> dict[str, Any]:
         "name": curve.name,
         "words": MODELS[curve.name],
         "proven": curve.proven,
-        "seconds": curve.seconds,
         "points": [
-            {"k": p.k, "reached": p.reached, "kept": p.kept / 100, "most": None if p.most is None else p.most / 100,
-             "suppressed": p.suppressed} for p in curve.points
+            {"k": p.k, "kept": p.kept / 100, "most": None if p.most is None else p.most / 100} for p in curve.points
         ],
-    }  # fmt: skip
+    }
 
 
 def start_comparison(front: Front, question: Mapping[str, Any], own: Plan) -> ModelRun:

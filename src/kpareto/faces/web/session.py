@@ -375,9 +375,8 @@ class Session:
         """The hierarchy of one column for the page."""
         hierarchy, rows = self.hierarchy(column)
         source = (self.draft or {})["columns"].get(column, {}).get("hierarchy")
-        changed = isinstance(source, str) and source.startswith(EDITED)
-        shown = source if isinstance(source, Mapping) or (isinstance(source, str) and not changed) else None
-        return {**hierarchy_view(hierarchy, rows), "edited": changed, "source": shown, "can": self.shelf.can(column)}
+        edited = isinstance(source, str) and source.startswith(EDITED)
+        return {**hierarchy_view(hierarchy, rows), "edited": edited, "can": self.shelf.can(column)}
 
     def edit_hierarchy(self, column: str, action: str, details: Mapping[str, Any]) -> dict[str, Any]:
         """Change a hierarchy; the job then names the changed one."""
