@@ -233,15 +233,15 @@ def local_curve(front: Front, shown: bool) -> tuple[Curve, ...]:
     if shown:
         show_table(
             ["k asked", "k", "lm", "glm", "classes"],
-            [[each.asked, each.k, each.lm, float(each.glm), each.classes] for each in points],
+            [[point.asked, point.k, point.lm, float(point.glm), point.classes] for point in points],
             "Local recoding (Mondrian, relaxed), to stand beside; kpareto releases those of --model local",
         )
         click.echo(WARNING)
     loss = next((name for name in ("glm", "lm") if name in front.names), None)
     if loss is None or "k" not in front.names:
         return ()
-    height = [float(each.glm) if loss == "glm" else each.lm for each in points]
-    return (Curve("Mondrian (local recoding)", np.array([float(each.k) for each in points]), np.array(height)),)
+    height = [float(point.glm) if loss == "glm" else point.lm for point in points]
+    return (Curve("Mondrian (local recoding)", np.array([float(point.k) for point in points]), np.array(height)),)
 
 
 def print_front(front: Front, uses: Mapping[int, PointUse] = MappingProxyType({}), choice: str | None = None) -> None:

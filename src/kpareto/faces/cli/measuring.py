@@ -184,13 +184,13 @@ def show_searches(  # noqa: PLR0913 (the options of the command)
     job = open_job(path, changes, json_file, output, picture=picture)
     if output is not None and Path(output).suffix.lower() != ".md":
         raise BadJob(f"The page {Path(output).name!r} must end in .md. For plain data give --json FILE.")
-    own = plan_of(job)
+    plan = plan_of(job)
     for words in searches:
-        read_search(words, own)  # a wrong one is a sentence before the table is read
+        read_search(words, plan)  # a wrong one is a sentence before the table is read
     problem = read_problem(job, quiet, job.remarks)
     wished = read_wish(job.choose).models() if job.choose else {}
     with reporting("Comparing searches", quiet) as report:
-        trials = compare_searches(problem, searches, seeds, wished.get("k"), own, report)
+        trials = compare_searches(problem, searches, seeds, wished.get("k"), plan, report)
     show_answer(trials, json_file, print_searches)
     if output is not None:
         write_whole(output, trials.markdown())
@@ -233,16 +233,16 @@ def print_release_changes(answer: ReleaseChanges) -> None:
     heads = ["property", "better", "gain", "lose", "I(first, second)", "I(second, first)", "worst", "S"]
     rows: list[list[object]] = []
     for change in answer.changes:
-        each, data = change.comparison, change.to_dict()
+        compared, data = change.comparison, change.to_dict()
         sides = [" → ".join(f"{side:,.6g}" for side in pair) for pair in (change.worst, change.total)]
-        gains = [each.gain_rows, each.lose_rows, each.spread_ab, each.spread_ba]
-        rows.append([each.property, data["better"], *gains, *sides])
+        gains = [compared.gain_rows, compared.lose_rows, compared.spread_ab, compared.spread_ba]
+        rows.append([compared.property, data["better"], *gains, *sides])
     show_table(heads, rows, "Rows that gain and lose with the second release, and by how much in all")
     for change in answer.changes:
         if change.comparison.groups:
             groups = [
-                [visible(name), each.rows, each.gain_rows, each.lose_rows, each.spread_ab, each.spread_ba]
-                for name, each in change.comparison.groups.items()
+                [visible(name), group.rows, group.gain_rows, group.lose_rows, group.spread_ab, group.spread_ba]
+                for name, group in change.comparison.groups.items()
             ]
             click.echo()
             show_table(["group", "rows", *heads[2:6]], groups, change.comparison.property)

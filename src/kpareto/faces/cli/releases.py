@@ -426,7 +426,7 @@ def apply_recoding(  # noqa: PLR0913 (the options of the command)
             data,
             place if table else Path(place),
             unseen=unseen,
-            earlier=[Path(each) for each in earlier],
+            earlier=[Path(file) for file in earlier],
             new_columns=new_columns,
             encoding=encoding,
             accept=read_accepted(accept, "--accept"),

@@ -201,11 +201,11 @@ def _models(answer: Utility) -> TableBlock:
 
 def _own(answer: Utility) -> TableBlock:
     share, plain = percent, "{:.3g}".format
-    lines: list[tuple[Any, Callable[[float], str]]] = [(each, share) for each in answer.tables]
-    lines += [(each, plain) for each in answer.means]
+    lines: list[tuple[Any, Callable[[float], str]]] = [(table, share) for table in answer.tables]
+    lines += [(mean, plain) for mean in answer.means]
     rows = tuple(
-        (each.asked.words, each.cells, *(show(value) for value in (each.error, each.evenly, each.control)))
-        for each, show in lines
+        (asked.asked.words, asked.cells, *(show(value) for value in (asked.error, asked.evenly, asked.control)))
+        for asked, show in lines
     )
     title = "Own questions: rows in a wrong cell, or the mean difference"
     return TableBlock(title, ("question", "cells", "fitted", "evenly", CONTROL), rows, (1, 2, 3, 4))
@@ -245,7 +245,7 @@ def use_blocks(answer: Utility) -> list[Block]:
 def round_use(answer: Any) -> Any:
     """The answer with every number to two digits, as the public may see it."""
     if is_dataclass(answer) and not isinstance(answer, type):
-        return replace(answer, **{each.name: round_use(getattr(answer, each.name)) for each in fields(answer)})
+        return replace(answer, **{part.name: round_use(getattr(answer, part.name)) for part in fields(answer)})
     if isinstance(answer, tuple):
         return tuple(map(round_use, answer))
     return round_number(answer) if isinstance(answer, float) else answer
@@ -255,16 +255,16 @@ def attack_tables(answer: AttackEvidence) -> list[TableBlock]:
     """The attacks as a table for each of the three risks."""
     tables = []
     for kind in KINDS:
-        rows = [_row(each) for each in answer.attacks if each.risk == kind]
+        rows = [_row(attack) for attack in answer.attacks if attack.risk == kind]
         if rows:
             tables.append(TableBlock(QUESTIONS[kind], ATTACKED, rows, (1, 2, 3, 5)))
     return tables
 
 
-def _row(each: PersonAttack) -> Sequence[str]:
-    low, high = each.release.interval
-    rates = (each.release.attack.value, each.release.control.value, each.release.risk)
-    return each.words, *map(percent, rates), f"{percent(low)} to {percent(high)}", percent(each.raw.risk)
+def _row(attack: PersonAttack) -> Sequence[str]:
+    low, high = attack.release.interval
+    rates = (attack.release.attack.value, attack.release.control.value, attack.release.risk)
+    return attack.words, *map(percent, rates), f"{percent(low)} to {percent(high)}", percent(attack.raw.risk)
 
 
 def drawn_words(answer: AttackEvidence) -> str:

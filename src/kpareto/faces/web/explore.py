@@ -67,10 +67,10 @@ def front_view(front: Front) -> dict[str, Any]:
     cloud = cloud[:: max(1, math.ceil(len(cloud) / CLOUD))]
     return {
         "objectives": [_axis(front, place) for place in range(len(front.names))],
-        "values": [[_number(each) for each in row] for row in values.tolist()],
+        "values": [[_number(value) for value in row] for row in values.tolist()],
         "suppressed": front.numbers.suppressed.tolist(),
         "rows": front.problem.table.rows,
-        "cloud": [[_round(each) for each in row] for row in cloud.tolist()],
+        "cloud": [[_round(value) for value in row] for row in cloud.tolist()],
         "marks": [{"id": place, "label": ", ".join(words)} for place, words in marks_of(front).items()],
         "recommended": front.recommendation.point.id,
         "advice": [mark.to_dict() for mark in mark_points(front)],
@@ -102,7 +102,7 @@ def _axis(front: Front, place: int) -> dict[str, Any]:
 def axes_view(front: Front, wider: Front) -> dict[str, Any]:
     """What an axis may show besides objectives: the measures that were taken of every point, and those that can be."""
     taken = [
-        {**_axis(wider, place), "values": [_number(each) for each in wider.numbers.values[:, place].tolist()]}
+        {**_axis(wider, place), "values": [_number(value) for value in wider.numbers.values[:, place].tolist()]}
         for place in range(len(front.names), len(wider.names))
     ]
     by_class = front[0].recoding.boxes is not None  # labels differ by class, and relations looks at whole columns
@@ -256,7 +256,7 @@ def point_view(front: Front, place: int) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
-        return [_plain(each) for each in value]
+        return [_plain(part) for part in value]
     return asdict(value) if hasattr(value, "__dataclass_fields__") else value
 
 
@@ -310,7 +310,7 @@ def _compared_groups(table: Table, by: str | None, comparison: Comparison) -> li
         line["gain"] += changed.gain_rows
         line["lose"] += changed.lose_rows
     ordered = hierarchy is not None and (hierarchy.ordered or hierarchy.spans is not None)
-    return list(sums.values()) if ordered else sorted(sums.values(), key=lambda each: -each["rows"])
+    return list(sums.values()) if ordered else sorted(sums.values(), key=lambda group: -group["rows"])
 
 
 def tree_view(front: Front, place: int, report: Progress | None = None) -> dict[str, Any]:
@@ -328,7 +328,7 @@ def attack_view(point: Point, piece: Work) -> dict[str, Any]:
         answer = attack_people(*open_release(point, None, None), report=piece)
     return {
         "sentences": answer.sentences(),
-        "tables": [_table(each) for each in attack_tables(answer)],
+        "tables": [_table(table) for table in attack_tables(answer)],
         "remarks": [drawn_words(answer), *answer.remarks],
     }
 
@@ -344,7 +344,7 @@ def use_view(point: Point, use: Mapping[str, Any], piece: Work) -> dict[str, Any
         answer = utility(point, **use)
     return {
         "sentences": [*answer.sentences(), *answer.remarks],
-        "tables": [_table(each) for each in use_tables(answer) if each.head != RELATED],
+        "tables": [_table(table) for table in use_tables(answer) if table.head != RELATED],
         "relations": _square_up(point.table, answer.relations),
         "method": METHOD,
     }
@@ -363,8 +363,8 @@ def marks_view(front: Front, piece: Work) -> dict[str, Any]:
     rows = [(", ".join(labels[place]), place, percent(use.error)) for place, use in uses.items()]
     head = ("marked", "point", "off")
     block = TableBlock("How far off counts are", head, (*rows, (CONTROL, "", percent(control))), (1, 2))
-    told = [use_sentence(uses), *filter(None, (use.words() for use in uses.values()))]
-    return {"table": _table(block), "sentences": told}
+    sentences = [use_sentence(uses), *filter(None, (use.words() for use in uses.values()))]
+    return {"table": _table(block), "sentences": sentences}
 
 
 def models_view(job: Job, piece: Work) -> dict[str, Any]:
@@ -377,8 +377,8 @@ def models_view(job: Job, piece: Work) -> dict[str, Any]:
 def _square_up(table: Table, relations: Relations) -> dict[str, Any]:
     """What is left of every relation as the lower half of a square; None where two columns were not related."""
     left = {frozenset(pair.columns): pair.share for pair in relations.pairs}
-    own = dict.fromkeys((*table.schema.quasi, *table.schema.sensitive, *table.schema.target))
-    names = [name for name in own if any(name in pair for pair in left)]
+    columns = dict.fromkeys((*table.schema.quasi, *table.schema.sensitive, *table.schema.target))
+    names = [name for name in columns if any(name in pair for pair in left)]
     return {
         "names": names,
         "shares": [[left.get(frozenset((name, other))) for other in names[:place]] for place, name in enumerate(names)],
@@ -478,7 +478,7 @@ def _pairs(partition: Partition, names: tuple[str, str], *, released: bool) -> _
 def _cramer(pairs: _Pairs) -> float | None:
     """From 0 (nothing to do with each other) to 1 (one tells the other); None where a column has one value only."""
     sums = [np.bincount(pairs.codes[:, side], weights=pairs.rows) for side in (0, 1)]
-    sizes = [int((each > 0).sum()) for each in sums]
+    sizes = [int((rows > 0).sum()) for rows in sums]
     if min(sizes, default=0) < 2:
         return None
     expected = sums[0][pairs.codes[:, 0]] * sums[1][pairs.codes[:, 1]]
@@ -514,10 +514,10 @@ def _few(
         present = np.sort(present[np.argsort(-sums[present], kind="stable")[: CELLS - 1]])
         place = np.full(len(labels), len(present))
         place[present] = np.arange(len(present))
-        return [*(labels[each] for each in present), OTHERS], place[codes]
+        return [*(labels[code] for code in present), OTHERS], place[codes]
     place = np.zeros(len(labels), dtype=np.int64)
     place[present] = np.arange(len(present))
-    return [labels[each] for each in present], place[codes]
+    return [labels[code] for code in present], place[codes]
 
 
 def at_risk_view(point: Point) -> dict[str, Any]:
@@ -536,11 +536,11 @@ def at_risk_view(point: Point) -> dict[str, Any]:
         "rows_at_least": int(partition.rows[seen][smallest].sum()),
         "classes": [
             {
-                "labels": [labels[column][g] for column, g in enumerate(partition.groups[each].tolist())],
-                "size": int(partition.sizes[each]),
-                "risk": 1.0 / int(partition.sizes[each]),
+                "labels": [labels[column][g] for column, g in enumerate(partition.groups[group].tolist())],
+                "size": int(partition.sizes[group]),
+                "risk": 1.0 / int(partition.sizes[group]),
             }
-            for each in order[:CLASSES].tolist()
+            for group in order[:CLASSES].tolist()
         ],
         "left": max(0, len(order) - CLASSES),
         "without": [_without(partition, seen, column, name) for column, name in enumerate(names)],
@@ -644,7 +644,7 @@ def role_facts(job: Job, kept: KeptRows | None = None) -> dict[str, Any]:
 def say_unlimited(job: Job) -> list[str]:
     """Which sensitive columns no limit of the job is about, where there are any."""
     limits = [make(spec) for spec in job.limits]
-    about = [(parameters_of(each) or {}).get("column") for each in limits if aspect_of(each).column == "sensitive"]
+    about = [(parameters_of(limit) or {}).get("column") for limit in limits if aspect_of(limit).column == "sensitive"]
     names = [] if None in about else [name for name in job.schema().sensitive if name not in about]
     why = "whoever finds the class of a person may learn it. Give a limit on the Search step, such as l at least 2."
     return [f"Nothing limits what a class tells of {shorten(names)}: {why}"] if names else []

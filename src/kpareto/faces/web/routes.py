@@ -60,12 +60,12 @@ MOST_TABLES = 100  # of which a browser asks at once
 FORM = ("encoding", "separator", "header", "skip", "decimal", "thousands", "sheet")
 
 
-def _place(number: object) -> int:
-    """A point by its number."""
+def _place(number: object, of: str = "a point") -> int:
+    """A point by its number, or a number of something else."""
     try:
         return int(str(number))
     except ValueError:
-        raise BadInput(f"{number!r} is no number of a point.") from None
+        raise BadInput(f"{number!r} is no number of {of}.") from None
 
 
 def _point(session: Session, question: Question) -> Point:
@@ -93,7 +93,7 @@ async def about(request: Request) -> Response:
             "measures": explore.measures_view(),
             "people": {"counted": list(COUNTED), "estimated": list(ESTIMATED), "models": list(get_args(Estimator))},
             "methods": {name: list(kinds) for name, kinds in METHODS.items()},
-            "settings": {name: [*COMMON, *(each.name for each in OPTIONS[name])] for name in METHODS},
+            "settings": {name: [*COMMON, *(option.name for option in OPTIONS[name])] for name in METHODS},
             "rules": list(RULES),
             "papers": dict(PAPERS),
             "data_endings": list(data_endings()),
@@ -192,7 +192,12 @@ async def open_file(request: Request) -> Response:
     session = session_of(request)
     question = await read_question(request)
     name, encoding = str(question.get("name", "")), str(question.get("encoding") or "utf-8")
-    await do_long(session, work_of(request), partial(_open, session, name, encoding))
+    return await _opened(session, work_of(request), partial(_open, session, name, encoding))
+
+
+async def _opened(session: Session, name: str, work: Callable[[Work], None]) -> Response:
+    """The session as it is when a table was opened, which is long work."""
+    await do_long(session, name, work)
     return JSONResponse(await do_in_turn(session, session.state))
 
 
@@ -212,15 +217,14 @@ async def upload(request: Request) -> Response:
     await receive(request.stream(), length, target, limit, left)
     if kind == "data":
         encoding = request.headers.get("x-encoding") or "utf-8"
-        await do_long(session, work_of(request), partial(_open_uploaded_data, session, target, encoding, limit))
-    elif kind == "job":
-        await do_long(session, work_of(request), partial(_open_uploaded_job, session, target))
-    else:
-        for other in folder.iterdir():
-            if other != target:
-                other.unlink()
-        return JSONResponse({"name": name})
-    return JSONResponse(await do_in_turn(session, session.state))
+        work = partial(_open_uploaded_data, session, target, encoding, limit)
+        return await _opened(session, work_of(request), work)
+    if kind == "job":
+        return await _opened(session, work_of(request), partial(_open_uploaded_job, session, target))
+    for other in folder.iterdir():
+        if other != target:
+            other.unlink()
+    return JSONResponse({"name": name})
 
 
 def _open_uploaded_data(session: Session, target: Path, encoding: str, limit: int, report: Progress) -> None:
@@ -253,15 +257,8 @@ def look_again(session: Session, _: Question, piece: Work) -> Answer:
 
 def table_rows(session: Session, question: Question) -> Answer:
     """Some rows as they stand in the table."""
-    start, count = _count(question, "start", 0), _count(question, "count", explore.ROWS)
+    start, count = (_place(question.get(key, usual), "rows") for key, usual in (("start", 0), ("count", explore.ROWS)))
     return explore.table_rows_view(session.job, start, count)
-
-
-def _count(question: Question, key: str, otherwise: int) -> int:
-    try:
-        return int(str(question.get(key, otherwise)))
-    except ValueError:
-        raise BadInput(f"{question.get(key)!r} is no number of rows.") from None
 
 
 def table_column(session: Session, question: Question) -> Answer:
@@ -541,7 +538,7 @@ def attack(session: Session, question: Question, piece: Work) -> Answer:
 def _told_once(session: Session, question: Question, what: str, work: Callable[[Point], Answer]) -> Answer:
     """What was worked out for a point before, or is now."""
     front, place = session.front(), _place(question["point"])
-    known = session.told.setdefault(front, {})
+    known = session.known.setdefault(front, {})
     if (what, place) not in known:
         known[what, place] = work(front[place])
     return known[what, place]

@@ -320,7 +320,7 @@ class ModelRun:
     models: tuple[str, ...]
     allowed: float  # seconds
     seed: int = 1
-    own: Plan | None = None  # the search of the job
+    plan: Plan | None = None  # the search of the job
     phase: str = "running"  # running, done, stopped, failed
     place: int = 0  # which model is at work
     sentence: str = ""
@@ -350,7 +350,7 @@ class ModelRun:
         try:
             with hearing(self._hearing):
                 problem = self.front.problem
-                curves = compare_models(problem, self.models, None, self.allowed, self.seed, self._report, self.own)
+                curves = compare_models(problem, self.models, None, self.allowed, self.seed, self._report, self.plan)
             self._end("done", "", curves)
         except (Interrupted, Stopped):
             self._end("stopped", STOPPED)
@@ -394,7 +394,7 @@ class ModelRun:
 
 
 def _curve(curves: ModelCurves, name: str) -> dict[str, Any]:
-    curve = next(each for each in curves.curves if each.name == name)
+    curve = next(other for other in curves.curves if other.name == name)
     return {
         "name": curve.name,
         "words": MODELS[curve.name],
@@ -405,7 +405,7 @@ def _curve(curves: ModelCurves, name: str) -> dict[str, Any]:
     }
 
 
-def start_comparison(front: Front, question: Mapping[str, Any], own: Plan) -> ModelRun:
+def start_comparison(front: Front, question: Mapping[str, Any], plan: Plan) -> ModelRun:
     """Compare the models that are named, within the seconds that are given."""
     seconds = question.get("seconds", 30)
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 1 <= seconds <= SECONDS[-1]:
@@ -413,6 +413,6 @@ def start_comparison(front: Front, question: Mapping[str, Any], own: Plan) -> Mo
     models = question.get("models", ["lattice", "cuts", "local"])
     if not isinstance(models, list) or not models or not all(isinstance(name, str) for name in models):
         raise BadJob(f"The models to compare are {models!r}. Give a list of names, such as lattice and local.")
-    run = ModelRun(front, read_models(models), float(seconds), own.seed, own)
+    run = ModelRun(front, read_models(models), float(seconds), plan.seed, plan)
     run.start()
     return run

@@ -25,7 +25,6 @@ from kpareto.engines.unique_rows import KeptRows, keep_rows, open_view
 from kpareto.engines.wishes import Wish
 from kpareto.errors import BadInput, BadJob, BadTable, Progress
 from kpareto.faces.web.drafts import (
-    EDITED,
     Draft,
     adult_draft,
     carry_over,
@@ -33,6 +32,7 @@ from kpareto.faces.web.drafts import (
     check_draft,
     draft_job,
     draft_print,
+    edited_name,
     keep_edited,
     load_draft,
     project_draft,
@@ -100,7 +100,7 @@ class Session:
     kept: KeptRuns
     lock: threading.RLock = field(default_factory=threading.RLock)
     turns: Turns = field(default_factory=Turns)
-    told: WeakKeyDictionary[Front, dict[tuple[str, int], Any]] = field(default_factory=WeakKeyDictionary)  # of points
+    known: WeakKeyDictionary[Front, dict[tuple[str, int], Any]] = field(default_factory=WeakKeyDictionary)  # of points
     wider: WeakKeyDictionary[Front, Front] = field(default_factory=WeakKeyDictionary)  # with measures for axes alone
     reports: dict[tuple[int, int, bool], str] = field(default_factory=dict)  # front, point, confidential -> page
     used: float = field(default_factory=time.monotonic)
@@ -374,8 +374,7 @@ class Session:
     def hierarchy_view(self, column: str) -> dict[str, Any]:
         """The hierarchy of one column for the page."""
         hierarchy, rows = self.hierarchy(column)
-        source = (self.draft or {})["columns"].get(column, {}).get("hierarchy")
-        edited = isinstance(source, str) and source.startswith(EDITED)
+        edited = edited_name((self.draft or {})["columns"].get(column, {}).get("hierarchy")) is not None
         return {**hierarchy_view(hierarchy, rows), "edited": edited, "can": self.shelf.can(column)}
 
     def edit_hierarchy(self, column: str, action: str, details: Mapping[str, Any]) -> dict[str, Any]:
@@ -685,10 +684,10 @@ class Sessions:
 
     def _add(self, name: str) -> Session:
         if len(self._all) >= MOST:
-            idle = [each for each in self._all.values() if not each.busy]
+            idle = [session for session in self._all.values() if not session.busy]
             if not idle:
                 raise BadJob(f"{MOST} tables are open, and each is being worked on. Close one of them first.")
-            oldest = min(idle, key=lambda each: each.used)
+            oldest = min(idle, key=lambda session: session.used)
             self._drop(oldest, f"it was unused longest, and at most {MOST} tables are open at once")
         self._closed.pop(name, None)
         session = Session(name, self.folder, _make(self.temporary / secrets.token_hex(8)), self.kept)
