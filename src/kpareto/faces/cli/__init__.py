@@ -1,7 +1,7 @@
 """The command line: every verb of the library as a word in the shell.
 
-A command is a table of options here, and a function of this folder with a parameter for each, which is imported when
-the command runs, so that ``--help`` stays quick.
+A command is a table of options here, and a function with a parameter for each, which is imported when the command
+runs, so that ``--help`` stays quick.
 Answers go to standard output, remarks and progress to standard error.
 """
 
@@ -42,9 +42,9 @@ __all__ = ["commands", "main"]
 
 
 def run_command(place: str, options: Mapping[str, object]) -> None:
-    """Call the function that does a command's work, such as ``fronts.show_front``, with the options that were given."""
-    file, _, name = place.partition(".")
-    getattr(import_module(f"kpareto.faces.cli.{file}"), name)(**options)
+    """Call the function that does a command's work, such as ``cli.fronts.show_front``, with the options of it."""
+    module, _, name = place.rpartition(".")
+    getattr(import_module(f"kpareto.faces.{module}"), name)(**options)
 
 
 @commands.command(
@@ -71,7 +71,7 @@ def run_command(place: str, options: Mapping[str, object]) -> None:
 @quiet_option
 def front(**options: object) -> None:
     """Show every trade-off that JOB allows (a job file, or the word adult)."""
-    run_command("fronts.show_front", options)
+    run_command("cli.fronts.show_front", options)
 
 
 @commands.command(
@@ -91,7 +91,7 @@ def front(**options: object) -> None:
 @quiet_option
 def compare(**options: object) -> None:
     """Run several searches on JOB with many seeds, and tell them apart; --seconds is for each run."""
-    run_command("measuring.show_searches", options)
+    run_command("cli.measuring.show_searches", options)
 
 
 @commands.command(
@@ -111,7 +111,7 @@ def compare(**options: object) -> None:
 @quiet_option
 def compare_releases(**options: object) -> None:
     """Compare the releases FIRST and SECOND row by row: who gains, who loses, and by how much."""
-    run_command("measuring.show_release_changes", options)
+    run_command("cli.measuring.show_release_changes", options)
 
 
 @commands.command(
@@ -130,7 +130,7 @@ def inspect_(**options: object) -> None:
 
     A project of ARX (.deid) becomes a job with its table, hierarchies and settings.
     """
-    run_command("releases.inspect_data", options)
+    run_command("cli.releases.inspect_data", options)
 
 
 @commands.command(
@@ -151,7 +151,7 @@ def inspect_(**options: object) -> None:
 @quiet_option
 def measure(**options: object) -> None:
     """How anonymous DATA is as it stands: k, l, t and their like, risks, and what singles people out."""
-    run_command("measuring.show_anonymity", options)
+    run_command("cli.measuring.show_anonymity", options)
 
 
 @commands.command(
@@ -171,7 +171,7 @@ def measure(**options: object) -> None:
 @quiet_option
 def release(**options: object) -> None:
     """Search as JOB says, choose a point, and release it: recoded, verified, certified."""
-    run_command("releases.show_release", options)
+    run_command("cli.releases.show_release", options)
 
 
 @commands.command(
@@ -195,7 +195,7 @@ def release(**options: object) -> None:
 @quiet_option
 def private(**options: object) -> None:
     """Release JOB with differential privacy: drawn rows, a privately chosen recoding, small classes dropped."""
-    run_command("releases.show_private", options)
+    run_command("cli.releases.show_private", options)
 
 
 @commands.command(
@@ -211,7 +211,7 @@ def private(**options: object) -> None:
 @json_option
 def verify(**options: object) -> None:
     """Check that the file RELEASE holds what CERTIFICATE claims; status 3 if it does not."""
-    run_command("releases.verify_file", options)
+    run_command("cli.releases.verify_file", options)
 
 
 @commands.command(
@@ -228,7 +228,7 @@ def verify(**options: object) -> None:
 @quiet_option
 def utility(**options: object) -> None:
     """What an analyst still gets from RELEASE: counts, relations, models, beside who has column totals alone."""
-    run_command("measuring.show_utility", options)
+    run_command("cli.measuring.show_utility", options)
 
 
 @commands.command(
@@ -247,7 +247,7 @@ def utility(**options: object) -> None:
 @quiet_option
 def attack(**options: object) -> None:
     """Attack RELEASE: single people out, link them, infer about them; beside a control and the raw table."""
-    run_command("measuring.show_attack", options)
+    run_command("cli.measuring.show_attack", options)
 
 
 @commands.command(
@@ -262,7 +262,7 @@ def attack(**options: object) -> None:
 @quiet_option
 def impute(**options: object) -> None:
     """Draw values that the labels of RELEASE may stand for, as copies below each other; nobody's values."""
-    run_command("releases.draw_copies", options)
+    run_command("cli.releases.draw_copies", options)
 
 
 @commands.group(cls=Commands, epilog="Example: kpareto key new office")
@@ -275,7 +275,7 @@ def key() -> None:
 @quiet_option
 def new_key(**options: object) -> None:
     """Make the key NAME, for its owner alone, and NAME.pub, for everybody."""
-    run_command("releases.make_key", options)
+    run_command("cli.releases.make_key", options)
 
 
 @commands.group(
@@ -299,7 +299,7 @@ def hierarchy() -> None:
 @quiet_option
 def export(**options: object) -> None:
     """Write the hierarchies of JOB in another program's layout, and a script with its settings."""
-    run_command("releases.export_job", options)
+    run_command("cli.releases.export_job", options)
 
 
 @commands.command(
@@ -334,7 +334,7 @@ def export(**options: object) -> None:
 @quiet_option
 def apply(**options: object) -> None:
     """Recode new rows in DATA by the stored RECODING; suppression is worked out anew."""
-    run_command("releases.apply_recoding", options)
+    run_command("cli.releases.apply_recoding", options)
 
 
 @commands.command(
@@ -387,23 +387,19 @@ def report(  # noqa: PLR0913 (the options of the command)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Another address opens the page to the network.")
 @click.option("--token", help="The key in the link, instead of a random one.")
 @click.option("--password", envvar="KPARETO_PASSWORD", help="Ask for a password instead of a key in the link.")
-@click.option("--upload-limit", type=click.IntRange(1), default=200, show_default=True, help="Megabytes of a file.")
-@click.option("--no-browser", is_flag=True, help="Only print the link.")
+@click.option(
+    "--upload-limit",
+    type=click.IntRange(1),
+    default=200,
+    show_default=True,
+    callback=lambda _context, _option, megabytes: megabytes << 20,
+    help="Megabytes of a file.",
+)
+@click.option("--no-browser", "browser", is_flag=True, flag_value=False, default=True, help="Only print the link.")
 @sign_option
-def serve(  # noqa: PLR0913 (the options of the command)
-    job: str | None,
-    port: int | None,
-    host: str,
-    token: str | None,
-    password: str | None,
-    upload_limit: int,
-    no_browser: bool,
-    sign: str | None,
-) -> None:
+def serve(**options: object) -> None:
     """Open a page in the browser to configure, search, explore and release (JOB: a job, a data file, or adult)."""
-    from kpareto.faces.web import serve as start
-
-    start(job, host, port, token, password, not no_browser, upload_limit << 20, sign)
+    run_command("web.serve", options)
 
 
 @commands.command(
@@ -416,7 +412,7 @@ def serve(  # noqa: PLR0913 (the options of the command)
 @quiet_option
 def demo(**options: object) -> None:
     """Run the main job on the embedded Adult table: front, release, verification, report."""
-    run_command("walkthrough.show_demo", options)
+    run_command("cli.walkthrough.show_demo", options)
 
 
 def main(arguments: Sequence[str] | None = None, command: click.Command = commands, name: str = "kpareto") -> int:

@@ -9,6 +9,7 @@ import {
   labelled,
   makeButton,
   number,
+  numberField,
   quiet,
   replace,
   say,
@@ -361,23 +362,16 @@ function populationCard(page) {
     say(Object.keys(population).length ? "The population is part of the job." : "The job has no population.");
     page.redraw();
   };
-  const typed = (kind, label, step) =>
-    labelled(
+  const typed = (kind, label, step) => {
+    const model = known.model ? { model: known.model } : {};
+    const attributes = { id: `population-${kind}`, min: 0, step, value: known[kind] ?? "" };
+    return numberField(
       label,
-      h("input", {
-        type: "number",
-        id: `population-${kind}`,
-        min: 0,
-        step,
-        value: known[kind] ?? "",
-        onchange: (event) =>
-          send(
-            event.target.value === ""
-              ? {}
-              : { ...(known.model ? { model: known.model } : {}), [kind]: Number(event.target.value) },
-          ),
-      }),
+      attributes,
+      (text) => send(text === "" ? {} : { ...model, [kind]: Number(text) }),
+      "field",
     );
+  };
   const fields = (kind) => {
     if (kind === "source") {
       const files = page.about.files

@@ -52,6 +52,12 @@ export const list = (items) =>
   );
 export const makeButton = (text, attributes, onclick) => h("button", { type: "button", ...attributes, onclick }, text);
 export const labelled = (text, control, kind = "field") => h("label", { class: kind }, h("span", {}, text), control);
+export const numberField = (label, attributes, onchange, kind = "field narrow") =>
+  labelled(
+    label,
+    h("input", { type: "number", ...attributes, onchange: (event) => onchange(event.target.value) }),
+    kind,
+  );
 // A card with a title, by which it is called.
 export const titled = (id, title, ...inside) =>
   h("section", { class: "card", "aria-labelledby": id }, h("h2", { id }, title), ...inside);

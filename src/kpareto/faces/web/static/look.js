@@ -7,11 +7,11 @@ import {
   fillFrom,
   h,
   inRow,
-  labelled,
   list,
   makeButton,
   num,
   number,
+  numberField,
   numName,
   percent,
   plainTable,
@@ -150,17 +150,8 @@ export function formRow(page, encodings) {
           ),
         ),
         has("skip", () =>
-          labelled(
-            "Lines above the table",
-            h("input", {
-              type: "number",
-              id: "form-skip",
-              min: 0,
-              step: 1,
-              value: data.skip ?? 0,
-              onchange: (event) => change("skip", Number(event.target.value) || ""),
-            }),
-            "field narrow",
+          numberField("Lines above the table", { id: "form-skip", min: 0, step: 1, value: data.skip ?? 0 }, (text) =>
+            change("skip", Number(text) || ""),
           ),
         ),
         quiet("Reading the file otherwise proposes roles and hierarchies anew."),

@@ -7,9 +7,9 @@ import {
   formula,
   h,
   inRow,
-  labelled,
   makeButton,
   number,
+  numberField,
   quiet,
   replace,
   say,
@@ -157,23 +157,14 @@ function settings(page, send) {
         }
       },
     );
-    const limit = (name, text, step) =>
-      labelled(
-        text,
-        h("input", {
-          type: "number",
-          step,
-          min: step === 1 ? 1 : 0,
-          value: draft.limits[name] ?? "",
-          "data-limit": name,
-          onchange: (event) => {
-            if (event.target.value === "") delete draft.limits[name];
-            else draft.limits[name] = Number(event.target.value);
-            send();
-          },
-        }),
-        "field narrow",
-      );
+    const limit = (name, label, step) => {
+      const attributes = { step, min: step === 1 ? 1 : 0, value: draft.limits[name] ?? "", "data-limit": name };
+      return numberField(label, attributes, (text) => {
+        if (text === "") delete draft.limits[name];
+        else draft.limits[name] = Number(text);
+        send();
+      });
+    };
     const unlimited = ["none", "below-k"]; // rules that know no limit on suppressed rows
     return [
       h("h2", { id: "what" }, "What is wanted"),
@@ -215,19 +206,13 @@ function settings(page, send) {
           ),
           unlimited.includes(draft.suppression.rule)
             ? null
-            : labelled(
+            : numberField(
                 "At most (0.01 is 1 % of the rows, 10 is ten rows)",
-                h("input", {
-                  type: "number",
-                  min: 0,
-                  step: "any",
-                  value: draft.suppression.limit ?? 0,
-                  onchange: (event) => {
-                    draft.suppression.limit = limitTyped(event.target.value);
-                    send();
-                  },
-                }),
-                "field narrow",
+                { min: 0, step: "any", value: draft.suppression.limit ?? 0 },
+                (text) => {
+                  draft.suppression.limit = limitTyped(text);
+                  send();
+                },
               ),
           select(
             "They are",

@@ -1,7 +1,7 @@
 // How the table is recoded: one question, three ways in plain words, and the algorithms of the papers under Research.
 
 import * as api from "/static/api.js";
-import { h, inRow, labelled, replace, select, ticked } from "/static/dom.js";
+import { h, inRow, numberField, replace, select, ticked } from "/static/dom.js";
 import { research } from "/static/research.js";
 
 const WAYS = [
@@ -74,20 +74,10 @@ export function ways(page, send, redraw) {
     redraw();
   };
   const typed = (key, label, more = {}) =>
-    labelled(
-      label,
-      h("input", {
-        type: "number",
-        min: 1,
-        value: search[key] ?? "",
-        ...more,
-        onchange: (event) => {
-          search[key] = event.target.value === "" ? null : Number(event.target.value);
-          send();
-        },
-      }),
-      "field narrow",
-    );
+    numberField(label, { min: 1, value: search[key] ?? "", ...more }, (text) => {
+      search[key] = text === "" ? null : Number(text);
+      send();
+    });
   return [
     question(page, take, redraw),
     h(
