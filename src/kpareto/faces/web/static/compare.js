@@ -86,14 +86,14 @@ function numbersOf(front, [one, two]) {
       {},
       [td(), numName(`A (point ${one.id})`), numName(`B (point ${two.id})`)],
       [
-        front.objectives.map((each) =>
+        front.objectives.map((objective) =>
           cells(
-            [each.label, " ", formula(each.name)],
-            spell(each, one.values[each.name]),
-            spell(each, two.values[each.name]),
+            [objective.label, " ", formula(objective.name)],
+            spell(objective, one.values[objective.name]),
+            spell(objective, two.values[objective.name]),
           ),
         ),
-        front.objectives.some((each) => each.name === "suppressed")
+        front.objectives.some((objective) => objective.name === "suppressed")
           ? null
           : line("rows suppressed", one.suppressed, two.suppressed),
         line("classes", one.classes, two.classes),

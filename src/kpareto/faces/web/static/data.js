@@ -47,15 +47,15 @@ export async function dataView(page) {
 // After a restart of the server the job is there at once, and what the columns hold is counted again behind it.
 function lookingAgain(page) {
   const name = tableName(page.draft.data.source);
-  const told = h(
+  const words = h(
     "p",
     { class: "lead", role: "status" },
     "The server was started anew, or this table was closed. What its columns hold is being counted again; the other steps can be used meanwhile.",
   );
-  const view = h("div", {}, h("h1", {}, name), told);
+  const view = h("div", {}, h("h1", {}, name), words);
   page.lookAgain().catch((error) => {
-    if (!told.isConnected) return;
-    replace(told, h("span", { class: "bad" }, error.message));
+    if (!words.isConnected) return;
+    replace(words, h("span", { class: "bad" }, error.message));
     view.append(
       h(
         "p",

@@ -35,7 +35,7 @@ export function detail(page, front, about) {
     part("Warnings", "Those of its release: the rows are recoded for a trial.", () => warnings(about.id), true),
     part(
       "Recoding",
-      about.columns.some((each) => each.by_class)
+      about.columns.some((column) => column.by_class)
         ? "What each column shows; the coloured labels are released, each in some classes."
         : "What each column shows; the coloured level is released.",
       () => about.columns.map(column),
@@ -78,7 +78,7 @@ function warnings(id) {
     return h(
       "ul",
       { class: "warnings" },
-      trial.warnings.map((each) => warningItem(each)),
+      trial.warnings.map((warning) => warningItem(warning)),
     );
   });
   return place;
@@ -118,28 +118,28 @@ function marked(front) {
 
 // Tried when somebody asks for it: rates on the release, on the control and on the raw table.
 function attacks(id) {
-  const told = h("div", { role: "status" });
+  const outcome = h("div", { role: "status" });
   const tables = h("div", {});
   let trying = false;
   const attack = async () => {
     if (trying) return;
     trying = true;
-    replace(told, "Trying attacks; you can go on …");
+    replace(outcome, "Trying attacks; you can go on …");
     try {
       const answer = await api.post(`/points/${id}/attack`);
-      replace(told, list(answer.sentences));
+      replace(outcome, list(answer.sentences));
       replace(
         tables,
         answer.tables.map(plainTable),
-        answer.remarks.map((each) => quiet(each)),
+        answer.remarks.map((remark) => quiet(remark)),
       );
     } catch (error) {
-      replace(told, h("span", { class: error.stopped ? "quiet" : "bad" }, error.message));
+      replace(outcome, h("span", { class: error.stopped ? "quiet" : "bad" }, error.message));
     }
     trying = false;
   };
   const button = makeButton("Try attacks on people", { class: "second small", "data-key": "attack" }, attack);
-  return h("div", { id: "attacks" }, button, told, tables);
+  return h("div", { id: "attacks" }, button, outcome, tables);
 }
 
 // A square for each two columns, the darker the more of their relation is left.
@@ -201,7 +201,7 @@ function column(about) {
     high = 13,
     gap = 2;
   // Labels by class say all: beneath them the hierarchy would draw the same values again.
-  const bands = about.bands.filter((each) => each.chosen || !about.by_class).reverse();
+  const bands = about.bands.filter((band) => band.chosen || !about.by_class).reverse();
   const total = about.leaves;
   const svg = drawing(
     "bands",
@@ -255,7 +255,7 @@ function column(about) {
 }
 
 function sizes(bars) {
-  const most = Math.max(1, ...bars.map((each) => each.rows));
+  const most = Math.max(1, ...bars.map((bar) => bar.rows));
   const width = 460,
     height = 130,
     bottom = 26;
@@ -267,42 +267,42 @@ function sizes(bars) {
     "Histogram of class sizes: " +
       bars
         .map(
-          (each) =>
-            `${each.low} to ${each.high}: ${each.classes} classes, ${each.rows} rows${each.suppressed ? ", suppressed" : ""}`,
+          (bar) =>
+            `${bar.low} to ${bar.high}: ${bar.classes} classes, ${bar.rows} rows${bar.suppressed ? ", suppressed" : ""}`,
         )
         .join("; "),
   );
-  bars.forEach((each, place) => {
-    const high = (each.rows / most) * (height - bottom - 18);
+  bars.forEach((bar, place) => {
+    const high = (bar.rows / most) * (height - bottom - 18);
     const x = place * step;
     const span =
-      each.low === each.high
-        ? `${each.low}`
-        : each.low >= 1000
-          ? `${number(Math.round(each.low / 100) / 10)}k+`
-          : `${each.low}–${each.high}`;
+      bar.low === bar.high
+        ? `${bar.low}`
+        : bar.low >= 1000
+          ? `${number(Math.round(bar.low / 100) / 10)}k+`
+          : `${bar.low}–${bar.high}`;
     svg.append(
       s(
         "rect",
         {
-          class: each.suppressed ? "bar gone" : "bar",
+          class: bar.suppressed ? "bar gone" : "bar",
           x: x + 2,
           y: height - bottom - high,
           width: Math.max(1, step - 4),
           height: Math.max(1, high),
           rx: 2,
         },
-        s("title", {}, `${each.classes} classes, ${each.rows} rows`),
+        s("title", {}, `${bar.classes} classes, ${bar.rows} rows`),
       ),
       s(
         "text",
         { x: x + step / 2, y: height - bottom - high - 4, "text-anchor": "middle" },
-        step > 30 ? number(each.rows) : "",
+        step > 30 ? number(bar.rows) : "",
       ),
       s("text", { x: x + step / 2, y: height - 10, "text-anchor": "middle" }, step > 34 || place % 2 === 0 ? span : ""),
     );
   });
-  const gone = bars.some((each) => each.suppressed);
+  const gone = bars.some((bar) => bar.suppressed);
   return [
     svg,
     gone
@@ -317,7 +317,7 @@ function sizes(bars) {
 }
 
 function risks(attacks) {
-  const rows = attacks.filter((each) => each.after.mean !== null || each.after.highest !== null);
+  const rows = attacks.filter((attack) => attack.after.mean !== null || attack.after.highest !== null);
   return tableOf(
     { class: "risks" },
     [td(), ["before", "after"].map((each) => numName(each))],

@@ -145,9 +145,9 @@ function findAgain(root, was) {
   if (was.id) return root.querySelector(`#${CSS.escape(was.id)}`);
   if (was.key) return root.querySelector(`[data-key="${CSS.escape(was.key)}"]`);
   const same = [...root.querySelectorAll(was.tag)].filter((each) => each.type === was.type);
-  if (was.label) return same.find((each) => each.getAttribute("aria-label") === was.label);
-  if (was.text !== null) return same.find((each) => each.textContent === was.text);
-  if (["INPUT", "TEXTAREA", "SELECT"].includes(was.tag)) return same.find((each) => wordsOf(each) === was.words); // never another field
+  if (was.label) return same.find((field) => field.getAttribute("aria-label") === was.label);
+  if (was.text !== null) return same.find((field) => field.textContent === was.text);
+  if (["INPUT", "TEXTAREA", "SELECT"].includes(was.tag)) return same.find((field) => wordsOf(field) === was.words); // never another field
   return same[was.place];
 }
 
@@ -323,8 +323,8 @@ export function select(label, options, chosen, attributes, onchange) {
       },
       ...attributes,
     },
-    options.map((each) => {
-      const [value, text] = Array.isArray(each) ? each : [each, each];
+    options.map((option) => {
+      const [value, text] = Array.isArray(option) ? option : [option, option];
       return h("option", { value, selected: value === chosen }, text);
     }),
   );

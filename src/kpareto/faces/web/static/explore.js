@@ -27,10 +27,10 @@ import { filterPanel, hiddenPoints, pointTable } from "/static/points.js";
 
 export async function exploreView(page) {
   const front = await page.loadFront();
-  const names = front.objectives.map((each) => each.name);
+  const names = front.objectives.map((objective) => objective.name);
   const view = page.view;
   // An axis shows an objective, or a measure of use that was taken of every point for it.
-  const objective = (name) => [...front.objectives, ...front.axes].find((each) => each.name === name);
+  const objective = (name) => [...front.objectives, ...front.axes].find((objective) => objective.name === name);
   const valueOf = (about, id) => (about.values ? about.values[id] : front.values[id][names.indexOf(about.name)]);
   if (!objective(view.x)) view.x = names[0];
   if (!objective(view.y)) view.y = names[1] || names[0];
@@ -166,9 +166,9 @@ export async function exploreView(page) {
     const axis = (which, label) =>
       select(
         label,
-        [...front.objectives, ...front.axes, ...front.offered].map((each) => [
-          each.name,
-          `${each.label} (${each.name})`,
+        [...front.objectives, ...front.axes, ...front.offered].map((objective) => [
+          objective.name,
+          `${objective.label} (${objective.name})`,
         ]),
         view[which],
         { id: `axis-${which}` },
@@ -245,36 +245,37 @@ export async function exploreView(page) {
   // Sliders move in the unit that is shown; the server is asked in the unit that is counted.
   function drawSliders() {
     const wishes = { ...view.wishes };
-    const sliderRows = front.objectives.map((each) => {
-      const column = names.indexOf(each.name);
-      const ends = [drawn(each, each.low), drawn(each, each.high)].sort((a, b) => a - b);
-      const log = each.log && mayLog(each) && ends[0] > 0;
+    const sliderRows = front.objectives.map((objective) => {
+      const column = names.indexOf(objective.name);
+      const ends = [drawn(objective, objective.low), drawn(objective, objective.high)].sort((a, b) => a - b);
+      const log = objective.log && mayLog(objective) && ends[0] > 0;
       const to = (value) => (log ? Math.log(value) : value);
       const from = (value) => (log ? Math.exp(value) : value);
-      const value = wishes[each.name] ?? front.values[view.chosen][column];
-      const shown = h("output", {}, spell(each, value));
+      const value = wishes[objective.name] ?? front.values[view.chosen][column];
+      const shown = h("output", {}, spell(objective, value));
       const input = h("input", {
         type: "range",
         min: to(ends[0]),
         max: to(ends[1]),
         step: "any",
-        "data-wish": each.name,
-        "aria-label": `Wish for ${each.label} (${each.name})`,
-        "aria-valuetext": spell(each, value),
+        "data-wish": objective.name,
+        "aria-label": `Wish for ${objective.label} (${objective.name})`,
+        "aria-valuetext": spell(objective, value),
         oninput: (event) => {
           let now = Math.min(ends[1], Math.max(ends[0], from(Number(event.target.value))));
-          if (Number.isInteger(each.low) && Number.isInteger(each.high) && each.privacy) now = Math.round(now);
-          wishes[each.name] = Math.min(each.high, Math.max(each.low, undrawn(each, now)));
-          shown.textContent = spell(each, wishes[each.name]);
+          if (Number.isInteger(objective.low) && Number.isInteger(objective.high) && objective.privacy)
+            now = Math.round(now);
+          wishes[objective.name] = Math.min(objective.high, Math.max(objective.low, undrawn(objective, now)));
+          shown.textContent = spell(objective, wishes[objective.name]);
           event.target.setAttribute("aria-valuetext", shown.textContent);
           wish(wishes);
         },
       });
-      input.value = to(drawn(each, value));
+      input.value = to(drawn(objective, value));
       return h(
         "label",
         { class: "slider" },
-        h("span", {}, each.label, isKept(each) ? ", about" : "", " ", formula(each.name)),
+        h("span", {}, objective.label, isKept(objective) ? ", about" : "", " ", formula(objective.name)),
         input,
         shown,
       );
@@ -349,7 +350,7 @@ export async function exploreView(page) {
   const head = h("div", { class: "headline", id: "headline" });
   function headline() {
     const row = front.values[view.chosen];
-    const mark = front.marks.find((each) => each.id === view.chosen);
+    const mark = front.marks.find((mark) => mark.id === view.chosen);
     const suppressed = front.suppressed[view.chosen];
     replace(
       head,
@@ -357,15 +358,15 @@ export async function exploreView(page) {
       h(
         "p",
         { class: "big" },
-        front.objectives.map((each, column) =>
+        front.objectives.map((objective, column) =>
           h(
             "span",
-            { "data-objective": each.name },
-            h("strong", {}, spell(each, row[column])),
+            { "data-objective": objective.name },
+            h("strong", {}, spell(objective, row[column])),
             " ",
-            h("span", { class: "quiet" }, each.label),
+            h("span", { class: "quiet" }, objective.label),
             " ",
-            formula(each.name),
+            formula(objective.name),
           ),
         ),
         mark ? h("span", { class: "tag" }, mark.label) : null,

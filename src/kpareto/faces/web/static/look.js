@@ -200,7 +200,7 @@ function measured(measurement) {
         "Rows that a column singles out",
         "What each column gives away",
         ["Column", "alone by it", "alone without it"],
-        measurement.columns.map((each) => [each.columns.join(", "), number(each.unique), number(each.without)]),
+        measurement.columns.map((column) => [column.columns.join(", "), number(column.unique), number(column.without)]),
       ),
     ),
   ];
@@ -270,7 +270,7 @@ function factWords(page, facts) {
           ` ${facts.lacking === 1 ? "lacks" : "lack"} a value in a quasi-identifier, a sensitive column or a target, ${fate}${facts.named ? "" : whose}.`,
         ]
       : "No row lacks a value in a quasi-identifier, a sensitive column or a target.",
-    facts.remarks.map((each) => [" ", each]),
+    facts.remarks.map((remark) => [" ", remark]),
   ];
 }
 

@@ -115,7 +115,7 @@ export async function releaseView(page) {
         `Released ${number(released.rows)} rows; the written file was read again and verified. ${number(released.suppressed)} rows were suppressed.`,
       ),
       countedAgain(page, released.verified, released.unlimited),
-      released.remarks.map((each) => quiet(each)),
+      released.remarks.map((remark) => quiet(remark)),
       h(
         "ul",
         { class: "downloads" },
@@ -250,19 +250,19 @@ async function runChecks(page, id, place, button) {
     const trial = await api.post(`/points/${id}/check`);
     const order = { danger: 0, caution: 1, note: 2 };
     const warned = [...trial.warnings].sort((a, b) => order[a.severity] - order[b.severity]);
-    const count = (kind) => warned.filter((each) => each.severity === kind).length;
+    const count = (kind) => warned.filter((warning) => warning.severity === kind).length;
     replace(
       place,
       h("h2", { id: "checks" }, "Limits and warnings"),
       tableOf(
         {},
         [colName("Limit"), ["asked", "has"].map((each) => numName(each)), td()],
-        trial.limits.map((each) =>
+        trial.limits.map((limit) =>
           tr(
-            rowName(labelOf(page, each.name), " ", formula(formulaOf(each.name))),
-            num(`${each.better === "higher" ? "≥" : "≤"} ${number(each.limit)}`),
-            num(number(each.value)),
-            td(each.met ? h("span", { class: "tag good-tag" }, "met") : h("span", { class: "tag bad-tag" }, "missed")),
+            rowName(labelOf(page, limit.name), " ", formula(formulaOf(limit.name))),
+            num(`${limit.better === "higher" ? "≥" : "≤"} ${number(limit.limit)}`),
+            num(number(limit.value)),
+            td(limit.met ? h("span", { class: "tag good-tag" }, "met") : h("span", { class: "tag bad-tag" }, "missed")),
           ),
         ),
       ),
@@ -274,7 +274,7 @@ async function runChecks(page, id, place, button) {
       h(
         "ul",
         { class: "warnings" },
-        warned.map((each) => warningItem(each, each.severity === "danger" ? accept(each) : null)),
+        warned.map((warning) => warningItem(warning, warning.severity === "danger" ? accept(warning) : null)),
       ),
     );
     const serious = count("danger");
@@ -319,17 +319,17 @@ function verifyCard(page) {
       return api.post("/verify");
     }, "Verifying …");
     if (!verdict) return;
-    const said = [...(verdict.unchecked || []), ...(verdict.said || [])];
+    const statements = [...(verdict.unchecked || []), ...(verdict.said || [])];
     replace(
       answer,
       h("p", { class: verdict.holds ? "good" : "bad" }, verdict.sentence),
       verdict.holds ? countedAgain(page, verdict.numbers, verdict.unlimited) : null,
-      said.length
+      statements.length
         ? h(
             "details",
             {},
-            h("summary", {}, `${several(said.length, "statement")} that the file alone cannot confirm`),
-            list(said),
+            h("summary", {}, `${several(statements.length, "statement")} that the file alone cannot confirm`),
+            list(statements),
           )
         : null,
     );

@@ -33,14 +33,14 @@ export async function showRun(page) {
       ? table(
           "Operators and settings of the run",
           ["Setting", "Value", "What it is"],
-          run.settings.map((each) => [each.name, each.value, each.meaning]),
+          run.settings.map((setting) => [setting.name, setting.value, setting.meaning]),
         )
       : null,
     run.curve.length > 1
       ? [
           h("h4", {}, "Convergence"),
           picture(run.goal, [{ name: run.method, points: run.curve }]),
-          quiet(`From ${said(run.curve[0])} to ${said(run.curve.at(-1))}.`),
+          quiet(`From ${reachedBy(run.curve[0])} to ${reachedBy(run.curve.at(-1))}.`),
         ]
       : null,
     run.exact.map((sentence) => quiet(sentence)),
@@ -48,7 +48,7 @@ export async function showRun(page) {
   );
 }
 
-const said = ([done, , least]) => `${number(least)} after ${number(done)} recodings`;
+const reachedBy = ([done, , least]) => `${number(least)} after ${number(done)} recodings`;
 
 function archive({ names, widths, brackets, most, members }) {
   const wide = names.map((name, at) => `${name} ${number(widths[at])}`).join(", ");
@@ -60,7 +60,7 @@ function archive({ names, widths, brackets, most, members }) {
     table(
       "Boxes of the archive",
       ["Box", ...names],
-      members.map((each) => [each.box.join(" · "), ...each.values.map((value) => number(value))]),
+      members.map((member) => [member.box.join(" · "), ...member.values.map((value) => number(value))]),
       1,
     ),
   ];

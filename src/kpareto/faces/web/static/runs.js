@@ -197,8 +197,8 @@ export function runsCard(page) {
   function drawn(wanted, runs) {
     const series = wanted.map((run, place) => ({ ...fetched.get(run.id), name: run.name, place: place % COLOURS }));
     const shared = series[0].objectives
-      .map((each) => each.name)
-      .filter((name) => series.every((one) => one.objectives.some((each) => each.name === name)));
+      .map((objective) => objective.name)
+      .filter((name) => series.every((one) => one.objectives.some((objective) => objective.name === name)));
     if (shared.length < 2)
       return bad("These runs have fewer than two objectives in common, so they have no picture together.");
     const axis = (key, otherwise) => (shared.includes(page.view[key]) ? page.view[key] : otherwise);
@@ -238,7 +238,7 @@ function plot(series, x, y, words) {
     bottom = 40,
     top = 12,
     right = 12;
-  const at = (one, name) => one.objectives.findIndex((each) => each.name === name);
+  const at = (one, name) => one.objectives.findIndex((objective) => objective.name === name);
   const points = series
     .flatMap((one) => one.values.map((row) => ({ x: row[at(one, x)], y: row[at(one, y)], one })))
     .filter((point) => point.x !== null && point.y !== null);

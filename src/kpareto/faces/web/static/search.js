@@ -80,14 +80,14 @@ function settings(page, send) {
   const place = h("section", { class: "card", "aria-labelledby": "what" });
   const redraw = () => afterHands(() => replace(place, ...parts()));
   const toggle = (name, on) => {
-    const now = search.objectives.filter((each) => each !== name);
+    const now = search.objectives.filter((objective) => objective !== name);
     search.objectives = on ? [...now, name] : now;
     if (search.preference) {
       // a wish is for an objective
       search.preference = Object.fromEntries(
         Object.entries(search.preference).filter(([wished]) => search.objectives.includes(wished)),
       );
-      if (on && name !== "k" && !(page.about.measures.find((each) => each.name === name) || {}).privacy)
+      if (on && name !== "k" && !(page.about.measures.find((measure) => measure.name === name) || {}).privacy)
         search.preference[name] = 0.2;
       redraw();
     }
@@ -102,12 +102,12 @@ function settings(page, send) {
     const about = Object.keys(population).length ? [...(population.source ? counted : []), ...estimated] : []; // what can be said of it
     const known = page.about.measures;
     const offered = known
-      .filter((each) => each.usual && (!each.population || about.includes(each.name)))
-      .map((each) => [each.name, each.words]);
+      .filter((measure) => measure.usual && (!measure.population || about.includes(measure.name)))
+      .map((measure) => [measure.name, measure.words]);
     const lacking = [...counted, ...estimated].filter((name) => !about.includes(name));
     const others = search.objectives.filter((name) => !offered.some(([each]) => each === name));
     const why = (name) => {
-      const needs = (known.find((each) => each.name === name) || {}).column;
+      const needs = (known.find((measure) => measure.name === name) || {}).column;
       return needs === "sensitive" && !sensitive
         ? "needs a sensitive column"
         : needs === "target" && !target
@@ -142,9 +142,9 @@ function settings(page, send) {
         ["", "choose …"],
         ...known
           .filter(({ name }) => ![...offered.map(([each]) => each), ...others, ...lacking].includes(name))
-          .map((each) => [
-            each.name,
-            `${each.label}: ${each.words} (${each.name})${why(each.name) ? `, ${why(each.name)}` : ""}`,
+          .map((measure) => [
+            measure.name,
+            `${measure.label}: ${measure.words} (${measure.name})${why(measure.name) ? `, ${why(measure.name)}` : ""}`,
           ]),
       ],
       "",
@@ -239,7 +239,7 @@ function settings(page, send) {
 // Wishes instead of the whole front (GECCO 2009): a k, and how much each loss may be; the search goes where they are nearest met.
 function wishing(page, send, redraw) {
   const { search } = page.draft;
-  const known = (name) => page.about.measures.find((each) => each.name === name) || { words: name };
+  const known = (name) => page.about.measures.find((measure) => measure.name === name) || { words: name };
   const losses = search.objectives.filter((name) => name !== "k" && !known(name).privacy);
   const wish = search.preference;
   const slider = (name, words, low, high, step) => {
@@ -432,7 +432,7 @@ function watching(page, send, ended) {
     );
     if (!running && status.phase === "done") say(`The search is done: ${ending(status)}.`);
     if (status.names.length > 1 && status.values.length) {
-      const about = (name) => page.about.measures.find((each) => each.name === name) || { label: name };
+      const about = (name) => page.about.measures.find((measure) => measure.name === name) || { label: name };
       plot({
         points: status.values.map((row, id) => ({ id, x: row[0], y: row[1] })),
         names: status.names.slice(0, 2).map((name) => `${about(name).label} (${name})`),

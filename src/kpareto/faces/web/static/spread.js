@@ -26,7 +26,7 @@ import {
 const asked = (id, path, words) => api.get(`/${path}?${new URLSearchParams({ point: id, ...words })}`);
 
 export function distributionPart(page, about) {
-  const names = about.columns.map((each) => each.name);
+  const names = about.columns.map((column) => column.name);
   const place = h("div", {}, quiet("Loading …"));
   const show = (name) => {
     page.remember({ spread: name });
@@ -99,9 +99,9 @@ function histogram(spread) {
     ),
     h(
       "p",
-      { class: "quiet clip", title: spread.groups.map((each) => each.label).join(", ") },
+      { class: "quiet clip", title: spread.groups.map((group) => group.label).join(", ") },
       "Released: ",
-      spread.groups.map((each) => `${each.label} ${number(each.rows)}`).join(", "),
+      spread.groups.map((group) => `${group.label} ${number(group.rows)}`).join(", "),
       spread.left ? ` and ${number(spread.left)} more` : "",
     ),
   ];
@@ -111,7 +111,7 @@ export const cut = (text, most) => (text.length > most ? `${text.slice(0, most -
 
 export function contingencyPart(page, front, about) {
   const names = front.groups;
-  const quasi = about.columns.map((each) => each.name);
+  const quasi = about.columns.map((column) => column.name);
   if (names.length < 2) return null;
   const place = h("div", {}, quiet("Loading …"));
   const pair =
@@ -180,11 +180,11 @@ export function riskPart(about) {
         tableOf(
           { class: "sample" },
           [risk.columns.map((name) => colName(name)), ["rows", "risk"].map((word) => numName(word))],
-          risk.classes.map((each) =>
+          risk.classes.map((group) =>
             tr(
-              each.labels.map((label) => td(label)),
-              num(number(each.size)),
-              num(percent(each.risk)),
+              group.labels.map((label) => td(label)),
+              num(number(group.size)),
+              num(percent(group.risk)),
             ),
           ),
         ),
@@ -196,8 +196,8 @@ export function riskPart(about) {
         tableOf(
           {},
           [colName("without"), ["smallest class", "mean risk", "part of the risk"].map((word) => numName(word))],
-          columns.map((each) =>
-            tr(rowName(each.name), num(number(each.k)), num(percent(each.mean, 2)), num(percent(each.part, 0))),
+          columns.map((column) =>
+            tr(rowName(column.name), num(number(column.k)), num(percent(column.mean, 2)), num(percent(column.part, 0))),
           ),
         ),
       ),

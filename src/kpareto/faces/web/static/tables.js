@@ -32,7 +32,7 @@ async function close(page, line) {
   say(`${tableName(line.source)} is closed; its job and its runs are kept.`);
   if (line.id !== page.id) return;
   const { tables } = await api.tables(known()); // as they are now: other tabs open and close some too
-  const next = tables.find((each) => each.open && each.id !== line.id);
+  const next = tables.find((table) => table.open && table.id !== line.id);
   location.assign(address(next ? next.id : "new"));
 }
 

@@ -30,7 +30,7 @@ export function hierarchyPanel(page, view) {
 
 function draw(page, view, place, state) {
   // The drawn levels, from the top to the first one with few enough groups.
-  const levels = view.levels.filter((each) => each.count <= MOST && each.groups.length).reverse();
+  const levels = view.levels.filter((level) => level.count <= MOST && level.groups.length).reverse();
   const lowest = levels.length ? levels[levels.length - 1].level : 0;
   const selected = { level: Math.min(state.level, view.height), groups: state.groups };
   const label = h("input", {
@@ -205,14 +205,14 @@ function draw(page, view, place, state) {
     place,
     h("h2", {}, `Hierarchy of ${view.name}`, view.edited ? h("span", { class: "tag" }, "edited") : null),
     quiet(
-      `${number(view.leaves)} values, ${view.height + 1} levels: ${view.levels.map((each) => number(each.count)).join(" → ")} groups.`,
+      `${number(view.leaves)} values, ${view.height + 1} levels: ${view.levels.map((level) => number(level.count)).join(" → ")} groups.`,
       lowest > 0 ? ` Levels below ${lowest} have too many groups to draw.` : "",
     ),
     view.lint.length
       ? h(
           "ul",
           { class: "lint", tabindex: "0", "aria-label": "Remarks on this hierarchy" },
-          view.lint.map((each) => h("li", {}, h("strong", {}, each.kind.replaceAll("-", " ")), " ", each.text)),
+          view.lint.map((remark) => h("li", {}, h("strong", {}, remark.kind.replaceAll("-", " ")), " ", remark.text)),
         )
       : h("p", { class: "good" }, "Nothing odd about this hierarchy."),
     limits(page, view, region),
