@@ -26,7 +26,7 @@ from kpareto.fronts.picture import is_drawn_by_factors
 from kpareto.fronts.use import use_of_marks, use_sentence
 from kpareto.interrupts import Hearing, hearing
 from kpareto.jobs.job import Job
-from kpareto.measures.measure import INFORMATION, Measure, aspect_of, is_privacy, make, parameters_of
+from kpareto.measures.measure import INFORMATION, aspect_of, is_privacy, make, parameters_of
 from kpareto.measures.plain import PLAIN, USUAL, USUAL_OF_POPULATION, most_lost, plain_of
 from kpareto.measures.properties import PROPERTIES, Comparison, subgroups
 from kpareto.measures.use import OF_USE, control_of, yardstick
@@ -85,6 +85,7 @@ def front_view(front: Front) -> dict[str, Any]:
 def _axis(front: Front, place: int) -> dict[str, Any]:
     """What the picture must know of one objective."""
     measure, values = front.problem.objectives[place], front.numbers.values[:, place]
+    plain = plain_of(measure)
     return {
         "name": measure.name,
         "better": measure.better,
@@ -94,7 +95,10 @@ def _axis(front: Front, place: int) -> dict[str, Any]:
         "high": _number(float(values.max())),
         "logs": bool((values > 0).all()),
         "control": control_of(front.problem.table, measure.name),
-        **_spoken(measure, front.problem.table),
+        "label": plain.label,
+        "words": plain.words,
+        "reading": plain.reading,
+        "most": most_lost(measure, front.problem.table),
         "log": is_drawn_by_factors(measure, values),
     }
 
@@ -131,12 +135,6 @@ def _answer(front: Front) -> dict[str, Any] | None:
         return None
     answer = answer_wishes(front, wished["wished"])
     return {"id": answer.id, "words": answer.words()}
-
-
-def _spoken(measure: Measure, table: Table) -> dict[str, Any]:
-    """A measure in plain words, and the loss that is 0 % of the detail kept."""
-    plain = plain_of(measure)
-    return {"label": plain.label, "words": plain.words, "reading": plain.reading, "most": most_lost(measure, table)}
 
 
 def measures_view() -> list[dict[str, Any]]:
@@ -395,8 +393,8 @@ def distribution_view(point: Point, name: str) -> dict[str, Any]:
     column = table.column(name)
     leaves = table.hierarchies[column].leaves
     before = np.bincount(table.codes[:, column], weights=table.weights, minlength=len(leaves))  # (leaves,) float64
-    rows = _group_rows(partition, column)  # (groups,) float64
-    first, last = partition.recoding.runs(column)
+    kept, (first, last) = ~partition.suppressed, partition.recoding.runs(column)
+    rows = np.bincount(partition.groups[kept, column], weights=partition.rows[kept], minlength=len(first))  # per group
     steps = np.zeros(len(leaves) + 1)
     np.add.at(steps, first, rows / (last - first + 1))
     np.add.at(steps, last + 1, -rows / (last - first + 1))
@@ -415,12 +413,6 @@ def distribution_view(point: Point, name: str) -> dict[str, Any]:
         "left": max(0, len(rows) - CELLS),
         "moved": float(np.abs(shares[0] - shares[1]).sum() / 2),
     }
-
-
-def _group_rows(partition: Partition, column: int) -> np.ndarray:
-    kept = ~partition.suppressed
-    count = len(partition.recoding.runs(column)[0])
-    return np.bincount(partition.groups[kept, column], weights=partition.rows[kept], minlength=count)
 
 
 def _span(leaves: tuple[str, ...], first: int, last: int) -> str:

@@ -298,8 +298,7 @@ def put_job(session: Session, question: Question) -> Answer:
 def save_job(session: Session, question: Question) -> Answer:
     """Write the job into the working folder."""
     name = str(question.get("name") or "job.toml")
-    _ = session.job  # checked before it is written
-    job = session.draft or {}
+    _, job = session.job, session.opened  # checked before it is written
     there = drafts.job_files_there(job, session.edits, session.folder, name)
     if there and question.get("overwrite") is not True:
         sentence = f"{', '.join(there)} {'is' if len(there) == 1 else 'are'} in the working folder already."
@@ -315,7 +314,7 @@ async def download_job(request: Request) -> Response:
 
     def work() -> Path:
         stem = plain_name(Path(session.job.source).name.split(".")[0], "job")
-        return drafts.job_archive(session.draft or {}, session.edits, f"{stem}-job", session.outbox)
+        return drafts.job_archive(session.opened, session.edits, f"{stem}-job", session.outbox)
 
     place = await do_in_turn(session, work)
     return FileResponse(place, filename=place.name, media_type="application/octet-stream")
@@ -365,7 +364,7 @@ def step_hierarchy(session: Session, question: Question) -> Answer:
     if action not in ("undo", "redo", "reset"):
         raise BadInput(f"No step {action!r}. There are: undo, redo, reset.")
     session.check_revision(question.get("revision", session.revision))
-    session.take_step(session.shelf.move(session.draft or {}, column, action))
+    session.take_step(session.shelf.move(session.opened, column, action))
     return _tell_change(session, column)
 
 

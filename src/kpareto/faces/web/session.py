@@ -191,10 +191,10 @@ class Session:
 
     def open_otherwise(self, form: Mapping[str, Any]) -> None:
         """Read the same file in another form: other letters, another separator; roles are proposed anew."""
-        if self.draft is None or self.draft["data"]["source"] == "adult":
+        source = self.source
+        if source == "adult":
             raise BadJob("There is no file yet that could be read otherwise. Open one first.")
-        source = str(self.draft["data"]["source"])
-        before = {key: value for key, value in self.draft["data"].items() if key in FORM_KEYS}
+        before = {key: value for key, value in self.opened["data"].items() if key in FORM_KEYS}
         if {"separator", "header", "skip", "sheet"} & set(form):  # other columns may come of it
             before = {key: value for key, value in before.items() if key not in ("names", "dates")}
         data = {key: value for key, value in {**before, **form}.items() if value not in (None, "")}
@@ -216,9 +216,21 @@ class Session:
             self.shelf.clear()
             self._changed()
 
+    @property
+    def opened(self) -> Draft:
+        """The draft, or a sentence that there is none yet."""
+        if self.draft is None:
+            raise BadJob("There is no data yet. Open a file first.")
+        return self.draft
+
+    @property
+    def source(self) -> str:
+        """The table as the job names it; adult before one is opened."""
+        return "adult" if self.draft is None else str(self.draft["data"]["source"])
+
     def file_state(self) -> str:
         """The state of the table's file as it is now; a table that is no file has none."""
-        source = "adult" if self.draft is None else str(self.draft["data"]["source"])
+        source = self.source
         return state_of(None if source == "adult" or is_address(source) else self.data_folder / source)
 
     @property
@@ -234,12 +246,12 @@ class Session:
         """
         if self.draft is None or (self.profile is not None and not self.changed):
             return ""
-        source, now = str(self.draft["data"]["source"]), self.file_state()
+        source, now = self.source, self.file_state()
         job = draft_job(self.draft, self.data_folder, self.edits, self.folder)
         profile = look_at(job.rows_source(), job.encoding)
         tell(report)
         with self.lock:
-            if self.draft["data"]["source"] != source:  # another table was opened meanwhile
+            if self.source != source:  # another table was opened meanwhile
                 return ""
             words = ""
             if now != self.seen:
@@ -274,17 +286,14 @@ class Session:
 
     def take_draft(self, message: object) -> None:
         """Replace the draft by what the page sends; a late one and one that is no job are refused."""
-        draft = check_draft(message)
-        if self.draft is None:
-            raise BadJob("There is no data yet. Open a file first.")
+        draft, before = check_draft(message), self.opened
         self.check_revision(message.get("revision") if isinstance(message, dict) else None)
-        known = [column.facts.name for column in self.profile.columns] if self.profile else list(self.draft["columns"])
+        known = [column.facts.name for column in self.profile.columns] if self.profile else list(before["columns"])
         check_columns(draft, known)
-        draft["data"] = {**draft["data"], "source": self.draft["data"]["source"]}
+        draft["data"] = {**draft["data"], "source": before["data"]["source"]}
         draft_job(draft, self.data_folder, self.edits, self.folder)
-        if draft != self.draft:
-            self.draft = draft
-            self._changed()
+        if draft != before:
+            self.take_step(draft)
 
     def check_revision(self, revision: object) -> None:
         """Raise unless a change was made to the job as it stands now."""
@@ -324,9 +333,7 @@ class Session:
     @property
     def job(self) -> Job:
         """The job as it stands."""
-        if self.draft is None:
-            raise BadJob("There is no data yet. Open a file first.")
-        return watch(draft_job(self.draft, self.data_folder, self.edits, self.folder), self.seen)
+        return watch(draft_job(self.opened, self.data_folder, self.edits, self.folder), self.seen)
 
     def table(self) -> Table:
         """The rows by the roles of the job, before hierarchies; read once as long as the roles stay.
@@ -374,7 +381,7 @@ class Session:
     def hierarchy_view(self, column: str) -> dict[str, Any]:
         """The hierarchy of one column for the page."""
         hierarchy, rows = self.hierarchy(column)
-        edited = edited_name((self.draft or {})["columns"].get(column, {}).get("hierarchy")) is not None
+        edited = edited_name(self.opened["columns"].get(column, {}).get("hierarchy")) is not None
         return {**hierarchy_view(hierarchy, rows), "edited": edited, "can": self.shelf.can(column)}
 
     def edit_hierarchy(self, column: str, action: str, details: Mapping[str, Any]) -> dict[str, Any]:
@@ -387,17 +394,15 @@ class Session:
 
     def take_hierarchy(self, column: str, text: str) -> None:
         """Let the job name this hierarchy for a column; its file is called by what it holds, and never changes."""
-        if self.draft is None:
-            raise BadJob("There is no data yet. Open a file first.")
-        number = list(self.draft["columns"]).index(column)
+        number = list(self.opened["columns"]).index(column)
         self.name_hierarchy(column, keep_edited(self.edits, number, column, text))
 
     def name_hierarchy(self, column: str, source: Any) -> None:
         """Let the job name this hierarchy for a column: a rule, a file, or nothing."""
-        self.take_step(self.shelf.put(self.draft or {}, column, source))
+        self.take_step(self.shelf.put(self.opened, column, source))
 
     def take_step(self, draft: Draft) -> None:
-        """The draft after a step of a hierarchy; runs keep the one they began with."""
+        """The draft after a change; runs keep the one they began with."""
         self.draft = draft
         self._changed()
 
@@ -553,7 +558,7 @@ def _without_end(session: Session, last: Searching) -> Searching:
 
 def _new_record(session: Session, search: Searching) -> RunRecord:
     """The record of a run that begins, with the job it is started with."""
-    draft = session.draft or {}
+    draft = session.opened
     objectives, method = draft["search"].get("objectives", []), draft["search"].get("method", "exact")
     spoken = [spec if spec == "k" else plain_of(make(spec)).label for spec in objectives]
     return RunRecord(
