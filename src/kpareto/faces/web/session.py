@@ -24,22 +24,8 @@ from kpareto.engines.read import read_drawn
 from kpareto.engines.unique_rows import KeptRows, keep_rows, open_view
 from kpareto.engines.wishes import Wish
 from kpareto.errors import BadInput, BadJob, BadTable, Progress
-from kpareto.faces.web.drafts import (
-    Draft,
-    adult_draft,
-    carry_over,
-    check_columns,
-    check_draft,
-    draft_job,
-    draft_print,
-    edited_name,
-    keep_edited,
-    load_draft,
-    project_draft,
-    propose_draft,
-    state_of,
-    watch,
-)
+from kpareto.faces.web import drafts
+from kpareto.faces.web.drafts import Draft
 from kpareto.faces.web.files import files_in, inside
 from kpareto.faces.web.hierarchies import Shelf, edit, hierarchy_view
 from kpareto.faces.web.runs import KeptRuns, RunRecord, keep_job, owner_of, take_edits
@@ -131,18 +117,18 @@ class Session:
 
             profile = inspect(adult("train"))
             tell(report)
-            self.start_with(self.folder, adult_draft(profile), profile)
+            self.start_with(self.folder, drafts.adult_draft(profile), profile)
             return
         profile = look_at(inside(self.folder, name), encoding)
         tell(report)
-        self.start_with(self.folder, propose_draft(profile, name), profile)
+        self.start_with(self.folder, drafts.propose_draft(profile, name), profile)
 
     def open_upload(self, name: str, encoding: str = "utf-8", report: Progress | None = None) -> None:
         """Look at a file that was dropped on the page; the one that was dropped before goes."""
         place = inside(self.uploads, name)
         profile = look_apart(place, encoding, report)
         tell(report)
-        self._start_with_upload(propose_draft(profile, name), profile)
+        self._start_with_upload(drafts.propose_draft(profile, name), profile)
 
     def open_project(self, path: Path, report: Progress | None = None) -> None:
         """Unpack a project of ARX, as if its table were dropped on the page with a job; what is lost is remarked."""
@@ -152,7 +138,7 @@ class Session:
             job = load_job(place)
             profile = look_apart(job.rows_source(), job.encoding, report)
             tell(report)
-            draft = project_draft(project, place, self.uploads, self.edits)
+            draft = drafts.project_draft(project, place, self.uploads, self.edits)
         self._start_with_upload(draft, profile)
         self.remarks = tuple(project.sentences())
 
@@ -173,7 +159,7 @@ class Session:
 
     def open_job(self, text: str, name: str, report: Progress | None = None) -> None:
         """Take a job file over; its data must be in the working folder or have been uploaded."""
-        draft = load_draft(text, name)
+        draft = drafts.load_draft(text, name)
         source = str(draft["data"]["source"])
         uploaded = source != "adult" and not inside(self.folder, source).exists()
         place = self.uploads if uploaded else self.folder
@@ -182,10 +168,10 @@ class Session:
                 f"The job reads {source!r}, which is not in the working folder. Put it there, or drop it on this page "
                 "first and then load the job again."
             )
-        job_data: object = draft_job(draft, place, self.edits, self.folder).rows_source()
+        job_data: object = drafts.draft_job(draft, place, self.edits, self.folder).rows_source()
         encoding = str(draft["data"].get("encoding", "utf-8"))
         profile = look_apart(job_data, encoding, report) if uploaded else look_at(job_data, encoding)
-        check_columns(draft, [column.facts.name for column in profile.columns])
+        drafts.check_columns(draft, [column.facts.name for column in profile.columns])
         tell(report)
         self.start_with(place, draft, profile, self.data if uploaded else "")
 
@@ -199,10 +185,10 @@ class Session:
             before = {key: value for key, value in before.items() if key not in ("names", "dates")}
         data = {key: value for key, value in {**before, **form}.items() if value not in (None, "")}
         bare: Draft = {part: {} for part in PARTS}
-        job = draft_job({**bare, "data": {"source": source, **data}}, self.data_folder, self.edits, self.folder)
+        job = drafts.draft_job({**bare, "data": {"source": source, **data}}, self.data_folder, self.edits, self.folder)
         rows = job.rows_source()
         profile = look_apart(rows, job.encoding) if self.uploaded else look_at(rows, job.encoding)
-        self.start_with(self.data_folder, propose_draft(profile, source), profile, self.data)
+        self.start_with(self.data_folder, drafts.propose_draft(profile, source), profile, self.data)
 
     def start_with(self, place: Path, draft: Draft, profile: Profile | None, data: str = "") -> None:
         """Begin with a table; ``data`` is its digest where it was uploaded."""
@@ -231,7 +217,7 @@ class Session:
     def file_state(self) -> str:
         """The state of the table's file as it is now; a table that is no file has none."""
         source = self.source
-        return state_of(None if source == "adult" or is_address(source) else self.data_folder / source)
+        return drafts.state_of(None if source == "adult" or is_address(source) else self.data_folder / source)
 
     @property
     def changed(self) -> bool:
@@ -247,7 +233,7 @@ class Session:
         if self.draft is None or (self.profile is not None and not self.changed):
             return ""
         source, now = self.source, self.file_state()
-        job = draft_job(self.draft, self.data_folder, self.edits, self.folder)
+        job = drafts.draft_job(self.draft, self.data_folder, self.edits, self.folder)
         profile = look_at(job.rows_source(), job.encoding)
         tell(report)
         with self.lock:
@@ -256,7 +242,7 @@ class Session:
             words = ""
             if now != self.seen:
                 words = f"{source} has changed on disk and was read again: {several(profile.total, 'row')}."
-                self.draft, news = carry_over(self.draft, propose_draft(profile, source))
+                self.draft, news = drafts.carry_over(self.draft, drafts.propose_draft(profile, source))
                 words += news
             self.profile, self.seen, self._tables, self._rows = profile, now, {}, {}
             if words:
@@ -286,12 +272,12 @@ class Session:
 
     def take_draft(self, message: object) -> None:
         """Replace the draft by what the page sends; a late one and one that is no job are refused."""
-        draft, before = check_draft(message), self.opened
+        draft, before = drafts.check_draft(message), self.opened
         self.check_revision(message.get("revision") if isinstance(message, dict) else None)
         known = [column.facts.name for column in self.profile.columns] if self.profile else list(before["columns"])
-        check_columns(draft, known)
+        drafts.check_columns(draft, known)
         draft["data"] = {**draft["data"], "source": before["data"]["source"]}
-        draft_job(draft, self.data_folder, self.edits, self.folder)
+        drafts.draft_job(draft, self.data_folder, self.edits, self.folder)
         if draft != before:
             self.take_step(draft)
 
@@ -333,7 +319,7 @@ class Session:
     @property
     def job(self) -> Job:
         """The job as it stands."""
-        return watch(draft_job(self.opened, self.data_folder, self.edits, self.folder), self.seen)
+        return drafts.watch(drafts.draft_job(self.opened, self.data_folder, self.edits, self.folder), self.seen)
 
     def table(self) -> Table:
         """The rows by the roles of the job, before hierarchies; read once as long as the roles stay.
@@ -381,7 +367,7 @@ class Session:
     def hierarchy_view(self, column: str) -> dict[str, Any]:
         """The hierarchy of one column for the page."""
         hierarchy, rows = self.hierarchy(column)
-        edited = edited_name(self.opened["columns"].get(column, {}).get("hierarchy")) is not None
+        edited = drafts.edited_name(self.opened["columns"].get(column, {}).get("hierarchy")) is not None
         return {**hierarchy_view(hierarchy, rows), "edited": edited, "can": self.shelf.can(column)}
 
     def edit_hierarchy(self, column: str, action: str, details: Mapping[str, Any]) -> dict[str, Any]:
@@ -395,7 +381,7 @@ class Session:
     def take_hierarchy(self, column: str, text: str) -> None:
         """Let the job name this hierarchy for a column; its file is called by what it holds, and never changes."""
         number = list(self.opened["columns"]).index(column)
-        self.name_hierarchy(column, keep_edited(self.edits, number, column, text))
+        self.name_hierarchy(column, drafts.keep_edited(self.edits, number, column, text))
 
     def name_hierarchy(self, column: str, source: Any) -> None:
         """Let the job name this hierarchy for a column: a rule, a file, or nothing."""
@@ -440,7 +426,7 @@ class Session:
         """A digest of all that a search would go by now."""
         if self.draft is None:
             return ""
-        return draft_print(self.draft, self.data_folder, self.edits, self.folder)
+        return drafts.draft_print(self.draft, self.data_folder, self.edits, self.folder)
 
     def runs(self) -> list[RunRecord]:
         """The runs that this session may see."""
@@ -608,7 +594,7 @@ def open_run(session: Session, run: str) -> None:
     same = session.draft is not None and session.draft["data"] == draft["data"]
     # A file that was changed since the search is looked at anew: it may have other columns.
     same = same and not session.changed
-    same = same and record.content == draft_print(draft, place, session.edits, session.folder)
+    same = same and record.content == drafts.draft_print(draft, place, session.edits, session.folder)
     profile = session.profile if same else None
     session.start_with(place, draft, profile or look_at(job.rows_source(), job.encoding), record.data)
     _recall(session, record, job)
@@ -621,7 +607,7 @@ def _take_up(session: Session, desk: Mapping[str, Any]) -> None:
         session.awaits = str(draft["data"].get("source"))
         return  # the job and the runs come back with the file
     take_edits(session.kept.desk(owner_of(session.id)), draft, session.edits)
-    draft_job(draft, session.folder, session.edits, session.folder)
+    drafts.draft_job(draft, session.folder, session.edits, session.folder)
     revision = desk.get("revision")  # goes on, so that a tab that slept meanwhile does not take another job for its own
     session.revision = revision if isinstance(revision, int) else 0
     session.start_with(session.folder, draft, None)  # looked at when the page asks: a large table takes its time
@@ -639,7 +625,7 @@ def _job_of(session: Session, record: RunRecord) -> Job:
     """The job of a kept run, with its hierarchies as they were."""
     take_edits(session.kept.folder(record.id), record.draft, session.edits)
     place = session.uploads if record.uploaded else session.folder
-    return watch(draft_job(record.draft, place, session.edits, session.folder))
+    return drafts.watch(drafts.draft_job(record.draft, place, session.edits, session.folder))
 
 
 def _recall(session: Session, record: RunRecord, job: Job) -> None:
@@ -653,8 +639,8 @@ def _recall(session: Session, record: RunRecord, job: Job) -> None:
 
 def look_at(source: Any, encoding: str) -> Profile:
     """Look at a table that is not written meanwhile."""
-    before, profile = state_of(source), inspect(source, encoding=encoding)
-    if state_of(source) != before:
+    before, profile = drafts.state_of(source), inspect(source, encoding=encoding)
+    if drafts.state_of(source) != before:
         raise BadTable("The file was written while it was read. Open it again when it is whole.")
     return profile
 

@@ -84,7 +84,7 @@ export function runsCard(page) {
 
   function line(run, runs) {
     const { status } = run;
-    const write = (key, attributes, said) => {
+    const write = (key, attributes, words) => {
       const field = h("input", {
         type: "text",
         value: run[key],
@@ -93,7 +93,7 @@ export function runsCard(page) {
           const answer = await page.attempt(() => api.put(`/runs/${run.id}`, { [key]: field.value }));
           if (answer) {
             run[key] = answer[key];
-            say(said());
+            say(words());
             if (key === "name") drawPicture(runs);
           }
           field.value = run[key];
