@@ -47,13 +47,6 @@ def _say_failed(error: Exception, what: str) -> str:
     return f"The {what} failed inside kpareto ({type(error).__name__}: {error})."
 
 
-def _begin(name: str, work: Callable[[], None]) -> threading.Thread:
-    """A thread that ends with the server."""
-    thread = threading.Thread(target=work, name=name, daemon=True)
-    thread.start()
-    return thread
-
-
 def _later(work: Callable[..., None], *arguments: object) -> None:
     """Do something when a step that is stopped has had its time to end."""
     timer = threading.Timer(PATIENCE, work, arguments)
@@ -105,7 +98,8 @@ class Searching:
         self.phase, self.sentence, self.began = "reading", "", time.monotonic()
         self.looked, self._first, self._left, self._earlier_done = 0, None, False, self.done
         self.version += 1
-        self._thread = _begin("kpareto-search", self._work)
+        self._thread = threading.Thread(target=self._work, name="kpareto-search", daemon=True)
+        self._thread.start()
 
     def cancel(self) -> None:
         """Stop: the loops under way are halted, and a step that cannot be is left to end by itself."""
@@ -334,7 +328,8 @@ class ModelRun:
 
     def start(self) -> None:
         """Begin in a thread."""
-        self._thread = _begin("kpareto-models", self._work)
+        self._thread = threading.Thread(target=self._work, name="kpareto-models", daemon=True)
+        self._thread.start()
 
     def cancel(self) -> None:
         """Stop: loops under way are halted, and a step that cannot be, such as compiling, is left to end by itself."""
