@@ -516,13 +516,13 @@ def show_private(  # noqa: PLR0913 (the options of the command)
     quiet: bool,
 ) -> None:
     """``kpareto private JOB``: one run, its place in the ledger, and what it left."""
+    wish = PrivateWish(epsilon, delta, total, score, seed)
     job = load_job(path, changes)
     if was_proposed(path):
         click.echo(f"Warning: {LEARNED}", err=True)
     remark(UNUSED, quiet)
     with catch_warnings():
         simplefilter("ignore", ReleaseWarning)  # they are printed below
-        wish = PrivateWish(epsilon, delta, total, score, seed)
         done = privatize(job, wish, None if target is None else Path(target).absolute())
     show_answer(done, json_file, print_private)
 
