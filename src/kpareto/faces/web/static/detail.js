@@ -90,7 +90,11 @@ function use(id) {
   api.post(`/points/${id}/use`).then(
     (answer) => {
       replace(place, list(answer.sentences));
-      place.after(...answer.tables.map(plainTable), relations(answer.relations), quiet(answer.method));
+      place.after(
+        ...answer.tables.map((table) => plainTable(table)),
+        relations(answer.relations),
+        quiet(answer.method),
+      );
     },
     (error) => replace(place, quiet(error.message)),
   );
@@ -130,7 +134,7 @@ function attacks(id) {
       replace(outcome, list(answer.sentences));
       replace(
         tables,
-        answer.tables.map(plainTable),
+        answer.tables.map((table) => plainTable(table)),
         answer.remarks.map((remark) => quiet(remark)),
       );
     } catch (error) {
