@@ -15,7 +15,7 @@ import pytest
 import kpareto as kp
 from kpareto.engines.read import read
 from kpareto.errors import BadInput, BadJob, BadTable, Unsafe
-from kpareto.faces.report.use import use_tables
+from kpareto.faces.report.answers import use_tables
 from kpareto.releases.choice import Choice
 from kpareto.releases.documents import document_files, documents_of
 from kpareto.releases.release import release

@@ -36,10 +36,10 @@ from kpareto.faces.report import (
     report_of,
     write_report,
 )
+from kpareto.faces.report.blocks import escape_text
 from kpareto.faces.report.discretion import Discretion, round_number
 from kpareto.faces.report.front import _tell_marks
 from kpareto.faces.report.make import _public_w16
-from kpareto.faces.report.markdown import escape_text
 from kpareto.faces.report.regulator_form import CHECKLIST, ISO, SEEN_BY, UNREAD, technique
 from kpareto.faces.report.report import ProfileRow
 from kpareto.faces.report.words import chance, notice, sample_title
