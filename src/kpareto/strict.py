@@ -293,6 +293,17 @@ def list_of(item: Shape, least: int = 0, most: int = MOST_ITEMS) -> Shape:
     return check
 
 
+def entry(*shapes: Shape) -> Shape:
+    """A list of so many items, each of a shape of its own."""
+
+    def check(value: Any, place: str) -> None:
+        list_of(anything, len(shapes), len(shapes))(value, place)
+        for at, shape in enumerate(shapes):
+            shape(value[at], f"{place}[{at}]")
+
+    return check
+
+
 def map_of(item: Shape) -> Shape:
     """An object whose values are all of one shape, under any keys."""
 

@@ -8,6 +8,7 @@ from kpareto.strict import (
     Shape,
     anything,
     either,
+    entry,
     list_of,
     map_of,
     maybe,
@@ -35,20 +36,13 @@ def _spelled_number(value: object, place: str) -> None:
         raise Misfit(place, value, "a number as a text")
 
 
-def _run(value: object, place: str) -> None:
-    """A node of a tree: first leaf, last leaf, label."""
-    list_of(anything, 3, 3)(value, place)
-    for item, shape in zip(value, (_LEAF, _LEAF, text), strict=True):  # type: ignore[call-overload]  # a list by now
-        shape(item, place)
-
-
 _LABELS = list_of(list_of(_LEAF, 1), 1)
 _HIERARCHY: Shape = record(
     {
         "leaves": list_of(text, 1),
         "levels": list_of(list_of(_LEAF, 1), 1),
         "labels": list_of(list_of(text, 1), 1),
-        "tree": list_of(_run, 1),
+        "tree": list_of(entry(_LEAF, _LEAF, text), 1),
         "ordered": truth,
         "spans": maybe(list_of(list_of(_spelled_number, 2, 2))),
         "edges": maybe(list_of(_spelled_number)),

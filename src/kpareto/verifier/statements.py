@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kpareto.errors import Unsafe
+from kpareto.verifier.certificate import OPTIONS, spell_claim
 from kpareto.verifier.counting import QUASI, STAR, Class, Labels
-from kpareto.verifier.vocabulary import OPTIONS, spell_claim
 
 Path = tuple[str, ...]
 LONGEST = 160  # letters of a statement that are shown
