@@ -9,8 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from kpareto.attacks.rates import AttackOutcome, Rate
-from kpareto.attacks.trials import AttackLines, AttackPlan, RiskKind, Trials, lines_of, single_out
+from kpareto.attacks.trials import AttackLines, AttackOutcome, AttackPlan, Rate, RiskKind, Trials, lines_of, single_out
 from kpareto.engines.read import read
 from kpareto.errors import BadJob, BadTable, Progress, Unsafe, did_you_mean, shorten
 from kpareto.measures.use import LabelView, identity, view_original

@@ -29,7 +29,7 @@ from kpareto.measures.sensitive import distinct_l
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.measures.sizes import k as smallest_class
 from kpareto.releases.choice import Choice, hierarchy_digest, legible
-from kpareto.releases.codebook import code_book
+from kpareto.releases.labels import code_book
 from kpareto.releases.recoded_rows import runs
 from kpareto.tables.partition import UNLIMITED, Partition
 from kpareto.tables.spelling import without_point

@@ -32,7 +32,7 @@ from kpareto.measures.measure import Measure, Model, meets
 from kpareto.measures.population import is_estimated
 from kpareto.releases.certificate import Certificate, Facts, Warned, certify, population_cells
 from kpareto.releases.choice import Choice, Origin, as_choice, on_all_rows
-from kpareto.releases.codebook import refuse_counts
+from kpareto.releases.labels import refuse_counts
 from kpareto.releases.private.budget import has_ledger
 from kpareto.releases.recoded_rows import QUASI, Handling, Recoded, recode, runs
 from kpareto.releases.risk.disclosing_columns import DisclosingColumn, tie_undecided

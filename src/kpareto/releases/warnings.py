@@ -28,10 +28,9 @@ from kpareto.releases.certificate import Warned
 from kpareto.releases.choice import Choice
 from kpareto.releases.labels import compose, has_row_borders
 from kpareto.releases.recoded_rows import Handling
-from kpareto.releases.risk.attacks import classes_have, downcoding, find_missing, homogeneity, minimality
+from kpareto.releases.risk.attacks import classes_have, downcoding, find_missing, homogeneity, minimality, overlaps
 from kpareto.releases.risk.composition import Composition
 from kpareto.releases.risk.disclosing_columns import DisclosingColumn
-from kpareto.releases.risk.overlaps import overlaps
 from kpareto.releases.risk.risk import bias_tables
 from kpareto.tables.hierarchy import MISSING
 from kpareto.tables.partition import Partition, Suppression
