@@ -114,11 +114,11 @@ def judge_rows(
 
 
 def look_at_rows(
-    counts: Mapping[str, int], whole: Mapping[str, float], order: list[str], given: Mapping[str, Any]
+    counts: Mapping[str, int], whole: Mapping[str, float], order: list[str], options: Mapping[str, Any]
 ) -> Look:
     """What definitions need of a class whose rows have these values."""
     known = sorted((n for value, n in counts.items() if value != NOTHING), reverse=True)
-    return Look(shares(counts), whole, known, order, given)
+    return Look(shares(counts), whole, known, order, options)
 
 
 def shares(counts: Mapping[str, int]) -> dict[str, float]:
