@@ -26,6 +26,11 @@ from typing import Protocol
 
 from kpareto.errors import BadInput, KparetoError
 
+try:
+    import fcntl
+except ImportError:  # a system without such locks, where nothing is swept and nobody is waited for
+    fcntl = None  # type: ignore[assignment]
+
 PART = ".part"
 JOURNAL = ".journal"  # the verifier has the same word, and no code of this room
 
@@ -290,9 +295,7 @@ def _keep(target: Path, last: ExitStack) -> Path | None:
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
     """Wait until nobody else puts documents into this folder; no file is needed for it, so none is left."""
-    try:
-        import fcntl
-    except ImportError:  # no locks there
+    if fcntl is None:
         yield
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -382,9 +385,7 @@ def reason(error: Exception) -> str:
 
 def _lock(descriptor: int, wait: bool = True) -> None:
     """Mark a part as being written, for as long as its writer lives; a sweeper that looks at it is waited for."""
-    try:
-        import fcntl
-    except ImportError:  # no locks there, so nothing is swept either
+    if fcntl is None:
         return
     with suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -392,9 +393,7 @@ def _lock(descriptor: int, wait: bool = True) -> None:
 
 def _sweep(place: Path) -> None:
     """Remove the parts of this target whose writers are gone: nobody holds their lock."""
-    try:
-        import fcntl
-    except ImportError:
+    if fcntl is None:
         return
     for left in place.parent.iterdir():
         if left.name.startswith(f".{place.name}.") and left.name.endswith(PART):

@@ -15,6 +15,7 @@ from kpareto.errors import BadJob, BadTable, Progress, Unsafe, did_you_mean, sho
 from kpareto.measures.use import LabelView, identity, view_original
 from kpareto.releases.risk.attacks import AttackReport, Limits
 from kpareto.releases.risk.attacks import attack as test_form
+from kpareto.strict import read_whole
 from kpareto.tables.partition import Partition, Suppression
 from kpareto.tables.schema import Schema, as_names
 from kpareto.tables.spelling import locate_spelled, percent
@@ -211,11 +212,9 @@ def attack(  # noqa: PLR0913 (as above)
     """
     if limits is not None:
         return test_form(release, limits, suppression, earlier)
-    for word, number, least in (("seed", seed, 0), ("attempts", attempts, 1)):
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
-            raise BadJob(f"{word} is {number!r}. Give a whole number of at least {least}.")
+    seed, attempts = read_whole(seed, "seed", 0), read_whole(attempts, "attempts", 1)
     table, view = open_release(release, original, recoding, PLAIN)
-    return attack_people(table, view, control, [as_names(names) for names in known], int(attempts), int(seed))
+    return attack_people(table, view, control, [as_names(names) for names in known], attempts, seed)
 
 
 def attack_people(

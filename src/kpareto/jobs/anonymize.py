@@ -43,6 +43,7 @@ from kpareto.searches.forecast import warn_slow
 from kpareto.searches.names import METHODS, MODELS
 from kpareto.searches.possible import check_possible
 from kpareto.searches.run import Plan
+from kpareto.strict import read_whole
 from kpareto.tables.coarse import declared_recoding, limit_levels
 from kpareto.tables.hierarchies import load
 from kpareto.tables.hierarchy import Hierarchy
@@ -253,11 +254,9 @@ def _best(
 
 def check_wishes(k: object, l: object, suppression_limit: object) -> None:
     """Raise unless k, l and the limit make sense."""
-    for name, value, least in (("k", k, 1), ("l", l, 1)):
-        if name == "l" and value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise BadJob(f"{name} is {value!r}. Give a whole number of at least {least}.")
+    read_whole(k, "k", 1)
+    if l is not None:
+        read_whole(l, "l", 1)
     limit = suppression_limit
     if isinstance(limit, bool) or not isinstance(limit, int | float | np.number) or not 0 <= float(limit) < math.inf:
         raise BadJob(f"suppression_limit is {limit!r}. Give a share of the rows from 0 to below 1, such as 0.01.")

@@ -245,9 +245,7 @@ def _check_cells(job: Job) -> None:
 
 
 def _target(job: Job, place: str | Path | None) -> Path:
-    target = place if place is not None else place_of(job)
-    if not isinstance(target, Path):
-        target = Path(target)
+    target = Path(place_of(job) if place is None else place)
     if target.suffix.lower() not in (".csv", ".parquet"):
         raise BadJob(f"A private release goes to a .csv or .parquet file, not to {str(target)!r}. Give --target FILE.")
     return target

@@ -156,11 +156,6 @@ def _as_asked(choice: Choice) -> Suppression:
     return relaxed if same and len(rule.fails) == len(rule.thresholds) else rule
 
 
-def canonical(data: object) -> str:
-    """JSON in one spelling only, so that equal content has equal bytes."""
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-
-
 def legible(data: object) -> str:
     """JSON for people, also in one spelling only."""
     return json.dumps(data, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -175,13 +170,9 @@ def hierarchy_data(hierarchy: Hierarchy) -> dict[str, Any]:
         "levels": [[first for first, _ in runs_of(cut)] for cut in hierarchy.groups],
         "labels": [list(labels) for labels in hierarchy.labels],
         "tree": [list(run) for run in runs],
-        "ordered": hierarchy.ordered,
         "spans": _number_texts(hierarchy.spans),
         "edges": _number_texts(hierarchy.edges),
-        "closed": hierarchy.closed,
-        "loss": hierarchy.loss,
-        "data_dependent": hierarchy.data_dependent,
-        "dates": hierarchy.dates,
+        **{name: getattr(hierarchy, name) for name in _AS_THEY_ARE},
         **({} if hierarchy.rule is None else {"rule": dict(hierarchy.rule)}),
     }
 
@@ -207,14 +198,10 @@ def hierarchy_from(name: str, data: Mapping[str, Any]) -> Hierarchy:
         np.array(cuts, dtype=np.int32),
         tuple(tuple(labels) for labels in data["labels"]),
         make_tree([(int(first), int(last), str(label)) for first, last, label in data["tree"]]),
-        ordered=data["ordered"],
         spans=None if data["spans"] is None else np.array(data["spans"], dtype=np.float64).reshape(count, 2),
         edges=None if data["edges"] is None else np.array(data["edges"], dtype=np.float64),
-        closed=data["closed"],
-        loss=data["loss"],
-        data_dependent=data["data_dependent"],
-        dates=data["dates"],
         rule=data.get("rule"),
+        **{name: data[name] for name in _AS_THEY_ARE},
     )
 
 
@@ -229,12 +216,13 @@ def cut_of(firsts: Sequence[int], leaves: int) -> np.ndarray:
 
 def hierarchy_digest(hierarchy: Hierarchy) -> str:
     """SHA-256 of a hierarchy's plain data."""
-    return hashlib.sha256(canonical(hierarchy_data(hierarchy)).encode()).hexdigest()
+    return _data_digest(hierarchy_data(hierarchy))
 
 
 def _data_digest(data: Mapping[str, Any]) -> str:
-    """SHA-256 of all that a recoding file says: a limit that slipped must not let rows out."""
-    return hashlib.sha256(canonical(data).encode("utf-8", "surrogatepass")).hexdigest()  # half a letter fits no digest
+    """SHA-256 of all that a recoding file says, in one spelling only: a limit that slipped must not let rows out."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()  # half a letter fits no digest
 
 
 @dataclass(frozen=True, eq=False)
@@ -532,19 +520,22 @@ def _spelled_number(value: object, place: str) -> None:
 
 
 _LABELS = list_of(list_of(_LEAF, 1), 1)
+_AS_THEY_ARE: Mapping[str, Shape] = {  # fields of a hierarchy
+    "ordered": truth,
+    "closed": word("left", "right"),
+    "loss": word("leaves", "distance"),
+    "data_dependent": truth,
+    "dates": truth,
+}
 _HIERARCHY: Shape = record(
     {
         "leaves": list_of(text, 1),
         "levels": list_of(list_of(_LEAF, 1), 1),
         "labels": list_of(list_of(text, 1), 1),
         "tree": list_of(entry(_LEAF, _LEAF, text), 1),
-        "ordered": truth,
+        **_AS_THEY_ARE,
         "spans": maybe(list_of(list_of(_spelled_number, 2, 2))),
         "edges": maybe(list_of(_spelled_number)),
-        "closed": word("left", "right"),
-        "loss": word("leaves", "distance"),
-        "data_dependent": truth,
-        "dates": truth,
     },
     {"rule": map_of(anything)},
 )

@@ -113,6 +113,11 @@ class Handling:
         return tuple(name for name, shown in self.shown.items() if shown == "median")
 
 
+def reading_as(marks: Sequence[object] | None) -> Handling:
+    """How rows are handled unless told: what stood for no value when the table was read does so still."""
+    return Handling() if marks is None else Handling(missing_values=tuple(marks))
+
+
 @dataclass(frozen=True, eq=False)
 class Out:
     """One released column."""

@@ -27,6 +27,7 @@ from kpareto.releases.choice import legible
 from kpareto.releases.documents import document_files
 from kpareto.releases.recoded_rows import QUASI
 from kpareto.releases.release import Release
+from kpareto.strict import read_whole
 from kpareto.tables.hierarchies.values import text_of
 from kpareto.tables.hierarchy import STAR, Hierarchy
 from kpareto.verifier import parts
@@ -343,9 +344,8 @@ def impute(
     >>> drawn.num_rows, drawn.column_names
     (65122, ['copy', 'age', 'sex'])
     """
-    for word, number, least in (("copies", copies, 1), ("seed", seed, 0)):
-        if isinstance(number, bool) or not isinstance(number, int) or number < least:
-            raise BadJob(f"{word} is {number!r}. Give a whole number of at least {least}.")
+    read_whole(copies, "copies", 1)
+    read_whole(seed, "seed", 0)
     place = None if target is None else _free_place(target)
     opened = _open(release, public)
     if "copy" in opened.names:

@@ -591,8 +591,9 @@ def _w18(context: Context) -> Remark | None:
     counted = overlaps(context.partition)
     text = f"Local recoding: what a value became differs from class to class. {counted.meaning}"
     if counted.disjoint:
-        return Remark("W18", "note", text, counted.numbers)
-    return _advise("W18", "caution", text, counted.numbers, Remedy("avoid-overlaps", counted.advice.strip()))
+        return Remark("W18", "note", text, dict(vars(counted)))
+    advice = "Ask for strict = true under [search] if labels must not overlap; it keeps less detail."
+    return _advise("W18", "caution", text, dict(vars(counted)), Remedy("avoid-overlaps", advice))
 
 
 def _w19(context: Context) -> Remark | None:

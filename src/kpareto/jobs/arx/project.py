@@ -31,7 +31,7 @@ from kpareto.jobs.job import Job
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.proposals import SearchTask, propose_search
 from kpareto.measures.measure import make, read_spec
-from kpareto.strict import toml_key, toml_value
+from kpareto.strict import toml_key, toml_lines, toml_value
 from kpareto.tables.hierarchies import to_text
 from kpareto.tables.hierarchy import STAR, Hierarchy, from_levels
 from kpareto.tables.partition import UNLIMITED
@@ -408,7 +408,7 @@ def hierarchy_files(columns: Sequence[str]) -> dict[str, str]:
 
 def job_text(project: ArxProject, encoding: str, rows: int, files: Mapping[str, str]) -> str:
     """The job file of a project, with a comment for every remark."""
-    form = [f"separator = {toml_value(project.separator)}", f"encoding = {toml_value(encoding)}", "header = true"]
+    form = toml_lines({"separator": project.separator, "encoding": encoding, "header": True})
     dates = {each.name: each.date for each in project.columns if each.date}
     lines = [
         *(f"# {re.sub(_CONTROL, ' ', sentence)}" for sentence in project.sentences()),
@@ -416,7 +416,7 @@ def job_text(project: ArxProject, encoding: str, rows: int, files: Mapping[str, 
         "[data]",
         f"source = {toml_value(f'{project.folder}/table.csv')}",
         *form,
-        *([f"dates = {toml_value(dates)}"] if dates else []),
+        *toml_lines({"dates": dates} if dates else {}),
         'missing = "category"',
         "missing_values = []  # as in ARX every text is a value, '?' and none at all among them",
     ]
@@ -441,17 +441,14 @@ def job_text(project: ArxProject, encoding: str, rows: int, files: Mapping[str, 
 
 
 def _search_lines(project: ArxProject, rows: int) -> list[str]:
-    quasi = [each.hierarchy for each in project.columns if each.role == "quasi-identifier"]
-    levels = [2 if each is None else each.height + 1 for each in quasi]
-    for place, pair in enumerate(each.levels for each in project.columns if each.role == "quasi-identifier"):
-        levels[place] = levels[place] if pair is None else pair[1] - pair[0] + 1
-    leaves = tuple(rows if each is None else len(each.leaves) for each in quasi)
+    quasi = [column for column in project.columns if column.role == "quasi-identifier"]
+    ends = [each.levels or (0, 1 if each.hierarchy is None else each.hierarchy.height) for each in quasi]
+    leaves = tuple(rows if each.hierarchy is None else len(each.hierarchy.leaves) for each in quasi)
     sensitive = any(each.role == "sensitive" for each in project.columns)
-    size = math.prod(levels)
+    size = math.prod(most - least + 1 for least, most in ends)
     proposal = propose_search(SearchTask(size, rows, rows, leaves, sensitive=sensitive))
-    settings = [f"{key} = {toml_value(value)}" for key, value in proposal.settings.items()]
-    lines = ["[search]", f"# {size:,} nodes in the lattice: {proposal.why}", f"method = {toml_value(proposal.method)}"]
-    return [*lines, *settings, f"objectives = {toml_value(['k', project.loss])}", "seed = 1"]
+    settings = {"method": proposal.method, **proposal.settings, "objectives": ["k", project.loss], "seed": 1}
+    return ["[search]", f"# {size:,} nodes in the lattice: {proposal.why}", *toml_lines(settings)]
 
 
 # -- the zip of a project ----------------------------------------------------------------------------------------------

@@ -508,22 +508,10 @@ class Overlaps:
             f"right for {self.narrowed_rows:,} of them (combinatorial refinement)."
         )
 
-    @property
-    def advice(self) -> str:
-        """What may be done about it."""
-        if self.disjoint:
-            return ""
-        return " Ask for strict = true under [search] if labels must not overlap; it keeps less detail."
-
-    @property
-    def numbers(self) -> dict[str, int | float | str | None]:
-        """What is counted, by name."""
-        return dict(vars(self))
-
     def to_dict(self) -> dict[str, object]:
         """The numbers of the test as plain data."""
         more = {"disjoint": self.disjoint, "found": self.found, "meaning": self.meaning}
-        return {**self.numbers, **more}
+        return {**vars(self), **more}
 
 
 def overlaps(release: Partition) -> Overlaps:
