@@ -42,17 +42,14 @@ def whole(target: str | os.PathLike[str], private: bool = False) -> Iterator[Pat
     A target that is there keeps its mode; a new one that is private can be read by its owner alone.
     """
     place = check_target(target)
-    with ExitStack() as last:
-        try:
-            repair(place.parent)
-            _sweep(place)
-            part, descriptor = _open(place, private, last)
-            yield part
-            os.fsync(descriptor)
-            part.replace(place)
-            _settle(place.parent)
-        except OSError as error:
-            raise BadInput(f"Cannot write {str(target)!r}: {reason(error)}. Nothing was written.") from error
+    with ExitStack() as last, _telling(target):
+        repair(place.parent)
+        _sweep(place)
+        part, descriptor = _open(place, private, last)
+        yield part
+        os.fsync(descriptor)
+        part.replace(place)
+        _settle(place.parent)
 
 
 @contextmanager
@@ -66,18 +63,15 @@ def whole_folder(target: str | os.PathLike[str]) -> Iterator[Path]:
         raise BadInput(f"Cannot write {str(target)!r}: there is no folder {str(place.parent)!r}. Make it first.")
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise BadInput(f"Cannot write {str(target)!r}: it is there already. Remove it, or give another name.")
-    with ExitStack() as last:
-        try:
-            repair(place.parent)
-            _sweep(place)
-            part = _open_folder(place, last)
-            yield part
-            if place.exists():
-                place.rmdir()
-            part.rename(place)
-            _settle(place.parent)
-        except OSError as error:
-            raise BadInput(f"Cannot write {str(target)!r}: {reason(error)}. Nothing was written.") from error
+    with ExitStack() as last, _telling(target):
+        repair(place.parent)
+        _sweep(place)
+        part = _open_folder(place, last)
+        yield part
+        if place.exists():
+            place.rmdir()
+        part.rename(place)
+        _settle(place.parent)
 
 
 def write_whole(target: str | os.PathLike[str], text: str, private: bool = False) -> None:
@@ -94,9 +88,8 @@ class Document:
     private: bool = False  # for its owner alone
 
 
-Documents = Mapping[
-    Path, Document | None
-]  # where each goes; None: one that is there goes away with what it belonged to
+# Where each goes; None: one that is there goes away with what it belonged to.
+Documents = Mapping[Path, Document | None]
 
 
 @dataclass(frozen=True)
@@ -182,7 +175,7 @@ def _hold_interrupts() -> Iterator[None]:
 
 
 @contextmanager
-def _telling(target: Path) -> Iterator[None]:
+def _telling(target: str | os.PathLike[str]) -> Iterator[None]:
     """What goes wrong with a file is a sentence."""
     try:
         yield

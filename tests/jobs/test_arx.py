@@ -19,9 +19,8 @@ import kpareto as kp
 from kpareto.errors import BadInput
 from kpareto.faces.cli import main
 from kpareto.jobs.arx import project as projects
-from kpareto.jobs.arx.export import arx_layout, export_arx
-from kpareto.jobs.arx.models import ModelContext, java_models, read_model, read_quality
-from kpareto.jobs.arx.project import hierarchy_files, look_at, read_arx
+from kpareto.jobs.arx.export import arx_layout, export_arx, java_models
+from kpareto.jobs.arx.project import ModelContext, hierarchy_files, look_at, read_arx, read_model, read_quality
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import load_job, parse_job
 from kpareto.jobs.release import release_job

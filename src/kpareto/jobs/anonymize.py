@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kpareto.engines.read import read
-from kpareto.engines.wishes import Missing
+from kpareto.engines.wishes import Missing, load_hierarchies
 from kpareto.errors import BadHierarchy, BadJob, Unsafe, did_you_mean
 from kpareto.fronts.front import DEFAULT_K
 from kpareto.fronts.numbers import ProvenGap
@@ -45,7 +45,6 @@ from kpareto.searches.possible import check_possible
 from kpareto.searches.run import Plan
 from kpareto.strict import read_whole
 from kpareto.tables.coarse import declared_recoding, limit_levels
-from kpareto.tables.hierarchies import load
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.partition import Partition, Suppression, classes
@@ -274,14 +273,7 @@ def _table(data: object, schema: Schema, hierarchies: Mapping[str, object], miss
             '{"age": {"intervals": [5, 10]}}.'
         )
     table = read(data, schema, missing)
-    for name in hierarchies:
-        table.column(name)
-    known: dict[str, Hierarchy] = {}
-    for column, name in enumerate(schema.quasi):
-        if name in hierarchies:
-            rows = dict(zip(table.hierarchies[column].leaves, table.leaf_rows[column].tolist(), strict=True))
-            known[name] = load(name, hierarchies[name], rows)
-    return limit_levels(complete_hierarchies(table.bind(known)))
+    return limit_levels(complete_hierarchies(table.bind(load_hierarchies(table, hierarchies))))
 
 
 def wishes(k: int, l: int | None, suppression_limit: float) -> tuple[Suppression, dict[str, float]]:

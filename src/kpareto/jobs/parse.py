@@ -360,7 +360,7 @@ def read_form(part: Mapping[str, Any], where: str, folder: Path) -> Form:
         if key in part and key not in used:
             who = _WHO.get(key, "a file")
             raise _unused_key(f"{where}.{key}", f"only {who} has one, and the source is {source!r}. Take it out.")
-    keys = {key: _FORM.get(key, _text)(part[key], f"{where}.{key}") for key in FORM_KEYS if key in part}
+    keys = {key: _FORM[key](part[key], f"{where}.{key}") for key in FORM_KEYS if key in part}
     try:
         return Form(**keys)
     except BadJob as error:
@@ -392,8 +392,9 @@ def _dates(dates: object, where: str) -> dict[str, str]:
     return {name: _text(form, f"{where}.{name}") for name, form in dates.items()}
 
 
-# How each key of the form of a file is read; those that are not here are texts.
+# How each key of the form of a file is read: as a text, unless it says otherwise below.
 _FORM: Mapping[str, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(FORM_KEYS, _text),
     **dict.fromkeys(("header", "codes", "number_duplicates"), _truth),
     "skip": lambda value, where: read_whole(value, where, 0, 1_000_000),
     "names": lambda value, where: tuple(_texts(value, where)),

@@ -33,7 +33,7 @@ from kpareto.tables.hierarchies.loading import place_by_rule, widen_by_rule
 from kpareto.tables.hierarchy import STAR, Hierarchy, levels_tree
 from kpareto.tables.partition import UNLIMITED, Partition, Suppression
 from kpareto.tables.recoding import Recoding, local
-from kpareto.tables.table import Table, UniqueRows, distinct_rows, merge_counts
+from kpareto.tables.table import Table, UniqueRows
 
 Unseen = Literal["error", "nearest", "star"]
 NewColumns = Literal["error", "drop", "keep"]
@@ -239,7 +239,8 @@ def fit_choice(
         # All new values together, those with a group of their own rule too: the wider hierarchy must place each.
         wide = _extend(hierarchy, level, strange) if lost else None
         if wide is not None and level is not None:  # next month's dates: the rule has a group for them, not seen so far
-            moved[hierarchy.name] = _old_groups(hierarchy, wide, level)
+            old = {label: group for group, label in enumerate(hierarchy.labels[level])}
+            moved[hierarchy.name] = np.array([old.get(label, -1) for label in wide.labels[level]], dtype=np.int64)
             hierarchy, cut, ruled[hierarchy.name] = wide, wide.groups[level], {}
             labels[column] = wide.labels[level]
             leaf = wide.locate(values).astype(np.int64)
@@ -261,7 +262,7 @@ def fit_choice(
         hierarchies.append(hierarchy)
         cuts.append(cut)
         codes[:, column] = leaf[raw.codes[:, column]]
-    table = _bound(raw, codes, tuple(hierarchies), stored)
+    table = raw.roll_up(codes, tuple(hierarchies), stored.domain)
     recoding = Recoding(tuple(hierarchies), tuple(cuts), None if placed else stored.recoding.levels)
     known = {name: {**places, **placed.get(name, {})} for name, places in ruled.items()}
     if stored.classes is not None:
@@ -309,23 +310,6 @@ def _suppression(stored: Stored, limits: Mapping[str, float]) -> Suppression:
     return settled_rule(judged, UNLIMITED, stored.suppression.rows)
 
 
-def _bound(raw: Table, codes: np.ndarray, hierarchies: tuple[Hierarchy, ...], stored: Stored) -> Table:
-    """The rows seen through the stored hierarchies."""
-    order, start = distinct_rows(codes)
-    group = np.empty(len(codes), dtype=np.int64)
-    group[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
-    return replace(
-        raw,
-        hierarchies=hierarchies,
-        codes=codes[order[start]],
-        weights=np.bincount(group, weights=raw.weights, minlength=len(start)).astype(np.int64),
-        sensitive=tuple(merge_counts(counts, group, len(start)) for counts in raw.sensitive),
-        targets=tuple(merge_counts(counts, group, len(start)) for counts in raw.targets),
-        persons=None if raw.persons is None else merge_counts(raw.persons, group, len(start)),
-        domain=stored.domain,
-    )
-
-
 def _complain(hierarchy: Hierarchy, values: Sequence[str], rows: Sequence[int], k: float) -> None:
     """Raise, naming a few values; none that few rows have, and none of a column that may single out a person."""
     named = [f"{value!r} ({count:,} rows)" for value, count in zip(values, rows, strict=True) if count >= max(k, 2)]
@@ -365,12 +349,6 @@ def _extend(hierarchy: Hierarchy, level: int | None, values: Sequence[str]) -> H
         return None
     wide = widen_by_rule(hierarchy, values)
     return None if wide is None or (level == hierarchy.height and wide.height != level) else wide
-
-
-def _old_groups(hierarchy: Hierarchy, wide: Hierarchy, level: int) -> np.ndarray:
-    """The group that each group of the wider hierarchy was before, -1 for new ones: (groups,) int64."""
-    known = {label: group for group, label in enumerate(hierarchy.labels[level])}
-    return np.array([known.get(label, -1) for label in wide.labels[level]], dtype=np.int64)
 
 
 def _add_star(hierarchy: Hierarchy, cut: np.ndarray, *, joins: bool) -> tuple[Hierarchy, np.ndarray]:

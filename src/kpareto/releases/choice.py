@@ -156,6 +156,11 @@ def _as_asked(choice: Choice) -> Suppression:
     return relaxed if same and len(rule.fails) == len(rule.thresholds) else rule
 
 
+def canonical(data: object) -> str:
+    """JSON in one spelling only, so that equal content has equal bytes."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
 def legible(data: object) -> str:
     """JSON for people, also in one spelling only."""
     return json.dumps(data, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -220,9 +225,8 @@ def hierarchy_digest(hierarchy: Hierarchy) -> str:
 
 
 def _data_digest(data: Mapping[str, Any]) -> str:
-    """SHA-256 of all that a recoding file says, in one spelling only: a limit that slipped must not let rows out."""
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()  # half a letter fits no digest
+    """SHA-256 of all that a recoding file says: a limit that slipped must not let rows out."""
+    return hashlib.sha256(canonical(data).encode("utf-8", "surrogatepass")).hexdigest()  # half a letter fits no digest
 
 
 @dataclass(frozen=True, eq=False)

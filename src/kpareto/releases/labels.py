@@ -7,7 +7,7 @@ at values of rows (``quantile_cells``) are numbered where some rows are suppress
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -81,17 +81,12 @@ def _labels(choice: Choice, column: int, released: np.ndarray | None, some_gone:
     top = len(labels) == 1 and choice.recoding.levels is not None
     if has_row_borders(hierarchy) and some_gone and not top:
         return tuple(f"group {group + 1} of {len(labels)}" for group in range(len(labels)))
-    for group, (first, last) in enumerate(_runs(choice, column)):
+    for group, (first, last) in enumerate(choice.recoding.pairs(column)):
         if top or not compose(hierarchy, first, last):
             continue
         there = [] if released is None else [leaf for leaf in range(first, last + 1) if released[leaf]]
         labels[group] = _name(hierarchy, there) if there else f"group {group + 1} of {len(labels)}"
     return tuple(labels)
-
-
-def _runs(choice: Choice, column: int) -> Iterator[tuple[int, int]]:
-    first, last = choice.recoding.runs(column)
-    return zip(first.tolist(), last.tolist(), strict=True)
 
 
 def _name(hierarchy: Hierarchy, there: Sequence[int]) -> str:
@@ -137,7 +132,7 @@ def _representatives(choice: Choice, column: int, shown: Shown, released: np.nda
         )
     rows = np.ones(len(hierarchy.leaves), dtype=np.int64) if released is None or not from_rows else released
     texts = []
-    for first, last in _runs(choice, column):
+    for first, last in choice.recoding.pairs(column):
         there = np.flatnonzero(rows[first : last + 1]) + first
         spans = hierarchy.spans[there if len(there) else slice(first, last + 1)]
         if shown == "median":
@@ -309,9 +304,8 @@ def _column(choice: Choice, partition: Partition, place: int, rows: np.ndarray |
     # Where a population is known, who is in the table is what is protected.
     if rows is not None and table.population is None and not numbered:
         told = rows if table.persons is None else np.where(_persons(partition, place, len(rows)) >= k, rows, 0)
-    first, last = choice.recoding.runs(place)
     level = None if choice.recoding.levels is None else choice.recoding.levels[place]
-    return LabelMeanings(hierarchy, list(zip(first.tolist(), last.tolist(), strict=True)), level, told, k, numbered)
+    return LabelMeanings(hierarchy, list(choice.recoding.pairs(place)), level, told, k, numbered)
 
 
 def _persons(partition: Partition, place: int, leaves: int) -> np.ndarray:

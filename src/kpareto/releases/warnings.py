@@ -405,7 +405,7 @@ def count_told(partition: Partition) -> int:
     told, by_ends = ~partition.suppressed, np.zeros(len(partition.rows), dtype=np.bool_)
     for column, hierarchy in enumerate(recoding.hierarchies):
         first, last = recoding.runs(column)
-        composed = [compose(hierarchy, low, high) for low, high in zip(first.tolist(), last.tolist(), strict=True)]
+        composed = [compose(hierarchy, *run) for run in recoding.pairs(column)]
         ends, group = np.array(composed, dtype=np.bool_), partition.groups[:, column]
         told &= (first[group] == last[group]) | ends[group]
         by_ends |= ends[group] & (first[group] < last[group])
@@ -418,9 +418,8 @@ def _w8(context: Context) -> Remark | None:
     recoding = context.partition.recoding
     shown = list(context.representatives)
     for column, hierarchy in enumerate(recoding.hierarchies):
-        runs = zip(*(ends.tolist() for ends in recoding.runs(column)), strict=True)
-        revealing = any(compose(hierarchy, first, last) for first, last in runs) and recoding.levels is None
-        revealing = revealing and bool(context.partition.table.observed[column].all())
+        composed = any(compose(hierarchy, *run) for run in recoding.pairs(column)) and recoding.levels is None
+        revealing = composed and bool(context.partition.table.observed[column].all())
         # Where rows are suppressed such cells are numbered, and tell nothing.
         cells = has_row_borders(hierarchy) and len(recoding.runs(column)[0]) > 1
         revealing = revealing or (cells and not context.partition.suppressed.any())

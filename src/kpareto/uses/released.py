@@ -144,7 +144,7 @@ def _label_runs(stored: Stored, column: int, recoding: Mapping[str, Any]) -> dic
     try:
         labels, groups = recoding["labels"][hierarchy.name], recoding["columns"][hierarchy.name]
         if isinstance(groups, int):
-            ends = zip(*(part.tolist() for part in stored.recoding.runs(column)), strict=True)
+            ends = stored.recoding.pairs(column)
         else:
             ends = zip(*([hierarchy.index[leaf] for leaf in part] for part in zip(*groups, strict=True)), strict=True)
         return dict(zip(labels, ends, strict=True))
