@@ -243,11 +243,11 @@ def _repair_all(folder: Path) -> None:
         except (ValueError, KeyError, TypeError):  # cut short, so nothing had been moved
             path, number, documents, new = None, None, [], []
         if path is not None and _number(Path(path)) != number:  # it still is what it was, so the documents shall be too
-            for (name, before), own in zip(documents, new, strict=True):
+            for (name, before), new_number in zip(documents, new, strict=True):
                 target = folder / Path(name).name
                 if before is not None:
                     _come_back(folder / Path(before).name, target)
-                elif own is not None and _number(target) == own:
+                elif new_number is not None and _number(target) == new_number:
                     target.unlink()
             _settle(folder)
         journal.unlink()

@@ -226,8 +226,8 @@ def random_table(rng: np.random.Generator) -> Table:
         "person": (tuple(f"p{i}" for i in range(5)), rng.integers(0, 5, rows), None),
     }
     if rng.integers(0, 2):  # nobody has rows that differ
-        own = 3 * np.unique(codes, axis=0, return_inverse=True)[1].ravel() + rng.integers(0, 3, rows)
-        extras["person"] = (tuple(f"p{i}" for i in range(3 * rows)), own, None)
+        person_codes = 3 * np.unique(codes, axis=0, return_inverse=True)[1].ravel() + rng.integers(0, 3, rows)
+        extras["person"] = (tuple(f"p{i}" for i in range(3 * rows)), person_codes, None)
     schema = Schema(
         quasi=tuple(tree.name for tree in trees),
         sensitive=("sensitive",),

@@ -317,8 +317,8 @@ def _attack_lines(
         tried, hits = trials.run(drawn, inside=True)
         beside, held_out = (tried, hits[:, 1]) if others is None else _outside(trials, others)
         done = {
-            plan: AttackOutcome(Rate(own, tried), Rate(int(held_out[place]), beside), Rate(blind, tried))
-            for place, (plan, (own, _, blind)) in enumerate(zip(later, hits.tolist(), strict=True))
+            plan: AttackOutcome(Rate(succeeded, tried), Rate(int(held_out[place]), beside), Rate(blind, tried))
+            for place, (plan, (succeeded, _, blind)) in enumerate(zip(later, hits.tolist(), strict=True))
         }
         single = [plan for plan in plans if plan.risk == "singling out"]
         outcomes.append(done | {p: single_out(lines, people, control, p, attempts, seed) for p in single})
@@ -344,8 +344,8 @@ def _outside(trials: Trials, people: AttackLines) -> tuple[int, np.ndarray]:
 
 def _read_control(control: object, table: Table, raw: LabelView, further: Sequence[str]) -> LabelView:
     """People who are not in the original, in its values; what it does not have is a value that nobody has."""
-    own = table.schema
-    schema = Schema(own.quasi, sensitive=tuple(further), spellings=own.spellings)
+    original = table.schema
+    schema = Schema(original.quasi, sensitive=tuple(further), spellings=original.spellings)
     people = read(control, schema, "category")
     if people.rows < LEAST_ROWS:
         raise BadTable(f"The control has {people.rows:,} rows. A rate of attacks says something from {LEAST_ROWS} on.")
@@ -355,7 +355,7 @@ def _read_control(control: object, table: Table, raw: LabelView, further: Sequen
         codes.append(code[people.codes[:, column]])
         spreads.append(identity(len(hierarchy.leaves)))
     counts = [_recode(each, raw.counts(each.name)) for each in people.sensitive]
-    view = LabelView(own.quasi, people.weights.astype(float), tuple(codes), tuple(spreads), tuple(counts))
+    view = LabelView(original.quasi, people.weights.astype(float), tuple(codes), tuple(spreads), tuple(counts))
     _check_others(view, raw)
     return view
 

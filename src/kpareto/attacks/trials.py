@@ -206,15 +206,15 @@ class Trials:
         tried, hits = 0, np.zeros((len(self.plans), 3), dtype=np.int64)
         for rows in _chunks(people, self.lines):
             apart = [_apart(people, rows, self.lines, column) for column in range(len(people.names))]
-            own = self._own_rows(apart) if inside else [None] * len(apart[0])
+            own_lines = self._own_rows(apart) if inside else [None] * len(apart[0])
             for number, plan in enumerate(self.plans):
                 known = plan.halves if plan.risk == "linkability" else (plan.known,)
                 near = [NearLines(_sum_of([apart[column] for column in half]), self.lines.weights) for half in known]
                 values = people.first[plan.secret or 0][rows].tolist()
-                for place, line in enumerate(own):
+                for place, line in enumerate(own_lines):
                     if line is None or line >= 0:
                         hits[number] += self._try(plan, near, place, line, values[place])
-            tried += sum(line is None or line >= 0 for line in own)
+            tried += sum(line is None or line >= 0 for line in own_lines)
         return tried, hits
 
     def _own_rows(self, apart: Sequence[np.ndarray]) -> list[int | None]:

@@ -188,15 +188,13 @@ def _read_job(raw: Mapping[str, Any], folder: Path) -> Job:
     return Job(
         folder=folder,
         source=_text(data["source"], "data.source"),
-        missing=cast(Missing, _one_of(data["missing"], "data.missing", get_args(Missing)))
-        if "missing" in data
-        else None,
+        missing=cast(Missing | None, _word_of(data, "data", "missing", get_args(Missing))),
         missing_values=tuple(_texts(data.get("missing_values", list(NO_VALUE)), "data.missing_values")),
         person=tuple(_texts(data["person"], "data.person"))
         if isinstance(data.get("person"), list)
         else _text_of(data, "data", "person"),
-        spellings=cast(Spellings, _one_of(data.get("spellings", "fold"), "data.spellings", SPELLINGS)),
-        domain=cast(Domain, _one_of(data["domain"], "data.domain", get_args(Domain))) if "domain" in data else None,
+        spellings=cast(Spellings, _word_of(data, "data", "spellings", SPELLINGS) or "fold"),
+        domain=cast(Domain | None, _word_of(data, "data", "domain", get_args(Domain))),
         preset=_text_of(data, "data", "preset"),
         form=read_form(data, "data", folder),
         table_name=_text_of(data, "data", "table"),
@@ -205,7 +203,7 @@ def _read_job(raw: Mapping[str, Any], folder: Path) -> Job:
         step=_number(suppression.get("step", STEP), "suppression.step"),
         # 0 and 0.0 both mean none, and a page that has only one kind of number must end with the same front.
         limit=read_limit(suppression.get("limit", 0.0), "suppression.limit") or 0.0,
-        rows=_one_of(suppression.get("rows", "drop"), "suppression.rows", ("drop", "mask")),
+        rows=_word_of(suppression, "suppression", "rows", ("drop", "mask")) or "drop",
         method=search["method"],
         space=search["space"],
         objectives=search["objectives"],
@@ -326,6 +324,11 @@ def _texts(value: Any, where: str) -> list[str]:
 
 def _one_of(value: Any, where: str, known: Collection[str]) -> str:
     return strict.word(*known).read(value, where, f"Take one of: {', '.join(known)}.")
+
+
+def _word_of(part: Mapping[str, Any], where: str, key: str, known: Collection[str]) -> str | None:
+    """One of some words that may be missing."""
+    return _one_of(part[key], f"{where}.{key}", known) if key in part else None
 
 
 def _number(value: Any, where: str) -> float:

@@ -295,8 +295,8 @@ def _write(drawn: PrivateRelease, target: Path, files: Mapping[str, Path]) -> tu
     statement: dict[str, Any] = {}
 
     def warn(unique: UniqueRows, handled: Handling) -> list[Remark]:
-        told = warnings_for(choice, handled, choice.limits, unique, private=drawn.secret)
-        return [_count_rows(each, drawn.plan) for each in told]
+        warned = warnings_for(choice, handled, choice.limits, unique, private=drawn.secret)
+        return [_count_rows(each, drawn.plan) for each in warned]
 
     def papers(done: Release) -> Any:
         stated = state_privacy(done.certificate, drawn)

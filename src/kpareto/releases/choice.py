@@ -265,10 +265,7 @@ class Stored:
             "kpareto recoding": FORMAT,
             "version": __version__,
             "schema": {
-                "quasi": list(schema.quasi),
-                "sensitive": list(schema.sensitive),
-                "target": list(schema.target),
-                "identifier": list(schema.identifier),
+                **{role: list(getattr(schema, role)) for role in ("quasi", "sensitive", "target", "identifier")},
                 "person": schema.person,
                 "weights": dict(schema.weights),
                 **({} if schema.spellings == "fold" else {"spellings": schema.spellings}),
@@ -284,10 +281,7 @@ class Stored:
                 for place, (h, cut) in enumerate(zip(self.recoding.hierarchies, self.recoding.cuts, strict=True))
             },
             "suppression": {
-                "rule": self.suppression.rule,
-                "limit": self.suppression.limit,
-                "k": self.suppression.k,
-                "rows": self.suppression.rows,
+                **{word: getattr(self.suppression, word) for word in ("rule", "limit", "k", "rows")},
                 "thresholds": dict(self.suppression.thresholds),
             },
             "limits": dict(self.limits),
@@ -410,25 +404,25 @@ def read_stored(source: str | PathLike[str] | Stored) -> Stored:
 def _read_stored(data: Mapping[str, Any]) -> Stored:
     schema = Schema(**data["schema"])
     columns = [data["columns"][name] for name in schema.quasi]
-    hierarchies = tuple(hierarchy_from(n, c["hierarchy"]) for n, c in zip(schema.quasi, columns, strict=True))
-    for hierarchy, column in zip(hierarchies, columns, strict=True):
+    hierarchies, cuts, observed = [], [], []
+    for name, column in zip(schema.quasi, columns, strict=True):
+        hierarchy, level = hierarchy_from(name, column["hierarchy"]), column["level"]
         if hierarchy_digest(hierarchy) != column["sha256"]:
             raise BadInput(
                 f"The hierarchy of {hierarchy.name!r} in the recoding file was changed: its SHA-256 does not fit. "
                 "Take the file as it was written."
             )
-    levels = [column["level"] for column in columns]
-    cuts = tuple(cut_of(column["cut"], len(h.leaves)) for h, column in zip(hierarchies, columns, strict=True))
-    for h, cut, level in zip(hierarchies, cuts, levels, strict=True):
-        if level is not None and (level > h.height or (h.groups[level] != cut).any()):
+        cut = cut_of(column["cut"], len(hierarchy.leaves))
+        if level is not None and (level > hierarchy.height or (hierarchy.groups[level] != cut).any()):
             raise ValueError("a cut is not that of its level")
-    recoding = Recoding(hierarchies, cuts, None if None in levels else tuple(levels))
+        there = np.zeros(len(hierarchy.leaves), dtype=np.bool_)
+        there[column["observed"]] = True
+        hierarchies.append(hierarchy)
+        cuts.append(cut)
+        observed.append(there)
+    levels = [column["level"] for column in columns]
+    recoding = Recoding(tuple(hierarchies), tuple(cuts), None if None in levels else tuple(levels))
     suppression = data["suppression"]
-    observed = []
-    for hierarchy, column in zip(hierarchies, columns, strict=True):
-        mask = np.zeros(len(hierarchy.leaves), dtype=np.bool_)
-        mask[column["observed"]] = True
-        observed.append(mask)
     return Stored(
         schema,
         recoding,

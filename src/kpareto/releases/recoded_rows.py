@@ -377,11 +377,11 @@ def _recode_local(
     where = f"{' '.join((*joins, *joined.joins))} WHERE {' AND '.join(kept)}"
 
     def tables(numbered: bool) -> str:
-        own = f"(SELECT *, {layout.sql.number} AS rid FROM {layout.table}) AS t" if numbered else layout.table
+        source = f"(SELECT *, {layout.sql.number} AS rid FROM {layout.table}) AS t" if numbered else layout.table
         if not joined.more:
-            return f"FROM {own} {where}"
+            return f"FROM {source} {where}"
         listed = ", ".join(("t.*", *(f"m{place}.w AS w{place}" for place in counted), *joined.more))
-        return f"FROM (SELECT {listed} FROM {own} {where}) AS t {' '.join(joined.after)}"
+        return f"FROM (SELECT {listed} FROM {source} {where}) AS t {' '.join(joined.after)}"
 
     if joined.more:  # the small tables of the columns are inside by then
         within = {f"m{place}.w": f"t.w{place}" for place in counted}
@@ -557,8 +557,8 @@ def share_out(choice: Choice, partition: Partition) -> Shares:
     lead = np.where(whole[key] | (lead < 0), -1, lead)
     value = np.full(len(key), -1, dtype=np.int64)
     for place, counts in enumerate((*items.sensitive, *items.targets)):
-        own = lead == place
-        value[own] = counts.code[counts.start[:-1][own]]
+        of_column = lead == place
+        value[of_column] = counts.code[counts.start[:-1][of_column]]
     ranked = np.lexsort((owner, value, key))
     key, lead, value, owner = key[ranked], lead[ranked], value[ranked], owner[ranked]
     weight = items.weights[ranked]
@@ -622,9 +622,9 @@ def _register_labels(rows: Source, partition: Partition, labels: Mapping[str, tu
 
     shown = np.flatnonzero(partition.visible)
     texts = {}
-    for column, own in enumerate(labels.values()):
+    for column, words in enumerate(labels.values()):
         groups = partition.groups[shown, column].tolist()
-        texts[f"w{column}"] = arrow_texts([STAR if group < 0 else own[group] for group in groups])
+        texts[f"w{column}"] = arrow_texts([STAR if group < 0 else words[group] for group in groups])
     rows.register("z", pa.table({"c": arrow_places(shown), **texts}))
 
 

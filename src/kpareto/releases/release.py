@@ -270,10 +270,10 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
         refuse_identifying(recoded, chosen.table.schema)
         decided = {*chosen.table.schema.plain, *how.declared}
         undecided = {out.name for out in recoded.outs if out.role == "plain"} - decided
-        recoded, told = tie_undecided(recoded, partition, undecided, how.declared)
+        recoded, disclosing = tie_undecided(recoded, partition, undecided, how.declared)
         remarks += [f"Column {name!r} tells what {other!r} hides, and nobody has decided about it: it shows its groups."
                     for name, other in recoded.tied.items() if name not in how.tied]  # fmt: skip
-        remarks, how, asked_ties = remarks + told.sentences(), recoded.handling, how.tied
+        remarks, how, asked_ties = remarks + disclosing.sentences(), recoded.handling, how.tied
         with rows.write(recoded.outgoing(), target) as written:
             formulas = recoded.formulas(written.rows)
             remarks += [*_formula_remarks(formulas, how, recoded.roles), *_plain_remarks(recoded, asked_ties)]
@@ -288,7 +288,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
             if callable(warn):
                 alone = written.unique([out.name for out in recoded.outs if out.role != "identifier"])
                 warn = warn(alone, how)
-            warned = _say_budget(complete_warnings(warn, how, partition, told.columns), source)
+            warned = _say_budget(complete_warnings(warn, how, partition, disclosing.columns), source)
             dangers = refuse_dangers(warned, accepted)
             warned_texts = [(each.id, each.text) for each in warned]
             facts = Facts(recoded, written, digest, warned_texts, remarks, dangers, counts)
@@ -299,7 +299,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
                 raise BadTable("The source was changed while it was released. Nothing was released; release it again.")
             done = Release(
                 certificate, partition, verified, written.path, written.data(), formulas, tuple(remarks), warned,
-                origin, chosen, alone, told.columns, choice if isinstance(choice, Point) else None, target or "",
+                origin, chosen, alone, disclosing.columns, choice if isinstance(choice, Point) else None, target or "",
             )  # fmt: skip
             if papers is not None:
                 hidden = None if written.part is None or written.path is None else Moving(written.part, written.path)

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from kpareto.atomic import whole_folder
 from kpareto.engines.form import file_kind
 from kpareto.fronts.choose import read_wish
+from kpareto.fronts.problem import stricter
 from kpareto.jobs.arx.project import HAIR, hierarchy_files
 from kpareto.jobs.job import Job
 from kpareto.measures.measure import is_privacy, make, read_spec, short_name
@@ -103,10 +104,7 @@ def arx_layout(hierarchy: Hierarchy, marks: Sequence[str] = ("",)) -> Hierarchy:
 def _settings(job: Job, table: Table, files: dict[str, str], target: Path, notes: list[str]) -> list[str]:
     """The lines of Java between reading the table and running ARX; what has no line is a note."""
     schema, wish = table.schema, read_wish(job.choose or "recommended")
-    limits = dict(job.limits)
-    for name, value in wish.models().items():
-        better = max if make(name).better == "higher" else min
-        limits[name] = better(limits.get(name, value), value)
+    limits = stricter(wish.models(), job.limits)
     models, others = java_models(limits, schema.sensitive, {name: _open_hierarchy(files[name]) for name in table.trees})
     free = [name for name in schema.sensitive if not any(f"({json.dumps(name)}, " in model for model in models)]
     loss = short_name(next((name for name in job.objectives if not is_privacy(make(name))), "lm"))
@@ -165,7 +163,7 @@ def _column_lines(schema: Schema, files: dict[str, str], free: Sequence[str]) ->
     }
     types = {name: _open_hierarchy(files[name]) for name in schema.quasi}
     types |= {name: f"AttributeType.{kind}_ATTRIBUTE" for kind, names in kinds.items() for name in names}
-    lines = [f"columns.setAttributeType({json.dumps(name)}, {told});" for name, told in types.items()]
+    lines = [f"columns.setAttributeType({json.dumps(name)}, {java});" for name, java in types.items()]
     for name, pair in schema.levels.items():
         ends = zip(("Minimum", "Maximum"), pair, strict=True)
         lines += [f"columns.set{end}Generalization({json.dumps(name)}, {level});" for end, level in ends]

@@ -26,10 +26,11 @@ from xml.parsers import expat
 from kpareto.atomic import whole_folder, write_whole
 from kpareto.engines.form import check_date_form
 from kpareto.errors import BadHierarchy, BadInput, BadJob
+from kpareto.fronts.problem import stricter
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import check_limits, load_job
 from kpareto.jobs.proposals import SearchTask, propose_search
-from kpareto.measures.measure import make, read_spec, spell
+from kpareto.measures.measure import read_spec, spell
 from kpareto.strict import toml_key, toml_lines, toml_value
 from kpareto.tables.hierarchies import to_text
 from kpareto.tables.hierarchy import STAR, Hierarchy, from_levels
@@ -521,9 +522,7 @@ def _limits(config: Element, settings: ModelContext, remarks: list[str]) -> dict
             continue
         reading = read_model(text, settings)
         remarks += [reading.remark] if reading.remark else []
-        for name, limit in reading.limits.items():
-            stricter = max if make(name).better == "higher" else min
-            limits[name] = stricter(limits.get(name, limit), limit)
+        limits = stricter(reading.limits, limits)
     return limits
 
 

@@ -166,13 +166,13 @@ def _divide_boxes(boxes: LabelBoxes, column: int) -> LabelBoxes | None:
     for label, (low, high) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
         place = hierarchy.tree.runs.get((low, high))
         children = () if place is None else hierarchy.tree.children[place]
-        own = (
+        firsts = (
             [int(hierarchy.tree.first[child]) for child in children]
             if place is not None
             else list(range(low, high + 1))
         )
-        starts += own or [low]
-        owner += [label] * max(len(own), 1)
+        starts += firsts or [low]
+        owner += [label] * max(len(firsts), 1)
     if len(starts) == len(first):
         return None
     begin, of_label, width = np.array(starts), np.array(owner), len(hierarchy.leaves)

@@ -231,15 +231,15 @@ def sums_told(numbers: Mapping[str, np.ndarray], hidden: Hidden) -> Iterator[tup
             continue
         most = {name: np.isnan(numbers[name]).sum() + WORTH * len(target) for name in names}
         usable = tuple(name for name in names if np.isnan(columns[name]).sum() <= most[name])
-        told = order_told(in_order(_fit(columns, usable, target)), hidden)
-        if told.share < WORTH:
+        disclosure = order_told(in_order(_fit(columns, usable, target)), hidden)
+        if disclosure.share < WORTH:
             continue
         for name in usable:
             fewer = tuple(other for other in usable if other != name)
             if fewer and (less := order_told(in_order(_fit(columns, fewer, target)), hidden)).share >= WORTH:
-                usable, told = fewer, less
+                usable, disclosure = fewer, less
         if len(usable) > 1:
-            yield usable, told
+            yield usable, disclosure
             return
 
 
@@ -400,9 +400,9 @@ class _Sample:
             for name in names:
                 if (name, hidden) not in self.single:
                     self.single[name, hidden] = self._ask_single(name, hidden)
-            told = {name: self.single[name, hidden] for name in names}
-            suspects += [((name,), hidden, each) for name, each in told.items() if each.share >= WORTH]
-            together, left_here = self._ask_together({name: each.share for name, each in told.items()}, hidden)
+            disclosures = {name: self.single[name, hidden] for name in names}
+            suspects += [((name,), hidden, each) for name, each in disclosures.items() if each.share >= WORTH]
+            together, left_here = self._ask_together({name: each.share for name, each in disclosures.items()}, hidden)
             suspects += [(some, hidden, each) for some, each in together]
             left += left_here
         return suspects, left
@@ -410,17 +410,17 @@ class _Sample:
     def _ask_single(self, name: str, hidden: str) -> Disclosure:
         """What one column tells, by counting or, where that says little, by its order or by what is written in it."""
         column, (whole, few) = self.asked[name], self.hidden[hidden]
-        told = count_told(column.codes, whole)
-        if told.share >= NEARLY:
-            return told
+        best = count_told(column.codes, whole)
+        if best.share >= NEARLY:
+            return best
         for order in column.orders:
-            told = max(told, order_told(order, few), key=lambda each: each.share)
+            best = max(best, order_told(order, few), key=lambda each: each.share)
         rows = min(self.rows, ENOUGH)
-        for part, shown in self.written.get((name, hidden), ()) if told.share < NEARLY or told.part else ():
-            if shown > told.share * rows or (shown and told.part and not part):
-                return Disclosure.of(rows, shown, shown == told.rows, part)
-        if told.share >= WORTH:
-            return told
+        for part, shown in self.written.get((name, hidden), ()) if best.share < NEARLY or best.part else ():
+            if shown > best.share * rows or (shown and best.part and not part):
+                return Disclosure.of(rows, shown, shown == best.rows, part)
+        if best.share >= WORTH:
+            return best
         mostly = (count_mostly(column.codes, whole), *(order_told(order, few, CLOSE) for order in column.orders))
         return max(mostly, key=lambda each: each.share)
 
@@ -441,9 +441,9 @@ class _Sample:
         most = PAIR_ROWS // max(rows * len(self.hidden), 1)
         for names in pairs[:most]:
             one, two = (columns[name].codes[:rows] for name in names)
-            told = count_told(one * (int(two.max(initial=0)) + 2) + two + 1, few)
-            if told.share >= max(WORTH, *(single[name] + WORTH for name in names)):
-                suspects.append((names, told))
+            disclosure = count_told(one * (int(two.max(initial=0)) + 2) + two + 1, few)
+            if disclosure.share >= max(WORTH, *(single[name] + WORTH for name in names)):
+                suspects.append((names, disclosure))
         return suspects, max(0, len(pairs) - most)
 
 
@@ -528,7 +528,8 @@ def _read_sample(
     }
     few = np.arange(min(len(sample), ROWS))
     written = {
-        (asked[place], hidden[at]): told for (place, at), told in find_written(engine, sample, len(asked), len(hidden))
+        (asked[place], hidden[at]): parts
+        for (place, at), parts in find_written(engine, sample, len(asked), len(hidden))
     }
     return _Sample(columns, {name: (each, each.take(few)) for name, each in values.items()}, written, len(sample))
 
@@ -614,7 +615,7 @@ def find_written(
                 question = _shown_query(f"w_{cell}", f"g_{value}", f"{PARTS[part]}_{value}", match)
                 answer = read_shown(engine.execute(question).fetchone() or (0, 0, 0), len(few))
                 shown.setdefault(cell, []).append((part, answer))
-        yield from (((cell, value), told) for cell, told in shown.items())
+        yield from (((cell, value), shown_parts) for cell, shown_parts in shown.items())
 
 
 def _match_query(cell: int, value: int, part: str) -> str:
