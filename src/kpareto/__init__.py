@@ -50,13 +50,13 @@ if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compare
     from kpareto.measures.measure import make as make
     from kpareto.releases.apply import apply as apply
     from kpareto.releases.choice import store as store
-    from kpareto.releases.mixed_levels import align_levels as align_levels
     from kpareto.releases.recoded_rows import Handling as Handling
     from kpareto.releases.release import Release as Release
     from kpareto.releases.release import release as release
     from kpareto.releases.risk.anonymity import Anonymity as Anonymity
     from kpareto.releases.risk.anonymity import measure as measure
     from kpareto.releases.risk.risk import risks as risks
+    from kpareto.releases.spread import align_levels as align_levels
     from kpareto.releases.spread import impute as impute
     from kpareto.releases.spread import spread as spread
     from kpareto.releases.warnings import remarks as remarks
@@ -113,14 +113,13 @@ _NAMES = {
     "verifier": "verify",
     "releases.release": "release Release",
     "releases.recoded_rows": "Handling",
-    "releases.spread": "impute spread",
+    "releases.spread": "impute spread align_levels",
     "releases.choice": "store",
     "releases.apply": "apply",
     "uses.utility": "utility Utility",
     "uses.changes": "compare_releases ReleaseChanges",
     "attacks.evidence": "attack AttackEvidence",
     "jobs.anonymize": "anonymize Anonymized",
-    "releases.mixed_levels": "align_levels",
     "jobs.job": "Job",
     "jobs.parse": "load_job",
     "jobs.front": "front",

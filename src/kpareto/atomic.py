@@ -26,6 +26,11 @@ from typing import Protocol
 
 from kpareto.errors import BadInput, KparetoError
 
+try:
+    import fcntl
+except ImportError:  # a system without such locks, where nothing is swept and nobody is waited for
+    fcntl = None  # type: ignore[assignment]
+
 PART = ".part"
 JOURNAL = ".journal"  # the verifier has the same word, and no code of this room
 
@@ -37,17 +42,14 @@ def whole(target: str | os.PathLike[str], private: bool = False) -> Iterator[Pat
     A target that is there keeps its mode; a new one that is private can be read by its owner alone.
     """
     place = check_target(target)
-    with ExitStack() as last:
-        try:
-            repair(place.parent)
-            _sweep(place)
-            part, descriptor = _open(place, private, last)
-            yield part
-            os.fsync(descriptor)
-            part.replace(place)
-            _settle(place.parent)
-        except OSError as error:
-            raise BadInput(f"Cannot write {str(target)!r}: {reason(error)}. Nothing was written.") from error
+    with ExitStack() as last, _telling(target):
+        repair(place.parent)
+        _sweep(place)
+        part, descriptor = _open(place, private, last)
+        yield part
+        os.fsync(descriptor)
+        part.replace(place)
+        _settle(place.parent)
 
 
 @contextmanager
@@ -61,18 +63,15 @@ def whole_folder(target: str | os.PathLike[str]) -> Iterator[Path]:
         raise BadInput(f"Cannot write {str(target)!r}: there is no folder {str(place.parent)!r}. Make it first.")
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise BadInput(f"Cannot write {str(target)!r}: it is there already. Remove it, or give another name.")
-    with ExitStack() as last:
-        try:
-            repair(place.parent)
-            _sweep(place)
-            part = _open_folder(place, last)
-            yield part
-            if place.exists():
-                place.rmdir()
-            part.rename(place)
-            _settle(place.parent)
-        except OSError as error:
-            raise BadInput(f"Cannot write {str(target)!r}: {reason(error)}. Nothing was written.") from error
+    with ExitStack() as last, _telling(target):
+        repair(place.parent)
+        _sweep(place)
+        part = _open_folder(place, last)
+        yield part
+        if place.exists():
+            place.rmdir()
+        part.rename(place)
+        _settle(place.parent)
 
 
 def write_whole(target: str | os.PathLike[str], text: str, private: bool = False) -> None:
@@ -89,9 +88,8 @@ class Document:
     private: bool = False  # for its owner alone
 
 
-Documents = Mapping[
-    Path, Document | None
-]  # where each goes; None: one that is there goes away with what it belonged to
+# Where each goes; None: one that is there goes away with what it belonged to.
+Documents = Mapping[Path, Document | None]
 
 
 @dataclass(frozen=True)
@@ -177,7 +175,7 @@ def _hold_interrupts() -> Iterator[None]:
 
 
 @contextmanager
-def _telling(target: Path) -> Iterator[None]:
+def _telling(target: str | os.PathLike[str]) -> Iterator[None]:
     """What goes wrong with a file is a sentence."""
     try:
         yield
@@ -245,11 +243,11 @@ def _repair_all(folder: Path) -> None:
         except (ValueError, KeyError, TypeError):  # cut short, so nothing had been moved
             path, number, documents, new = None, None, [], []
         if path is not None and _number(Path(path)) != number:  # it still is what it was, so the documents shall be too
-            for (name, before), own in zip(documents, new, strict=True):
+            for (name, before), new_number in zip(documents, new, strict=True):
                 target = folder / Path(name).name
                 if before is not None:
                     _come_back(folder / Path(before).name, target)
-                elif own is not None and _number(target) == own:
+                elif new_number is not None and _number(target) == new_number:
                     target.unlink()
             _settle(folder)
         journal.unlink()
@@ -290,9 +288,7 @@ def _keep(target: Path, last: ExitStack) -> Path | None:
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
     """Wait until nobody else puts documents into this folder; no file is needed for it, so none is left."""
-    try:
-        import fcntl
-    except ImportError:  # no locks there
+    if fcntl is None:
         yield
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -393,9 +389,7 @@ def reason(error: Exception) -> str:
 
 def _lock(descriptor: int, wait: bool = True) -> None:
     """Mark a part as being written, for as long as its writer lives; a sweeper that looks at it is waited for."""
-    try:
-        import fcntl
-    except ImportError:  # no locks there, so nothing is swept either
+    if fcntl is None:
         return
     with suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -403,9 +397,7 @@ def _lock(descriptor: int, wait: bool = True) -> None:
 
 def _sweep(place: Path) -> None:
     """Remove the parts of this target whose writers are gone: nobody holds their lock."""
-    try:
-        import fcntl
-    except ImportError:
+    if fcntl is None:
         return
     for left in place.parent.iterdir():
         if left.name.startswith(f".{place.name}.") and left.name.endswith(PART):

@@ -32,42 +32,8 @@ class Remedy:
     ``text`` is for the terminal and for Python, in the words of job files; it ends the sentence that it belongs to.
     """
 
-    word: str  # one of REMEDIES
+    word: str  # what a person is asked to do; the page has its own sentence for each (faces/web/page_words.py)
     text: str
-
-
-# What a person can be asked to do, wherever it is said.
-REMEDIES = (
-    "accept-danger",
-    "avoid-overlaps",
-    "choose-encoding",
-    "choose-objectives",
-    "choose-point",
-    "choose-search",
-    "declare-column",
-    "fix-borders",
-    "give-number",
-    "give-new-role",
-    "give-role",
-    "give-rows",
-    "go-private",
-    "group-values",
-    "keep-rows",
-    "leave-out",
-    "limit-values",
-    "name-person",
-    "observe-values",
-    "recode-alike",
-    "recode-beforehand",
-    "recode-by-class",
-    "search-longer",
-    "set-limit",
-    "set-time",
-    "shuffle-rows",
-    "tell-population",
-    "tie-column",
-    "treat-missing",
-)
 
 
 class KparetoError(ValueError):

@@ -12,7 +12,9 @@ MODULES = {
     "kpareto.engines.questions": "kpareto.engines.unique_rows",
     "kpareto.jobs.default_hierarchies": "kpareto.jobs.proposals",
     "kpareto.measures.bias": "kpareto.measures.properties",
+    "kpareto.releases.mixed_levels": "kpareto.releases.spread",
     "kpareto.releases.private.release": "kpareto.releases.private.private_release",
+    "kpareto.releases.risk.overlaps": "kpareto.releases.risk.attacks",
     "kpareto.searches.checkpoint": "kpareto.searches.driver",
     "kpareto.searches.sampling": "kpareto.tables.table",
 }

@@ -31,6 +31,12 @@ MOST_DEPTH = 64  # nested lists and objects; ours need eight
 DEEPEST_TREE = 500  # of a hierarchy, whose tree may be as deep as its author likes, within reason
 MOST_ITEMS = 50_000_000  # in one list
 
+# What numpy and zipfile raise for a file that is damaged, wherever that is.
+UNREADABLE: tuple[type[Exception], ...] = (
+    *(OSError, ValueError, LookupError, TypeError, EOFError, MemoryError, SyntaxError, RuntimeError),
+    *(zipfile.BadZipFile, ArithmeticError, AttributeError, TokenError),
+)
+
 Shape = Callable[[Any, str], None]  # a value and its place; raises Misfit where it is not as it should be
 
 
@@ -261,10 +267,15 @@ def word(*known: str) -> Value:
     return Value(f"one of {', '.join(known)}", lambda value: isinstance(value, str) and value in known, known)
 
 
-def whole(least: int = 0, most: int = 2**63 - 1) -> Value:
+def whole(least: int = 0, most: float = 2**63 - 1) -> Value:
     """A whole number between two bounds."""
     words = f"a whole number from {least:,} to {most:,}"
     return Value(words, lambda value: _is_whole(value) and least <= value <= most)
+
+
+def read_whole(value: Any, where: str, least: int, most: float = math.inf) -> int:
+    """A whole number that somebody gave, or the sentence that asks for one."""
+    return int(whole(least, most).read(value, where, f"Give a whole number of at least {least}."))
 
 
 def number(least: float = -math.inf, most: float = math.inf) -> Value:
@@ -289,6 +300,17 @@ def list_of(item: Shape, least: int = 0, most: int = MOST_ITEMS) -> Shape:
             raise Misfit(place, value, f"a list of {least:,} to {most:,} items" if least else "a list")
         for at, inner in enumerate(value):
             item(inner, f"{place}[{at}]")
+
+    return check
+
+
+def entry(*shapes: Shape) -> Shape:
+    """A list of so many items, each of a shape of its own."""
+
+    def check(value: Any, place: str) -> None:
+        list_of(anything, len(shapes), len(shapes))(value, place)
+        for at, shape in enumerate(shapes):
+            shape(value[at], f"{place}[{at}]")
 
     return check
 
@@ -365,9 +387,7 @@ def read_arrays(source: str | PathLike[str], kind: FileKind) -> dict[str, np.nda
             file.seek(0)
             with np.load(file, allow_pickle=False) as kept:
                 return {name: kept[name] for name in kept.files}
-    except (OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, SyntaxError, RuntimeError) as error:
-        raise kind.bad(source, f"cannot be read ({_first(error)})") from error
-    except (zipfile.BadZipFile, NotImplementedError, UnicodeError, OverflowError, AttributeError, TokenError) as error:
+    except UNREADABLE as error:
         raise kind.bad(source, f"cannot be read ({_first(error)})") from error
 
 
@@ -386,6 +406,11 @@ def toml_value(value: object) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(toml_value(each) for each in value) + "]"
     return str(value)
+
+
+def toml_lines(settings: Mapping[str, Any]) -> list[str]:
+    """Keys and their values as a part of a job has them, a line each."""
+    return [f"{toml_key(key)} = {toml_value(value)}" for key, value in settings.items()]
 
 
 def toml_key(name: str) -> str:

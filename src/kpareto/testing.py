@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import Literal
 
 import numpy as np
 
@@ -173,15 +174,8 @@ class Trial:
         key = (id(recoding), rule)
         if key not in self.made:
             fresh_partition = partition(self.table, recoding, self.suppressions[rule])
-            for array in (
-                fresh_partition.members,
-                fresh_partition.groups,
-                fresh_partition.rows,
-                fresh_partition.sizes,
-                fresh_partition.suppressed,
-                fresh_partition.visible,
-            ):
-                array.flags.writeable = False
+            for name in ("members", "groups", "rows", "sizes", "suppressed", "visible"):
+                getattr(fresh_partition, name).flags.writeable = False
             self.made[key] = fresh_partition
         return self.made[key]
 
@@ -232,8 +226,8 @@ def random_table(rng: np.random.Generator) -> Table:
         "person": (tuple(f"p{i}" for i in range(5)), rng.integers(0, 5, rows), None),
     }
     if rng.integers(0, 2):  # nobody has rows that differ
-        own = 3 * np.unique(codes, axis=0, return_inverse=True)[1].ravel() + rng.integers(0, 3, rows)
-        extras["person"] = (tuple(f"p{i}" for i in range(3 * rows)), own, None)
+        person_codes = 3 * np.unique(codes, axis=0, return_inverse=True)[1].ravel() + rng.integers(0, 3, rows)
+        extras["person"] = (tuple(f"p{i}" for i in range(3 * rows)), person_codes, None)
     schema = Schema(
         quasi=tuple(tree.name for tree in trees),
         sensitive=("sensitive",),
@@ -305,16 +299,16 @@ def random_merge(rng: np.random.Generator, recoding: Recoding) -> Recoding:
 
 def random_suppressions(rng: np.random.Generator, table: Table) -> dict[Rule, Suppression]:
     """One suppression per rule."""
-    style = "drop" if rng.random() < 0.7 else "mask"
+    style: Literal["drop", "mask"] = "drop" if rng.random() < 0.7 else "mask"
     limit = int(rng.integers(1, max(table.rows, 2)))
     fails = [smallest_class().fails(int(rng.integers(1, 5)))]
     if table.sensitive:
         fails.append(distinct_l().fails(int(rng.integers(1, 3))))
     return {
         "none": Suppression("none"),
-        "below-k": Suppression("below-k", k=int(rng.integers(1, 6)), rows="drop" if style == "drop" else "mask"),
-        "cap-max-k": Suppression("cap-max-k", limit, rows="drop" if style == "drop" else "mask"),
-        "as-needed": Suppression("as-needed", limit, rows="drop" if style == "drop" else "mask", fails=tuple(fails)),
+        "below-k": Suppression("below-k", k=int(rng.integers(1, 6)), rows=style),
+        "cap-max-k": Suppression("cap-max-k", limit, rows=style),
+        "as-needed": Suppression("as-needed", limit, rows=style, fails=tuple(fails)),
     }
 
 
@@ -327,21 +321,19 @@ def check_search(search: Search, problem: Problem, space: Space, budget: int = 4
     It proposes genomes inside the box and of the right shape, gives the same bits for the same seed, keeps within the
     budget, never claims completeness, and what is returned is feasible and mutually non-dominated.
     """
-    if not search.name or search.name.strip() != search.name:
-        raise AssertionError(f"The search's name is {search.name!r}: give it a word for jobs and reports.")
+    named = bool(search.name) and search.name.strip() == search.name
+    _demand(named, f"The search's name is {search.name!r}: give it a word for jobs and reports.")
     _check_proposals(search, problem, space, budget)
     first = run(problem, space, search, budget, seed=11)
     again = run(problem, space, search, budget, seed=11)
-    if first.genomes.tobytes() != again.genomes.tobytes():
-        raise AssertionError(f"{search.name}: equal seeds gave different fronts. Draw all chance from the given rng.")
-    if first.provenance.evaluated > budget:
-        raise AssertionError(f"{search.name}: {first.provenance.evaluated} evaluations for a budget of {budget}.")
-    if first.provenance.complete:
-        raise AssertionError(f"{search.name}: only the exact search may call its front complete.")
-    if not first.numbers.feasible.all():
-        raise AssertionError(f"{search.name}: the front holds points that miss a limit.")
-    if first.provenance.points == "counted" and len(non_dominated(first.numbers.keys)) != len(first):
-        raise AssertionError(f"{search.name}: the front holds dominated points.")
+    name, provenance = search.name, first.provenance
+    same = first.genomes.tobytes() == again.genomes.tobytes()
+    _demand(same, f"{name}: equal seeds gave different fronts. Draw all chance from the given rng.")
+    _demand(provenance.evaluated <= budget, f"{name}: {provenance.evaluated} evaluations for a budget of {budget}.")
+    _demand(not provenance.complete, f"{name}: only the exact search may call its front complete.")
+    _demand(bool(first.numbers.feasible.all()), f"{name}: the front holds points that miss a limit.")
+    best = provenance.points != "counted" or len(non_dominated(first.numbers.keys)) == len(first)
+    _demand(best, f"{name}: the front holds dominated points.")
 
 
 def _check_proposals(search: Search, problem: Problem, space: Space, budget: int) -> None:
@@ -351,12 +343,10 @@ def _check_proposals(search: Search, problem: Problem, space: Space, budget: int
     try:
         genomes = next(moves)
         while seen < budget:
-            if genomes.ndim != 2 or genomes.shape[1] != len(space.genes):
-                raise AssertionError(
-                    f"{search.name}: proposed an array of shape {genomes.shape}, not (n, {len(space.genes)})."
-                )
-            if (genomes < 0).any() or (genomes >= space.genes).any():
-                raise AssertionError(f"{search.name}: proposed a gene outside the space.")
+            shaped = genomes.ndim == 2 and genomes.shape[1] == len(space.genes)
+            _demand(shaped, f"{search.name}: proposed an array of shape {genomes.shape}, not (n, {len(space.genes)}).")
+            inside = bool((genomes >= 0).all()) and bool((genomes < space.genes).all())
+            _demand(inside, f"{search.name}: proposed a gene outside the space.")
             for genome in genomes[:4]:
                 space.decode(genome)
             seen += max(1, len(genomes))

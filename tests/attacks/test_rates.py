@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kpareto.attacks.rates import AttackOutcome, Rate
+from kpareto.attacks.trials import AttackOutcome, Rate
 
 DRAWS = 4000
 

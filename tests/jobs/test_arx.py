@@ -18,10 +18,9 @@ import pytest
 import kpareto as kp
 from kpareto.errors import BadInput
 from kpareto.faces.cli import main
-from kpareto.jobs.arx import archive
-from kpareto.jobs.arx.export import arx_layout, export_arx
-from kpareto.jobs.arx.models import ModelContext, java_models, read_model, read_quality
-from kpareto.jobs.arx.project import hierarchy_files, look_at, read_arx
+from kpareto.jobs.arx import project as projects
+from kpareto.jobs.arx.export import arx_layout, export_arx, java_models
+from kpareto.jobs.arx.project import ModelContext, hierarchy_files, look_at, read_arx, read_model, read_quality
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import load_job, parse_job
 from kpareto.jobs.release import release_job
@@ -597,11 +596,11 @@ def test_large_parts_are_refused_although_they_are_packed_as_usual(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each text has a limit of its own, and the hierarchies have one together."""
-    monkeypatch.setattr(archive, "MOST_LINES", 20)
+    monkeypatch.setattr(projects, "MOST_LINES", 20)
     with pytest.raises(BadInput, match="more than 20 bytes together"):
         read_arx(Made().write(tmp_path))
     monkeypatch.undo()
-    monkeypatch.setattr(archive, "MOST_XML", 30)
+    monkeypatch.setattr(projects, "MOST_XML", 30)
     with pytest.raises(BadInput, match="30 is the most that is read"):
         read_arx(Made().write(tmp_path))
 
@@ -632,7 +631,7 @@ def test_what_is_no_zip(content: bytes, tmp_path: Path) -> None:
 def test_too_many_parts_and_damaged_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A list without an end is not walked, and a checksum that is wrong is told."""
     path = Made().write(tmp_path)
-    monkeypatch.setattr(archive, "MOST_MEMBERS", 3)
+    monkeypatch.setattr(projects, "MOST_MEMBERS", 3)
     with pytest.raises(BadInput, match="parts, and 3 is the most"):
         read_arx(path)
     monkeypatch.undo()
@@ -647,13 +646,13 @@ def test_too_many_parts_and_damaged_bytes(tmp_path: Path, monkeypatch: pytest.Mo
 def test_java_objects_are_never_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only texts are opened."""
     opened: list[str] = []
-    pieces = archive.Archive.pieces
+    pieces = projects.Archive.pieces
 
-    def watch(self: archive.Archive, name: str, most: int) -> object:
+    def watch(self: projects.Archive, name: str, most: int) -> object:
         opened.append(name)
         return pieces(self, name, most)
 
-    monkeypatch.setattr(archive.Archive, "pieces", watch)
+    monkeypatch.setattr(projects.Archive, "pieces", watch)
     read_arx(Made(parts={"input/config.dat": b"x", "lattice.dat": b"x"}).write(tmp_path))
     assert opened
     assert not [name for name in opened if name.endswith(".dat")]

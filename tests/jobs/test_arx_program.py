@@ -166,7 +166,7 @@ def test_the_program_compiles(name: str, library: Path, tmp_path: Path) -> None:
 
 def test_every_privacy_model_is_compiled() -> None:
     """The jobs above have one limit at least for each model that the program can ask for."""
-    from kpareto.jobs.arx.models import java_models
+    from kpareto.jobs.arx.export import java_models
 
     lines = [line for _, _, limits in JOBS.values() for line in java_models(dict(limits), ["ill", "pay"])[0]]
     assert {re.match(r"new (\w+)", line)[1] for line in lines} == set(MODELS)  # type: ignore[index]

@@ -11,8 +11,7 @@ from kpareto.errors import BadJob
 from kpareto.faces.cli import main
 from kpareto.faces.report.write import find
 from kpareto.fronts.choose import choose_point
-from kpareto.jobs.front import chosen_point, is_searched_for, search_job
-from kpareto.jobs.kept import front_file
+from kpareto.jobs.front import chosen_point, front_file, is_searched_for, search_job
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import choosing, release_job
 from kpareto.verifier import verify

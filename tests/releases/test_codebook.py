@@ -16,7 +16,7 @@ import pytest
 import kpareto as kp
 from kpareto.errors import BadJob
 from kpareto.releases.choice import Choice
-from kpareto.releases.codebook import merge_counts
+from kpareto.releases.labels import merge_counts
 from kpareto.tables.hierarchy import MISSING, runs_of
 from kpareto.tables.recoding import node
 from tests.twins.releases import SCHEMA, chosen, people

@@ -26,8 +26,7 @@ from kpareto.measures import make
 from kpareto.measures.measure import exact
 from kpareto.releases.apply import apply
 from kpareto.releases.choice import Choice, read_stored, store
-from kpareto.releases.joins import share_out
-from kpareto.releases.recoded_rows import Handling
+from kpareto.releases.recoded_rows import Handling, share_out
 from kpareto.releases.release import Release, release
 from kpareto.searches.local.problem import LocalProblem, LocalWish, make_problem
 from kpareto.searches.local.recoding import LocalRecoding, read_classes, to_boxes

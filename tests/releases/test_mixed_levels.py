@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpareto.errors import BadInput, BadTable
-from kpareto.releases.mixed_levels import align_levels
+from kpareto.releases.spread import align_levels
 from kpareto.tables.adult import adult_hierarchies
 from kpareto.tables.hierarchies import cells, dates, intervals, order
 

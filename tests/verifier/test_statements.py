@@ -20,10 +20,10 @@ from kpareto.releases.release import release
 from kpareto.tables.partition import Suppression
 from kpareto.tables.recoding import node
 from kpareto.tables.schema import Schema
-from kpareto.verifier import Verified, digest_of, verify, vocabulary
+from kpareto.verifier import Verified, certificate, digest_of, verify
+from kpareto.verifier.certificate import OPTIONS
 from kpareto.verifier.definitions import SIZES, TOTALS, VALUES
 from kpareto.verifier.population import PEOPLE
-from kpareto.verifier.vocabulary import OPTIONS
 from tests.twins.releases import AGES, seal
 
 LIMITS = {
@@ -259,7 +259,7 @@ def test_claims_in_other_words_are_refused(
 def test_the_lists_are_those_of_the_definitions() -> None:
     """Every measure that is counted again has its options there, and they are those of our own measures."""
     assert set(OPTIONS) == {*SIZES, *TOTALS, *VALUES, *PEOPLE}
-    assert set(vocabulary.PEOPLE) == PEOPLE
+    assert set(certificate.PEOPLE) == PEOPLE
     for name, options in OPTIONS.items():
         code = MAKERS[name].__code__
         taken = {*code.co_varnames[: code.co_argcount]} - {"hierarchy"}

@@ -9,13 +9,13 @@ from typing import Any, overload
 
 import numpy as np
 
-from kpareto.attacks.rates import AttackOutcome, Rate
-from kpareto.attacks.trials import AttackLines, AttackPlan, RiskKind, Trials, lines_of, single_out
+from kpareto.attacks.trials import AttackLines, AttackOutcome, AttackPlan, Rate, RiskKind, Trials, lines_of, single_out
 from kpareto.engines.read import read
 from kpareto.errors import BadJob, BadTable, Progress, Unsafe, did_you_mean, shorten
 from kpareto.measures.use import LabelView, fit_view, identity, view_original
 from kpareto.releases.risk.attacks import AttackReport, Limits
 from kpareto.releases.risk.attacks import attack as test_form
+from kpareto.strict import read_whole
 from kpareto.tables.partition import Partition, Suppression
 from kpareto.tables.schema import Schema, as_names
 from kpareto.tables.spelling import locate_spelled, percent
@@ -233,11 +233,9 @@ def attack(  # noqa: PLR0913 (as above)
     """
     if limits is not None:
         return test_form(release, limits, suppression, earlier)
-    for word, number, least in (("seed", seed, 0), ("attempts", attempts, 1)):
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
-            raise BadJob(f"{word} is {number!r}. Give a whole number of at least {least}.")
+    seed, attempts = read_whole(seed, "seed", 0), read_whole(attempts, "attempts", 1)
     table, view = open_release(release, original, recoding, PLAIN)
-    return attack_people(table, view, control, [as_names(names) for names in known], int(attempts), int(seed))
+    return attack_people(table, view, control, [as_names(names) for names in known], attempts, seed)
 
 
 def attack_people(
@@ -358,8 +356,8 @@ def _attack_lines(
         tried, hits = trials.run(drawn, inside=True)
         beside, held_out = (tried, hits[:, 1]) if others is None else _outside(trials, others)
         done = {
-            plan: AttackOutcome(Rate(own, tried), Rate(int(held_out[place]), beside), Rate(blind, tried))
-            for place, (plan, (own, _, blind)) in enumerate(zip(later, hits.tolist(), strict=True))
+            plan: AttackOutcome(Rate(succeeded, tried), Rate(int(held_out[place]), beside), Rate(blind, tried))
+            for place, (plan, (succeeded, _, blind)) in enumerate(zip(later, hits.tolist(), strict=True))
         }
         single = [plan for plan in plans if plan.risk == "singling out"]
         outcomes.append(done | {p: single_out(lines, people, control, p, attempts, seed) for p in single})
@@ -385,8 +383,8 @@ def _outside(trials: Trials, people: AttackLines) -> tuple[int, np.ndarray]:
 
 def _read_control(control: object, table: Table, raw: LabelView, further: Sequence[str]) -> LabelView:
     """People who are not in the original, in its values; what it does not have is a value that nobody has."""
-    own = table.schema
-    schema = Schema(own.quasi, sensitive=tuple(further), spellings=own.spellings)
+    original = table.schema
+    schema = Schema(original.quasi, sensitive=tuple(further), spellings=original.spellings)
     people = read(control, schema, "category")
     if people.rows < LEAST_ROWS:
         raise BadTable(f"The control has {people.rows:,} rows. A rate of attacks says something from {LEAST_ROWS} on.")
@@ -396,7 +394,7 @@ def _read_control(control: object, table: Table, raw: LabelView, further: Sequen
         codes.append(code[people.codes[:, column]])
         spreads.append(identity(len(hierarchy.leaves)))
     counts = [_recode(each, raw.counts(each.name)) for each in people.sensitive]
-    view = LabelView(own.quasi, people.weights.astype(float), tuple(codes), tuple(spreads), tuple(counts))
+    view = LabelView(original.quasi, people.weights.astype(float), tuple(codes), tuple(spreads), tuple(counts))
     _check_others(view, raw)
     return view
 

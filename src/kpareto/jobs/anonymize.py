@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kpareto.engines.read import Missing, read
+from kpareto.engines.read import Missing, load_hierarchies, read
 from kpareto.errors import BadHierarchy, BadJob, Unsafe, did_you_mean
 from kpareto.fronts.front import DEFAULT_K
 from kpareto.fronts.numbers import ProvenGap
@@ -41,8 +41,8 @@ from kpareto.searches.exact_front import exact_front
 from kpareto.searches.forecast import check_possible, warn_slow
 from kpareto.searches.names import METHODS, MODELS
 from kpareto.searches.run import Plan
+from kpareto.strict import read_whole
 from kpareto.tables.coarse import declared_recoding, limit_levels
-from kpareto.tables.hierarchies import load
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.partition import Partition, Suppression, classes
@@ -251,11 +251,9 @@ def _best(
 
 def check_wishes(k: object, l: object, suppression_limit: object) -> None:
     """Raise unless k, l and the limit make sense."""
-    for name, value, least in (("k", k, 1), ("l", l, 1)):
-        if name == "l" and value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise BadJob(f"{name} is {value!r}. Give a whole number of at least {least}.")
+    read_whole(k, "k", 1)
+    if l is not None:
+        read_whole(l, "l", 1)
     limit = suppression_limit
     if isinstance(limit, bool) or not isinstance(limit, int | float | np.number) or not 0 <= float(limit) < math.inf:
         raise BadJob(f"suppression_limit is {limit!r}. Give a share of the rows from 0 to below 1, such as 0.01.")
@@ -273,14 +271,7 @@ def _table(data: object, schema: Schema, hierarchies: Mapping[str, object], miss
             '{"age": {"intervals": [5, 10]}}.'
         )
     table = read(data, schema, missing)
-    for name in hierarchies:
-        table.column(name)
-    known: dict[str, Hierarchy] = {}
-    for column, name in enumerate(schema.quasi):
-        if name in hierarchies:
-            rows = dict(zip(table.hierarchies[column].leaves, table.leaf_rows[column].tolist(), strict=True))
-            known[name] = load(name, hierarchies[name], rows)
-    return limit_levels(complete_hierarchies(table.bind(known)))
+    return limit_levels(complete_hierarchies(table.bind(load_hierarchies(table, hierarchies))))
 
 
 def wishes(k: int, l: int | None, suppression_limit: float) -> tuple[Suppression, dict[str, float]]:

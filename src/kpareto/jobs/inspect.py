@@ -25,7 +25,7 @@ from kpareto.fronts.markup import plain_table, safe, tag
 from kpareto.jobs.job import Job, say_undecided
 from kpareto.jobs.parse import default_rule, parse_job
 from kpareto.jobs.proposals import SearchTask, propose_known, propose_search
-from kpareto.strict import toml_key, toml_value
+from kpareto.strict import toml_key, toml_lines, toml_value
 from kpareto.tables.proposals import ColumnFacts, Proposal, Rule, propose, quasi, settle
 from kpareto.tables.schema import Role, Schema, check_release_names, refuse_duplicates
 from kpareto.tables.spelling import MARKS, NO_VALUE, several
@@ -349,7 +349,7 @@ def job_text(profile: Profile, source_name: str, table: str | None = None) -> st
         f"missing = {toml_value(profile.missing)}  # {profile.total - profile.complete:,} rows lack a value here",
         f"missing_values = {toml_value(marks)}",
     ]
-    lines += [f"{key} = {toml_value(value)}" for key, value in profile.form.to_dict().items()]
+    lines += toml_lines(profile.form.to_dict())
     if profile.person is not None:
         lines.append(f"person = {toml_value(profile.person)}  # its values repeat: classes count persons, not rows")
     for each in profile.columns:
@@ -426,11 +426,10 @@ def _diversity_lines(profile: Profile) -> list[str]:
 
 def _search_lines(profile: Profile) -> list[str]:
     proposal = propose_search(profile.task)
-    settings = [f"{key} = {toml_value(value)}" for key, value in proposal.settings.items()]
-    lines = [f"method = {toml_value(proposal.method)}", f"space = {toml_value(proposal.space)}", *settings]
     comment = f"# {profile.size:,} nodes in the lattice: {proposal.why}"
     asked = [f"# {SAME_WAY} If not, try: kpareto front JOB --model local"] if may_ask_model(profile) else []
-    return ["[search]", comment, *asked, *lines, 'objectives = ["k", "glm"]', "seed = 1"]
+    settings = {"method": proposal.method, "space": proposal.space, **proposal.settings}
+    return ["[search]", comment, *asked, *toml_lines({**settings, "objectives": ["k", "glm"], "seed": 1})]
 
 
 def may_ask_model(profile: Profile) -> bool:

@@ -7,7 +7,7 @@ settings of its part leave without use is refused too, with the setting that wou
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -25,7 +25,7 @@ from kpareto.releases.labels import SHOWN
 from kpareto.releases.recoded_rows import WAYS
 from kpareto.releases.warnings import read_accepted
 from kpareto.searches.names import METHODS, MODELS, SEED, check_method, own_settings, read_options
-from kpareto.strict import FileKind, is_missing, parse_toml, read_text, read_value
+from kpareto.strict import FileKind, is_missing, parse_toml, read_text, read_value, read_whole
 from kpareto.tables.lattice import Kind
 from kpareto.tables.partition import EARLIER, RULES, STEP, Rule, read_limit
 from kpareto.tables.schema import DECIDE, ROLES, SPELLINGS, Spellings
@@ -188,15 +188,13 @@ def _read_job(raw: Mapping[str, Any], folder: Path) -> Job:
     return Job(
         folder=folder,
         source=_text(data["source"], "data.source"),
-        missing=cast(Missing, _one_of(data["missing"], "data.missing", get_args(Missing)))
-        if "missing" in data
-        else None,
+        missing=cast(Missing | None, _word_of(data, "data", "missing", get_args(Missing))),
         missing_values=tuple(_texts(data.get("missing_values", list(NO_VALUE)), "data.missing_values")),
         person=tuple(_texts(data["person"], "data.person"))
         if isinstance(data.get("person"), list)
         else _text_of(data, "data", "person"),
-        spellings=cast(Spellings, _one_of(data.get("spellings", "fold"), "data.spellings", SPELLINGS)),
-        domain=cast(Domain, _one_of(data["domain"], "data.domain", get_args(Domain))) if "domain" in data else None,
+        spellings=cast(Spellings, _word_of(data, "data", "spellings", SPELLINGS) or "fold"),
+        domain=cast(Domain | None, _word_of(data, "data", "domain", get_args(Domain))),
         preset=_text_of(data, "data", "preset"),
         form=read_form(data, "data", folder),
         table_name=_text_of(data, "data", "table"),
@@ -205,7 +203,7 @@ def _read_job(raw: Mapping[str, Any], folder: Path) -> Job:
         step=_number(suppression.get("step", STEP), "suppression.step"),
         # 0 and 0.0 both mean none, and a page that has only one kind of number must end with the same front.
         limit=read_limit(suppression.get("limit", 0.0), "suppression.limit") or 0.0,
-        rows=_one_of(suppression.get("rows", "drop"), "suppression.rows", ("drop", "mask")),
+        rows=_word_of(suppression, "suppression", "rows", ("drop", "mask")) or "drop",
         method=search["method"],
         space=search["space"],
         objectives=search["objectives"],
@@ -328,16 +326,17 @@ def _one_of(value: Any, where: str, known: Collection[str]) -> str:
     return strict.word(*known).read(value, where, f"Take one of: {', '.join(known)}.")
 
 
+def _word_of(part: Mapping[str, Any], where: str, key: str, known: Collection[str]) -> str | None:
+    """One of some words that may be missing."""
+    return _one_of(part[key], f"{where}.{key}", known) if key in part else None
+
+
 def _number(value: Any, where: str) -> float:
     return strict.number().read(value, where, Remedy("give-number", "Give a number without quotes."))
 
 
 def _truth(value: Any, where: str) -> bool:
     return strict.truth.read(value, where, "Write true or false, without quotes.")
-
-
-def _whole(value: Any, where: str, least: int, most: int = 2**63 - 1) -> int:
-    return strict.whole(least, most).read(value, where, f"Give a whole number of at least {least}.")
 
 
 # -- [data], and the form of its files ---------------------------------------------------------------------------------
@@ -364,19 +363,7 @@ def read_form(part: Mapping[str, Any], where: str, folder: Path) -> Form:
         if key in part and key not in used:
             who = _WHO.get(key, "a file")
             raise _unused_key(f"{where}.{key}", f"only {who} has one, and the source is {source!r}. Take it out.")
-    keys = {key: part[key] for key in FORM_KEYS if key in part}
-    for key in ("encoding", "separator", "decimal", "thousands", "sheet"):
-        if key in keys:
-            _text(keys[key], f"{where}.{key}")
-    for key in ("header", "codes", "number_duplicates"):
-        if key in keys:
-            _truth(keys[key], f"{where}.{key}")
-    if "skip" in keys:
-        _whole(keys["skip"], f"{where}.skip", 0, 1_000_000)
-    if "names" in keys:
-        keys["names"] = tuple(_texts(keys["names"], f"{where}.names"))
-    if "dates" in keys:
-        keys["dates"] = _dates(keys["dates"], f"{where}.dates")
+    keys = {key: _FORM[key](part[key], f"{where}.{key}") for key in FORM_KEYS if key in part}
     try:
         return Form(**keys)
     except BadJob as error:
@@ -408,6 +395,16 @@ def _dates(dates: object, where: str) -> dict[str, str]:
     return {name: _text(form, f"{where}.{name}") for name, form in dates.items()}
 
 
+# How each key of the form of a file is read: as a text, unless it says otherwise below.
+_FORM: Mapping[str, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(FORM_KEYS, _text),
+    **dict.fromkeys(("header", "codes", "number_duplicates"), _truth),
+    "skip": lambda value, where: read_whole(value, where, 0, 1_000_000),
+    "names": lambda value, where: tuple(_texts(value, where)),
+    "dates": _dates,
+}
+
+
 def _used_keys(source: str, folder: Path) -> tuple[str, ...]:
     if source == "adult" or is_address(source):
         return ()
@@ -415,9 +412,7 @@ def _used_keys(source: str, folder: Path) -> tuple[str, ...]:
         parts = source.endswith("/") or (folder / source).is_dir()
     except (OSError, ValueError):  # no file can have such a name; whoever opens it says so
         parts = False
-    if parts:
-        return USED["parquet"]
-    return USED[file_kind(source)]
+    return USED["parquet" if parts else file_kind(source)]
 
 
 def read_text_form(release: Mapping[str, Any]) -> TextForm:
@@ -453,7 +448,7 @@ def check_population(people: Mapping[str, Any], folder: Path) -> Everybody:
             raise _unused_key(f"population.{key}", "only a source has one. Take it out.")
     model = _one_of(people.get("model", "auto"), "population.model", get_args(Estimator))
     if "size" in people:
-        return Everybody(size=_whole(people["size"], "population.size", 1), model=cast(Estimator, model))
+        return Everybody(size=read_whole(people["size"], "population.size", 1), model=cast(Estimator, model))
     share = _number(people["sampling"], "population.sampling")
     if not 0 < share <= 1:
         raise BadJob(
@@ -495,7 +490,7 @@ def _columns(raw: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Colum
             _one_of(entry.get("role", "plain"), f"{where}.role", (*ROLES, DECIDE)),
             hierarchy,
             _number(entry.get("weight", 1.0), f"{where}.weight"),
-            _whole(entry.get("first", 0), f"{where}.first", 0),
+            read_whole(entry.get("first", 0), f"{where}.first", 0),
             _text_of(entry, where, "tie"),
             _truth(entry.get("declared", False), f"{where}.declared"),
             _levels(entry["levels"], f"{where}.levels") if "levels" in entry else None,
@@ -511,8 +506,8 @@ def _levels(value: Any, where: str) -> tuple[int, int]:
     """The least and the highest level of a column; whether its hierarchy has them is seen with the table."""
     if not isinstance(value, list) or len(value) != 2:
         raise BadJob(f"is {value!r:.60}. Give the least and the highest level, such as [1, 3].", where=where)
-    least = _whole(value[0], where, 0)
-    return least, _whole(value[1], where, least)
+    least = read_whole(value[0], where, 0)
+    return least, read_whole(value[1], where, least)
 
 
 def check_columns(columns: Mapping[str, Any], quasi: Collection[str], data: Mapping[str, Any]) -> None:
@@ -646,11 +641,11 @@ def check_release(release: Mapping[str, Any]) -> None:
         if key in release:
             _one_of(release[key], f"release.{key}", known)
     if "seed" in release:
-        _whole(release["seed"], "release.seed", 0)
+        read_whole(release["seed"], "release.seed", 0)
         if release.get("order") == "kept":
             raise _unused_key("release.seed", 'it shuffles the rows, and order = "kept". Take one of the two out.')
     if "rows_per_person" in release:
-        _whole(release["rows_per_person"], "release.rows_per_person", 1)
+        read_whole(release["rows_per_person"], "release.rows_per_person", 1)
     if "sign" in release and not _text(release["sign"], "release.sign").strip():
         raise BadJob('is empty. Give the file of a key, such as "release.key".', where="release.sign")
     read_accepted(release.get("accept", ()), "release.accept")

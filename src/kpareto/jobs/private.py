@@ -244,9 +244,7 @@ def _check_cells(job: Job) -> None:
 
 
 def _target(job: Job, place: str | Path | None) -> Path:
-    target = place if place is not None else place_of(job)
-    if not isinstance(target, Path):
-        target = Path(target)
+    target = Path(place_of(job) if place is None else place)
     if target.suffix.lower() not in (".csv", ".parquet"):
         raise BadJob(f"A private release goes to a .csv or .parquet file, not to {str(target)!r}. Give --target FILE.")
     return target
@@ -296,8 +294,8 @@ def _write(drawn: PrivateRelease, target: Path, files: Mapping[str, Path]) -> tu
     statement: dict[str, Any] = {}
 
     def warn(unique: UniqueRows, handled: Handling) -> list[Remark]:
-        told = warnings_for(choice, handled, choice.limits, unique, private=drawn.secret)
-        return [_count_rows(each, drawn.plan) for each in told]
+        warned = warnings_for(choice, handled, choice.limits, unique, private=drawn.secret)
+        return [_count_rows(each, drawn.plan) for each in warned]
 
     def papers(done: Release) -> Any:
         stated = state_privacy(done.certificate, drawn)

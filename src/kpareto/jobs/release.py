@@ -169,14 +169,11 @@ def handling_of(job: Job) -> Handling:
     """How the job wants rows written."""
     settings = dict(job.release)
     known = {key: settings[key] for key in ("identifiers", "order", "seed", "formulas") if key in settings}
-    shown = settings.get("representative", {})
-    if not isinstance(shown, Mapping):
-        raise BadJob(f'release.representative is {shown!r}. Write a table such as {{age = "midpoint"}}.')
     tied = {name: column.tie for name, column in job.columns.items() if column.tie is not None}
     declared = tuple(name for name, column in job.columns.items() if column.declared)
     return Handling(
         missing_values=job.missing_values,
-        shown=dict(shown),
+        shown=dict(settings.get("representative", {})),
         left_out=job.undecided,
         tied=tied,
         declared=declared,

@@ -14,7 +14,7 @@ from typing import Literal, cast
 
 import numpy as np
 
-from kpareto.engines import file_of, form_of, in_form, open_source
+from kpareto.engines import form_of, in_form, open_source
 from kpareto.engines.form import Form, form_from
 from kpareto.engines.read import Missing, read
 from kpareto.engines.source import ending_of
@@ -24,8 +24,8 @@ from kpareto.measures import make
 from kpareto.measures.measure import Model
 from kpareto.releases.choice import Choice, Stored, StoredClasses, read_stored
 from kpareto.releases.labels import shown_labels
-from kpareto.releases.recoded_rows import Handling
-from kpareto.releases.release import Documents, Release, release, replaces, settle
+from kpareto.releases.recoded_rows import Handling, reading_as
+from kpareto.releases.release import Documents, Release, refuse_replacing, release, settle
 from kpareto.releases.warnings import Remark, tell_once, warnings_for
 from kpareto.tables.boxes import LabelBoxes, answer, make_boxes
 from kpareto.tables.hierarchies.loading import place_by_rule, widen_by_rule
@@ -136,14 +136,15 @@ def apply(  # noqa: PLR0913 (keywords, each a choice of its own)
     if unseen not in ("error", "nearest", "star"):
         raise BadJob(f"Unseen values can be treated by error, nearest or star, not {unseen!r}. Take one of these.")
     recipe = read_stored(stored)
-    how = handling or _handling(recipe)
+    how = handling or reading_as(None if recipe.origin is None else recipe.origin.missing_values)
     if recipe.local:
         check_local(recipe, unseen)
     source = in_form(source, _form(recipe, encoding))
     kept, dropped, remarks = _new_columns(recipe, source, new_columns)
     recipe = replace(recipe, schema=replace(recipe.schema, plain=tuple(kept)))
     how = replace(how, left_out=(*how.left_out, *dropped))
-    _check_earlier(target, earlier)
+    for other in earlier:
+        refuse_replacing(target, other, "the earlier one")
     choice, strange, stars, moved = fit_choice(recipe, source, unseen, how)
     # Counted before anything is written: an earlier release that cannot be read leaves nothing behind.
     written = _written_form(source, target, how)
@@ -163,12 +164,6 @@ def apply(  # noqa: PLR0913 (keywords, each a choice of its own)
     remarks += _same_rows(recipe, done)
     tell_once(done.warnings)
     return Applied(done, recipe.fit, batch, k, union, strange, alarms, tuple(remarks))
-
-
-def _handling(stored: Stored) -> Handling:
-    """How new rows are handled unless told: the texts that stood for no value still do."""
-    marks = None if stored.origin is None else stored.origin.missing_values
-    return Handling() if marks is None else Handling(missing_values=tuple(marks))
 
 
 def _form(stored: Stored, encoding: str | None) -> Form:
@@ -243,7 +238,8 @@ def fit_choice(
         # All new values together, those with a group of their own rule too: the wider hierarchy must place each.
         wide = _extend(hierarchy, level, strange) if lost else None
         if wide is not None and level is not None:  # next month's dates: the rule has a group for them, not seen so far
-            moved[hierarchy.name] = _old_groups(hierarchy, wide, level)
+            old = {label: group for group, label in enumerate(hierarchy.labels[level])}
+            moved[hierarchy.name] = np.array([old.get(label, -1) for label in wide.labels[level]], dtype=np.int64)
             hierarchy, cut, ruled[hierarchy.name] = wide, wide.groups[level], {}
             labels[column] = wide.labels[level]
             leaf = wide.locate(values).astype(np.int64)
@@ -360,12 +356,6 @@ def _extend(hierarchy: Hierarchy, level: int | None, values: Sequence[str]) -> H
     return None if wide is None or (level == hierarchy.height and wide.height != level) else wide
 
 
-def _old_groups(hierarchy: Hierarchy, wide: Hierarchy, level: int) -> np.ndarray:
-    """The group that each group of the wider hierarchy was before, -1 for new ones: (groups,) int64."""
-    known = {label: group for group, label in enumerate(hierarchy.labels[level])}
-    return np.array([known.get(label, -1) for label in wide.labels[level]], dtype=np.int64)
-
-
 def _add_star(hierarchy: Hierarchy, cut: np.ndarray, *, joins: bool) -> tuple[Hierarchy, np.ndarray]:
     """The hierarchy with one more leaf, of which nothing is told, and the cut that keeps it apart.
 
@@ -395,14 +385,6 @@ def _star(taken: Sequence[str]) -> str:
     while star in taken:
         star += STAR
     return star
-
-
-def _check_earlier(target: str | PathLike[str] | None, earlier: Sequence[object]) -> None:
-    """Raise where the new release would be written over one of the earlier ones."""
-    for other in earlier:
-        file = file_of(other)
-        if target is not None and file is not None and replaces(target, file):
-            raise BadInput(f"The release would overwrite the earlier one {str(file)!r}. Give another target.")
 
 
 def _written_form(source: object, target: str | PathLike[str] | None, how: Handling) -> Form:

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
@@ -21,6 +22,7 @@ import numpy as np
 
 from kpareto._version import __version__
 from kpareto.atomic import write_whole
+from kpareto.engines.source import Written
 from kpareto.measures import MAKERS, make
 from kpareto.measures.measure import Measure, aspect_of, parameters_of, short_name
 from kpareto.measures.persons import count_units
@@ -29,8 +31,8 @@ from kpareto.measures.sensitive import distinct_l
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.measures.sizes import k as smallest_class
 from kpareto.releases.choice import Choice, hierarchy_digest, legible
-from kpareto.releases.codebook import code_book
-from kpareto.releases.recoded_rows import runs
+from kpareto.releases.labels import code_book
+from kpareto.releases.recoded_rows import QUASI, Handling, Recoded, runs
 from kpareto.tables.partition import UNLIMITED, Partition
 from kpareto.tables.spelling import without_point
 from kpareto.tables.table import Table
@@ -74,24 +76,19 @@ class Certificate:
 class Facts:
     """What a certificate is made of, beside the choice and its partition."""
 
-    roles: Mapping[str, str]  # released column -> role, in the order of the columns
-    labels: Mapping[str, Sequence[str]]  # quasi-identifier -> label of each group as written
-    handling: Mapping[str, object]  # order, seed, identifiers, shown, formulas: how the rows were written
-    engine: str  # which program holds and recoded the rows
+    recoded: Recoded  # the rows as they are shown, and how they were handled
+    written: Written
     input_digest: str
-    missing_values: Sequence[str]
-    format: str  # csv, parquet, or frame where there is no file
     warnings: Sequence[Warned] = ()
     remarks: Sequence[str] = ()
-    form: Mapping[str, str] = field(default_factory=dict)  # separator, encoding and decimal of text that are not usual
     accepted: Sequence[str] = ()  # the warnings that are dangers, each accepted by name
     counts: bool = False  # whether the public part has one-way counts
 
 
 def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts) -> Certificate:
     """The certificate of what was written and counted again."""
-    form = {"form": dict(facts.form)} if facts.form else {}
-    layout = {"columns": list(facts.roles), "roles": dict(facts.roles), **form}
+    how, roles, form = facts.recoded.handling, facts.recoded.roles, facts.written.form
+    layout = {"columns": list(roles), "roles": roles, **({"form": dict(form)} if form else {})}
     classes, rows = counted.classes, counted.rows
     table = partition.table
     # A frame or a table has no bytes of its own; its classes are what can be recognised.
@@ -100,12 +97,13 @@ def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts
     lost = partition.suppressed_rows
     k = int(partition.sizes[partition.visible].min())
     open_claims, closed_claims = claims(choice, partition)
-    quasi = [name for name, role in facts.roles.items() if role == "quasi-identifier"]
+    quasi = [name for name, role in roles.items() if role == QUASI]
     seen = {name: sorted({labels[place] for labels in classes}) for place, name in enumerate(quasi)}
+    written_labels = {name: [_spell(label, how) for label in labels] for name, labels in facts.recoded.labels.items()}
     public = {
         "kpareto certificate": FORMAT,
         "version": __version__,
-        "release": {"format": facts.format, "sha256": counted.digest, **content, "rows": rows, **layout},
+        "release": {"format": facts.written.format, "sha256": counted.digest, **content, "rows": rows, **layout},
         "recoding": {name: {**_level(choice, name), "labels": seen[name]} for name in quasi},
         "suppression": {
             "rule": choice.suppression.rule,
@@ -116,12 +114,15 @@ def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts
             "suppressed": lost if lost == 0 or lost >= k else None,
             "fewer_than": None if lost == 0 or lost >= k else k,
         },
-        "codebook": code_book(choice, partition, _written_labels(facts), seen, facts.counts),
+        "codebook": code_book(choice, partition, written_labels, seen, facts.counts),
         **_model(choice),
         "claims": open_claims,
-        **_trees(table, facts, counted),
-        "handling": dict(facts.handling),
-        "engine": facts.engine,
+        **_trees(table, how, counted),
+        "handling": {
+            "shown": dict(how.shown),
+            **{word: getattr(how, word) for word in ("order", "seed", "identifiers", "formulas")},
+        },
+        "engine": facts.recoded.rows.program,
         "counted_by": counted.by,
         "missing": table.missing,
         "spellings": table.schema.spellings,
@@ -134,29 +135,36 @@ def certify(counted: Counted, choice: Choice, partition: Partition, facts: Facts
             "sha256": facts.input_digest,
             "rows": table.rows + table.dropped,
             "missing_rows": table.dropped,
-            "missing_values": list(facts.missing_values),
+            "missing_values": _missing_texts(how),
         },
         "hierarchies": {h.name: hierarchy_digest(h) for h in choice.recoding.hierarchies},
-        "recoding": {"columns": choice.recoding.describe(), "labels": {n: list(v) for n, v in facts.labels.items()}},
+        "recoding": {
+            "columns": choice.recoding.describe(),
+            "labels": {n: list(v) for n, v in facts.recoded.labels.items()},
+        },
         "suppression": {"suppressed": lost, "dropped": lost - masked, "k": choice.suppression.k},
         **({} if choice.bound is None else {"bound": choice.bound.to_dict()}),
         "claims": closed_claims,
         "distributions": {
-            counts.name: _as_written(counts.values, counts.totals.tolist(), facts) for counts in table.sensitive
+            counts.name: _as_written(counts.values, counts.totals.tolist(), how) for counts in table.sensitive
         },
-        **_trees(table, facts),
-        **({} if table.persons is None else {"persons": _of_persons(partition, facts)}),
+        **_trees(table, how),
+        **({} if table.persons is None else {"persons": _of_persons(partition, how)}),
         "warnings": [list(warning) for warning in facts.warnings],
         "accepted": list(facts.accepted),
         "remarks": list(facts.remarks),
-        **_population(choice, facts),
+        **_population(choice, facts.recoded),
     }
     return Certificate(public, {**confidential, "sha256": digest_of(confidential)})
 
 
-def _written_labels(facts: Facts) -> dict[str, list[str]]:
-    hidden = facts.handling.get("formulas") == "neutralise"
-    return {n: [f"'{each}" if hidden and runs(each) else each for each in v] for n, v in facts.labels.items()}
+def _spell(value: str, how: Handling) -> str:
+    """A value as the release spells it: behind an apostrophe where a spreadsheet would run it."""
+    return f"'{value}" if how.formulas == "neutralise" and runs(value) else value
+
+
+def _missing_texts(how: Handling) -> list[str]:
+    return [str(value) for value in how.missing_values]
 
 
 def _basis(table: Table) -> str:
@@ -177,7 +185,7 @@ def _has_people(partition: Partition) -> bool:
     return population is not None and population.table is not None
 
 
-def _population(choice: Choice, facts: Facts) -> dict[str, Any]:
+def _population(choice: Choice, recoded: Recoded) -> dict[str, Any]:
     """How each value of the population is shown, so that anybody who has its table can count it again."""
     known = choice.table.population
     if known is None:
@@ -188,7 +196,7 @@ def _population(choice: Choice, facts: Facts) -> dict[str, Any]:
     labels = {}
     for hierarchy, cut in zip(choice.recoding.hierarchies, choice.recoding.cuts, strict=True):
         values = known.raw.hierarchies[names.index(hierarchy.name)].leaves
-        shown = facts.labels[hierarchy.name]
+        shown = recoded.labels[hierarchy.name]
         places = cut[hierarchy.locate(values)].tolist()
         labels[hierarchy.name] = {value: shown[place] for value, place in zip(values, places, strict=True)}
     return {
@@ -196,7 +204,7 @@ def _population(choice: Choice, facts: Facts) -> dict[str, Any]:
             "rows": known.raw.rows,
             "content_sha256": _people_digest(known.raw),
             "missing": known.raw.missing,
-            "missing_values": list(facts.missing_values),
+            "missing_values": _missing_texts(recoded.handling),
             "labels": labels,
         }
     }
@@ -226,28 +234,26 @@ def population_rows(raw: Table, names: Sequence[str]) -> Iterator[list[Any]]:
         yield [*(leaves[c][code] for c, code in enumerate(codes)), times]
 
 
-def _of_persons(partition: Partition, facts: Facts) -> dict[str, list[list[Any]]]:
+def _of_persons(partition: Partition, how: Handling) -> dict[str, list[list[Any]]]:
     """Per sensitive column each value, the share of all persons who have it, and its share with everybody spread."""
     columns = {}
     for counts in partition.table.sensitive:
         (one, _), (even, _) = (count_units(partition, counts, even=each) for each in (False, True))
         shares, spreads = (units.totals / max(units.whole, 1) for units in (one, even))
-        names = [name for name, _ in _as_written(counts.values, counts.totals.tolist(), facts)]
+        names = [name for name, _ in _as_written(counts.values, counts.totals.tolist(), how)]
         columns[counts.name] = [list(each) for each in zip(names, shares.tolist(), spreads.tolist(), strict=True)]
     return columns
 
 
-def _as_written(values: Sequence[str], totals: Sequence[int], facts: Facts) -> list[list[Any]]:
+def _as_written(values: Sequence[str], totals: Sequence[int], how: Handling) -> list[list[Any]]:
     """Each value as the release spells it, with its rows: [value, rows]; two that are written alike are one."""
-    hidden = facts.handling.get("formulas") == "neutralise"
-    rows: dict[str, int] = {}
+    rows: Counter[str] = Counter()
     for value, count in zip(values, totals, strict=True):
-        shown = f"'{value}" if hidden and runs(value) else value
-        rows[shown] = rows.get(shown, 0) + count
+        rows[_spell(value, how)] += count
     return [[value, count] for value, count in rows.items()]
 
 
-def _trees(table: Table, facts: Facts, counted: Counted | None = None) -> dict[str, Any]:
+def _trees(table: Table, how: Handling, counted: Counted | None = None) -> dict[str, Any]:
     """Per sensitive column with a hierarchy the labels of each value, the lowest level first; of those that occur."""
     trees: dict[str, dict[str, list[str]]] = {}
     for counts in table.sensitive:
@@ -257,7 +263,7 @@ def _trees(table: Table, facts: Facts, counted: Counted | None = None) -> dict[s
         classes = None if counted is None else counted.classes.values()
         there = None if classes is None else {value for each in classes for value in each.values[counts.name]}
         leaves = tree.locate(counts.values)
-        names = (_as_written([value], [0], facts)[0][0] for value in counts.values)
+        names = (_spell(value, how) for value in counts.values)
         paths = ([labels[g] for labels, g in zip(tree.labels, tree.groups[:, leaf], strict=True)] for leaf in leaves)
         trees[counts.name] = {n: path for n, path in zip(names, paths, strict=True) if there is None or n in there}
     return {"trees": trees} if trees else {}

@@ -21,12 +21,29 @@ from kpareto.fronts.problem import settled_rule, stricter
 from kpareto.measures.cells import cell_loss, lm
 from kpareto.measures.population import refuse_local
 from kpareto.measures.sensitive import distinct_l
-from kpareto.releases.shapes import RECODING, STORED
-from kpareto.strict import anything, check_shape, read_json
+from kpareto.strict import (
+    FileKind,
+    Misfit,
+    Shape,
+    anything,
+    check_shape,
+    either,
+    entry,
+    list_of,
+    map_of,
+    maybe,
+    number,
+    read_json,
+    record,
+    text,
+    truth,
+    whole,
+    word,
+)
 from kpareto.tables.boxes import Question, questions_data, questions_from
 from kpareto.tables.coarse import declare, declared_recoding
 from kpareto.tables.hierarchy import Hierarchy, make_tree, runs_of
-from kpareto.tables.partition import Partition, Suppression, partition
+from kpareto.tables.partition import EARLIER, RULES, Partition, Suppression, partition
 from kpareto.tables.recoding import Recoding
 from kpareto.tables.schema import Schema
 from kpareto.tables.table import Domain, Sample, Table, make_table
@@ -157,13 +174,9 @@ def hierarchy_data(hierarchy: Hierarchy) -> dict[str, Any]:
         "levels": [[first for first, _ in runs_of(cut)] for cut in hierarchy.groups],
         "labels": [list(labels) for labels in hierarchy.labels],
         "tree": [list(run) for run in runs],
-        "ordered": hierarchy.ordered,
         "spans": _number_texts(hierarchy.spans),
         "edges": _number_texts(hierarchy.edges),
-        "closed": hierarchy.closed,
-        "loss": hierarchy.loss,
-        "data_dependent": hierarchy.data_dependent,
-        "dates": hierarchy.dates,
+        **{name: getattr(hierarchy, name) for name in _AS_THEY_ARE},
         **({} if hierarchy.rule is None else {"rule": dict(hierarchy.rule)}),
     }
 
@@ -189,14 +202,10 @@ def hierarchy_from(name: str, data: Mapping[str, Any]) -> Hierarchy:
         np.array(cuts, dtype=np.int32),
         tuple(tuple(labels) for labels in data["labels"]),
         make_tree([(int(first), int(last), str(label)) for first, last, label in data["tree"]]),
-        ordered=data["ordered"],
         spans=None if data["spans"] is None else np.array(data["spans"], dtype=np.float64).reshape(count, 2),
         edges=None if data["edges"] is None else np.array(data["edges"], dtype=np.float64),
-        closed=data["closed"],
-        loss=data["loss"],
-        data_dependent=data["data_dependent"],
-        dates=data["dates"],
         rule=data.get("rule"),
+        **{name: data[name] for name in _AS_THEY_ARE},
     )
 
 
@@ -211,7 +220,7 @@ def cut_of(firsts: Sequence[int], leaves: int) -> np.ndarray:
 
 def hierarchy_digest(hierarchy: Hierarchy) -> str:
     """SHA-256 of a hierarchy's plain data."""
-    return hashlib.sha256(canonical(hierarchy_data(hierarchy)).encode()).hexdigest()
+    return _data_digest(hierarchy_data(hierarchy))
 
 
 def _data_digest(data: Mapping[str, Any]) -> str:
@@ -255,10 +264,7 @@ class Stored:
             "kpareto recoding": FORMAT,
             "version": __version__,
             "schema": {
-                "quasi": list(schema.quasi),
-                "sensitive": list(schema.sensitive),
-                "target": list(schema.target),
-                "identifier": list(schema.identifier),
+                **{role: list(getattr(schema, role)) for role in ("quasi", "sensitive", "target", "identifier")},
                 "person": schema.person,
                 "weights": dict(schema.weights),
                 **({} if schema.spellings == "fold" else {"spellings": schema.spellings}),
@@ -274,10 +280,7 @@ class Stored:
                 for place, (h, cut) in enumerate(zip(self.recoding.hierarchies, self.recoding.cuts, strict=True))
             },
             "suppression": {
-                "rule": self.suppression.rule,
-                "limit": self.suppression.limit,
-                "k": self.suppression.k,
-                "rows": self.suppression.rows,
+                **{word: getattr(self.suppression, word) for word in ("rule", "limit", "k", "rows")},
                 "thresholds": dict(self.suppression.thresholds),
             },
             "limits": dict(self.limits),
@@ -400,25 +403,25 @@ def read_stored(source: str | PathLike[str] | Stored) -> Stored:
 def _read_stored(data: Mapping[str, Any]) -> Stored:
     schema = Schema(**data["schema"])
     columns = [data["columns"][name] for name in schema.quasi]
-    hierarchies = tuple(hierarchy_from(n, c["hierarchy"]) for n, c in zip(schema.quasi, columns, strict=True))
-    for hierarchy, column in zip(hierarchies, columns, strict=True):
+    hierarchies, cuts, observed = [], [], []
+    for name, column in zip(schema.quasi, columns, strict=True):
+        hierarchy, level = hierarchy_from(name, column["hierarchy"]), column["level"]
         if hierarchy_digest(hierarchy) != column["sha256"]:
             raise BadInput(
                 f"The hierarchy of {hierarchy.name!r} in the recoding file was changed: its SHA-256 does not fit. "
                 "Take the file as it was written."
             )
-    levels = [column["level"] for column in columns]
-    cuts = tuple(cut_of(column["cut"], len(h.leaves)) for h, column in zip(hierarchies, columns, strict=True))
-    for h, cut, level in zip(hierarchies, cuts, levels, strict=True):
-        if level is not None and (level > h.height or (h.groups[level] != cut).any()):
+        cut = cut_of(column["cut"], len(hierarchy.leaves))
+        if level is not None and (level > hierarchy.height or (hierarchy.groups[level] != cut).any()):
             raise ValueError("a cut is not that of its level")
-    recoding = Recoding(hierarchies, cuts, None if None in levels else tuple(levels))
+        there = np.zeros(len(hierarchy.leaves), dtype=np.bool_)
+        there[column["observed"]] = True
+        hierarchies.append(hierarchy)
+        cuts.append(cut)
+        observed.append(there)
+    levels = [column["level"] for column in columns]
+    recoding = Recoding(tuple(hierarchies), tuple(cuts), None if None in levels else tuple(levels))
     suppression = data["suppression"]
-    observed = []
-    for hierarchy, column in zip(hierarchies, columns, strict=True):
-        mask = np.zeros(len(hierarchy.leaves), dtype=np.bool_)
-        mask[column["observed"]] = True
-        observed.append(mask)
     return Stored(
         schema,
         recoding,
@@ -493,3 +496,93 @@ def _compare(here: Partition, there: Partition) -> dict[str, tuple[float, float]
     loss = lm()
     numbers["lm"] = (loss(here), loss(there))
     return numbers
+
+
+# -- what may stand in a recoding file, node by node -------------------------------------------------------------------
+
+
+RECODING = FileKind("The recoding", "Take the file as it was written with its release, or write it again.")
+_LEAF = whole(0, 2**31 - 2)
+
+
+def _spelled_number(value: object, place: str) -> None:
+    """A number as a text that gives it back, infinite ones too."""
+    text(value, place)
+    try:
+        same = float(str(value)) == float(str(value))  # only what is no number differs from itself
+    except ValueError:
+        same = False
+    if not same:
+        raise Misfit(place, value, "a number as a text")
+
+
+_LABELS = list_of(list_of(_LEAF, 1), 1)
+_AS_THEY_ARE: Mapping[str, Shape] = {  # fields of a hierarchy
+    "ordered": truth,
+    "closed": word("left", "right"),
+    "loss": word("leaves", "distance"),
+    "data_dependent": truth,
+    "dates": truth,
+}
+_HIERARCHY: Shape = record(
+    {
+        "leaves": list_of(text, 1),
+        "levels": list_of(list_of(_LEAF, 1), 1),
+        "labels": list_of(list_of(text, 1), 1),
+        "tree": list_of(entry(_LEAF, _LEAF, text), 1),
+        **_AS_THEY_ARE,
+        "spans": maybe(list_of(list_of(_spelled_number, 2, 2))),
+        "edges": maybe(list_of(_spelled_number)),
+    },
+    {"rule": map_of(anything)},
+)
+
+STORED: Shape = record(
+    {
+        "kpareto recoding": whole(),
+        "schema": record(
+            {"quasi": list_of(text, 1)},
+            {
+                "sensitive": list_of(text),
+                "target": list_of(text),
+                "identifier": list_of(text),
+                "person": maybe(text),
+                "weights": map_of(number(0)),
+            },
+        ),
+        "columns": map_of(
+            record(
+                {
+                    "hierarchy": _HIERARCHY,
+                    "sha256": text,
+                    "cut": list_of(_LEAF, 1),
+                    "level": maybe(whole(0, 10**6)),
+                    "observed": list_of(_LEAF, 1),
+                }
+            )
+        ),
+        "suppression": record(
+            {"rule": word(*RULES, *EARLIER), "limit": number(0), "k": maybe(whole()), "rows": word("drop", "mask")},
+            {"thresholds": map_of(number())},
+        ),
+        "limits": map_of(number()),
+        "domain": word("observed", "declared"),
+        "missing": text,
+        "fit": map_of(number()),
+    },
+    {
+        "sha256": text,
+        "source": maybe(
+            record(
+                {"columns": map_of(text)},
+                {
+                    "encoding": text,
+                    "sha256": maybe(text),
+                    "form": map_of(anything),
+                    "missing_values": maybe(list_of(text)),
+                },
+            ),
+        ),
+        "local": record({}, {"first": _LABELS, "last": _LABELS, "questions": either(_LEAF, list_of(anything, 3, 3))}),
+    },
+)

@@ -32,9 +32,9 @@ from kpareto.measures.measure import Measure, Model, meets
 from kpareto.measures.population import is_estimated
 from kpareto.releases.certificate import Certificate, Facts, Warned, certify, population_cells
 from kpareto.releases.choice import Choice, Origin, as_choice, on_all_rows
-from kpareto.releases.codebook import refuse_counts
+from kpareto.releases.labels import refuse_counts
 from kpareto.releases.private.budget import has_ledger
-from kpareto.releases.recoded_rows import QUASI, Handling, Recoded, recode, runs
+from kpareto.releases.recoded_rows import QUASI, Handling, Recoded, reading_as, recode, runs
 from kpareto.releases.risk.disclosing_columns import DisclosingColumn, tie_undecided
 from kpareto.releases.warnings import (
     Remark,
@@ -249,8 +249,8 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     """
     accepted = read_accepted(accept)
     chosen = as_choice(choice, limits)
-    how, source = handling or _own_handling(chosen), _as_read(source, chosen, encoding)
-    _check_target(target, source)
+    how, source = handling or reading_as(chosen.table.missing_values), _as_read(source, chosen, encoding)
+    refuse_replacing(target, source)
     before = source_state(source)
     chosen, applied = on_all_rows(chosen, source, encoding, how.missing_values, memory)
     refuse_counts(chosen, counts)
@@ -270,10 +270,10 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
         refuse_identifying(recoded, chosen.table.schema)
         decided = {*chosen.table.schema.plain, *how.declared}
         undecided = {out.name for out in recoded.outs if out.role == "plain"} - decided
-        recoded, told = tie_undecided(recoded, partition, undecided, how.declared)
+        recoded, disclosing = tie_undecided(recoded, partition, undecided, how.declared)
         remarks += [f"Column {name!r} tells what {other!r} hides, and nobody has decided about it: it shows its groups."
                     for name, other in recoded.tied.items() if name not in how.tied]  # fmt: skip
-        remarks, how, asked_ties = remarks + told.sentences(), recoded.handling, how.tied
+        remarks, how, asked_ties = remarks + disclosing.sentences(), recoded.handling, how.tied
         with rows.write(recoded.outgoing(), target) as written:
             formulas = recoded.formulas(written.rows)
             remarks += [*_formula_remarks(formulas, how, recoded.roles), *_plain_remarks(recoded, asked_ties)]
@@ -288,23 +288,10 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
             if callable(warn):
                 alone = written.unique([out.name for out in recoded.outs if out.role != "identifier"])
                 warn = warn(alone, how)
-            warned = _say_budget(complete_warnings(warn, how, partition, told.columns), source)
+            warned = _say_budget(complete_warnings(warn, how, partition, disclosing.columns), source)
             dangers = refuse_dangers(warned, accepted)
-            facts = Facts(
-                recoded.roles,
-                recoded.labels,
-                {"order": how.order, "seed": how.seed, "identifiers": how.identifiers, "shown": dict(how.shown),
-                 "formulas": how.formulas},
-                rows.program,
-                digest,
-                [str(value) for value in how.missing_values],
-                written.format,
-                [(each.id, each.text) for each in warned],
-                remarks,
-                written.form,
-                dangers,
-                counts,
-            )  # fmt: skip
+            warned_texts = [(each.id, each.text) for each in warned]
+            facts = Facts(recoded, written, digest, warned_texts, remarks, dangers, counts)
             certificate = certify(counted, chosen, partition, facts)
             quasi = [name for name, role in recoded.roles.items() if role == QUASI]
             verified = check(counted, certificate, written.shown, population_cells(chosen.table, quasi))
@@ -312,7 +299,7 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
                 raise BadTable("The source was changed while it was released. Nothing was released; release it again.")
             done = Release(
                 certificate, partition, verified, written.path, written.data(), formulas, tuple(remarks), warned,
-                origin, chosen, alone, told.columns, choice if isinstance(choice, Point) else None, target or "",
+                origin, chosen, alone, disclosing.columns, choice if isinstance(choice, Point) else None, target or "",
             )  # fmt: skip
             if papers is not None:
                 hidden = None if written.part is None or written.path is None else Moving(written.part, written.path)
@@ -320,12 +307,6 @@ def release(  # noqa: PLR0913 (keywords, each a choice of its own)
     if warnings is None:
         tell_once(done.warnings)
     return done
-
-
-def _own_handling(choice: Choice) -> Handling:
-    """How rows are handled unless told: what stood for no value when the table was read does so still."""
-    marks = choice.table.missing_values
-    return Handling() if marks is None else Handling(missing_values=marks)
 
 
 def _as_read(source: object, choice: Choice, encoding: str) -> object:
@@ -484,12 +465,11 @@ def source_state(source: object) -> list[tuple[str, int, int]]:
     return [(name, state.st_size, state.st_mtime_ns) for name, state in states]
 
 
-def _check_target(target: str | PathLike[str] | None, source: object) -> None:
+def refuse_replacing(target: str | PathLike[str] | None, source: object, what: str = "its own input") -> None:
+    """Raise where a release would be written over what it is made of or compared with."""
     file = file_of(source)
-    if target is None or file is None:
-        return
-    if replaces(target, file):
-        raise BadInput(f"The release would overwrite its own input {str(file)!r}. Give another target.")
+    if target is not None and file is not None and replaces(target, file):
+        raise BadInput(f"The release would overwrite {what} {str(file)!r}. Give another target.")
 
 
 def replaces(target: str | PathLike[str], file: Path) -> bool:

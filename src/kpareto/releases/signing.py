@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kpareto.atomic import Document, write_whole
-from kpareto.errors import BadInput, BadJob, MissingExtra
+from kpareto.errors import BadInput, MissingExtra
 from kpareto.strict import FileKind, read_bytes
 
 if TYPE_CHECKING:
@@ -131,13 +131,9 @@ def _beside(document: Path) -> Path:
     return document.with_name(f"{document.name}.sig")
 
 
-def key_named(value: object, folder: Path) -> Key | None:
+def key_named(value: str | None, folder: Path) -> Key | None:
     """The key that a job names under ``release.sign``, from the job's own folder; None where it names none."""
-    if value is None:
-        return None
-    if not isinstance(value, str) or not value.strip():
-        raise BadJob(f'release.sign is {value!r}. Give the file of a key, such as sign = "release.key".')
-    return load_key(folder / value)
+    return None if value is None else load_key(folder / value)
 
 
 def _cryptography() -> tuple[Any, Any]:

@@ -28,10 +28,9 @@ from kpareto.releases.certificate import Warned
 from kpareto.releases.choice import Choice
 from kpareto.releases.labels import compose, has_row_borders
 from kpareto.releases.recoded_rows import Handling
-from kpareto.releases.risk.attacks import classes_have, downcoding, find_missing, homogeneity, minimality
+from kpareto.releases.risk.attacks import classes_have, downcoding, find_missing, homogeneity, minimality, overlaps
 from kpareto.releases.risk.composition import Composition
 from kpareto.releases.risk.disclosing_columns import DisclosingColumn
-from kpareto.releases.risk.overlaps import overlaps
 from kpareto.releases.risk.risk import bias_tables
 from kpareto.tables.hierarchy import MISSING
 from kpareto.tables.partition import Partition, Suppression
@@ -403,32 +402,31 @@ def count_told(partition: Partition) -> int:
     table, recoding = partition.table, partition.recoding
     if table.leaf_counts is not None or recoding.levels is not None:
         return 0
-    told, by_ends = ~partition.suppressed, np.zeros(len(partition.rows), dtype=np.bool_)
+    known, by_ends = ~partition.suppressed, np.zeros(len(partition.rows), dtype=np.bool_)
     for column, hierarchy in enumerate(recoding.hierarchies):
         first, last = recoding.runs(column)
-        composed = [compose(hierarchy, low, high) for low, high in zip(first.tolist(), last.tolist(), strict=True)]
+        composed = [compose(hierarchy, *run) for run in recoding.pairs(column)]
         ends, group = np.array(composed, dtype=np.bool_), partition.groups[:, column]
-        told &= (first[group] == last[group]) | ends[group]
+        known &= (first[group] == last[group]) | ends[group]
         by_ends |= ends[group] & (first[group] < last[group])
-        own, code = group[partition.members], table.codes[:, column]
-        told[partition.members[(code != first[own]) & (code != last[own])]] = False
-    return int(partition.rows[told & by_ends & (partition.groups[:, 0] >= 0)].sum())
+        label, code = group[partition.members], table.codes[:, column]
+        known[partition.members[(code != first[label]) & (code != last[label])]] = False
+    return int(partition.rows[known & by_ends & (partition.groups[:, 0] >= 0)].sum())
 
 
 def _w8(context: Context) -> Remark | None:
     recoding = context.partition.recoding
     shown = list(context.representatives)
     for column, hierarchy in enumerate(recoding.hierarchies):
-        runs = zip(*(ends.tolist() for ends in recoding.runs(column)), strict=True)
-        revealing = any(compose(hierarchy, first, last) for first, last in runs) and recoding.levels is None
-        revealing = revealing and bool(context.partition.table.observed[column].all())
+        composed = any(compose(hierarchy, *run) for run in recoding.pairs(column)) and recoding.levels is None
+        revealing = composed and bool(context.partition.table.observed[column].all())
         # Where rows are suppressed such cells are numbered, and tell nothing.
         cells = has_row_borders(hierarchy) and len(recoding.runs(column)[0]) > 1
         revealing = revealing or (cells and not context.partition.suppressed.any())
         if revealing and hierarchy.name not in shown:
             shown.append(hierarchy.name)
-    told = count_told(context.partition)
-    if told and not shown:
+    known_rows = count_told(context.partition)
+    if known_rows and not shown:
         shown = [hierarchy.name for hierarchy in recoding.hierarchies]
     if not shown:
         return None
@@ -438,15 +436,15 @@ def _w8(context: Context) -> Remark | None:
     )
     numbers: dict[str, Number] = {"columns": len(shown)}
     fixed = "Declare borders that do not depend on the rows: hierarchy = {intervals = [5, 10], from = 0}, say."
-    if not told:
+    if not known_rows:
         return _advise("W8", "caution", text, numbers, Remedy("fix-borders", fixed))
     rows = int(context.partition.rows[~context.partition.suppressed].sum())
     text += (
-        f" In {told:,} of {several(rows, 'row')} the borders tell every quasi-identifier, but for which row of the "
-        "class has which: that is hardly hidden. Ask for a larger k, or for labels of the hierarchies "
+        f" In {known_rows:,} of {several(rows, 'row')} the borders tell every quasi-identifier, but for which row of "
+        "the class has which: that is hardly hidden. Ask for a larger k, or for labels of the hierarchies "
         "(intervals = false)."
     )
-    return _advise("W8", "danger", text, numbers | {"told": told, "rows": rows}, Remedy("fix-borders", fixed))
+    return _advise("W8", "danger", text, numbers | {"told": known_rows, "rows": rows}, Remedy("fix-borders", fixed))
 
 
 def _w9(context: Context) -> Remark | None:
@@ -592,8 +590,9 @@ def _w18(context: Context) -> Remark | None:
     counted = overlaps(context.partition)
     text = f"Local recoding: what a value became differs from class to class. {counted.meaning}"
     if counted.disjoint:
-        return Remark("W18", "note", text, counted.numbers)
-    return _advise("W18", "caution", text, counted.numbers, Remedy("avoid-overlaps", counted.advice.strip()))
+        return Remark("W18", "note", text, dict(vars(counted)))
+    advice = "Ask for strict = true under [search] if labels must not overlap; it keeps less detail."
+    return _advise("W18", "caution", text, dict(vars(counted)), Remedy("avoid-overlaps", advice))
 
 
 def _w19(context: Context) -> Remark | None:

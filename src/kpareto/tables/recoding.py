@@ -75,11 +75,12 @@ class Recoding:
         if self.levels is not None:
             return tuple(h.labels[level] for h, level in zip(self.hierarchies, self.levels, strict=True))
         return tuple(
-            tuple(h.group_label(first, last) for first, last in self._pairs(column))
+            tuple(h.group_label(first, last) for first, last in self.pairs(column))
             for column, h in enumerate(self.hierarchies)
         )
 
-    def _pairs(self, column: int) -> Iterator[tuple[int, int]]:
+    def pairs(self, column: int) -> Iterator[tuple[int, int]]:
+        """The first and the last leaf of each group of a column."""
         first, last = self.runs(column)
         return zip(first.tolist(), last.tolist(), strict=True)
 
@@ -91,7 +92,7 @@ class Recoding:
         if self.levels is not None:
             return {h.name: h.first + level for h, level in zip(self.hierarchies, self.levels, strict=True)}
         return {
-            h.name: [[h.leaves[first], h.leaves[last]] for first, last in self._pairs(column)]
+            h.name: [[h.leaves[first], h.leaves[last]] for first, last in self.pairs(column)]
             for column, h in enumerate(self.hierarchies)
         }
 

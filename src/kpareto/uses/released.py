@@ -19,8 +19,8 @@ from kpareto.interrupts import pause
 from kpareto.kernels.local.neighbours import block_boxes, boxes_near
 from kpareto.measures.use import LabelView, further_counts, occurring_values, spread_evenly
 from kpareto.releases.choice import Stored, read_stored
-from kpareto.releases.codebook import has_counts
 from kpareto.releases.documents import document_files
+from kpareto.releases.labels import has_counts
 from kpareto.strict import FileKind, anything, map_of, read_json
 from kpareto.tables.hierarchy import MISSING, STAR, Hierarchy
 from kpareto.tables.schema import Schema
@@ -146,7 +146,7 @@ def _label_runs(stored: Stored, column: int, recoding: Mapping[str, Any]) -> dic
     try:
         labels, groups = recoding["labels"][hierarchy.name], recoding["columns"][hierarchy.name]
         if isinstance(groups, int):
-            ends = zip(*(part.tolist() for part in stored.recoding.runs(column)), strict=True)
+            ends = stored.recoding.pairs(column)
         else:
             ends = zip(*([hierarchy.index[leaf] for leaf in part] for part in zip(*groups, strict=True)), strict=True)
         known: dict[str, tuple[int, int]] = {}

@@ -24,7 +24,7 @@ from kpareto.measures.use import (
     view_original,
     view_release,
 )
-from kpareto.releases.codebook import has_counts
+from kpareto.releases.labels import has_counts
 from kpareto.releases.release import Release
 from kpareto.tables.hierarchy import MISSING
 from kpareto.tables.partition import Partition

@@ -10,26 +10,32 @@ while a release is made, and nobody can count them later: then such a claim is l
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from kpareto.engines import file_of, kind_of
 from kpareto.errors import BadInput, Unsafe
-from kpareto.verifier.certificate import CERTIFICATE, tell_broken, tell_stopped
+from kpareto.verifier.certificate import (
+    CERTIFICATE,
+    check_claim,
+    check_roles,
+    refuse_others,
+    refuse_uncounted,
+    spell_claim,
+    tell_broken,
+    tell_stopped,
+)
 from kpareto.verifier.certificate import digest_of as digest_of
 from kpareto.verifier.certificate import parts as parts
 from kpareto.verifier.codebook import check_book
 from kpareto.verifier.counters import COUNTERS, count
 from kpareto.verifier.counting import QUASI, Class, Counted, Labels
-from kpareto.verifier.definitions import HIGHER, SIZES, TOTALS, VALUES, judge_thresholds, of_persons
-from kpareto.verifier.judging import judge_persons, judge_rows
+from kpareto.verifier.definitions import HIGHER, judge_thresholds, of_persons
+from kpareto.verifier.judging import by_class
 from kpareto.verifier.population import PEOPLE, PEOPLE_HIGHER, Cells, by_people, count_people, pair_classes, read_cells
 from kpareto.verifier.signatures import Signer, trusted_json
 from kpareto.verifier.statements import check_labels, name_class, weigh
-from kpareto.verifier.vocabulary import check_claim, check_roles, refuse_others, refuse_uncounted, spell_claim
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -241,11 +247,6 @@ def _recount(
     return numbers, unchecked
 
 
-def _size(claim: dict[str, Any], class_: Class) -> int:
-    """What a class holds, as the claim counts it."""
-    return len(class_.persons) if of_persons(claim) and class_.persons is not None else class_.rows
-
-
 def content_digest(classes: dict[Labels, Class]) -> str:
     """SHA-256 of the classes and their sensitive values, whichever program holds them and in whatever order."""
     listed = [
@@ -264,35 +265,3 @@ def _judge(claim: dict[str, Any], numbers: dict[Labels, float], higher: bool) ->
     if not math.isclose(number, float(claim["value"]), rel_tol=SLACK, abs_tol=SLACK):
         raise Unsafe(f"The certificate claims {name} = {claim['value']}. {name_class(worst)} has {number:.12g}.")
     return number
-
-
-def by_class(
-    claim: dict[str, Any],
-    classes: dict[Labels, Class],
-    roles: dict[str, str],
-    tables: dict[str, Any],
-    fold: bool = True,
-    trees: Mapping[str, Any] = MappingProxyType({}),
-) -> dict[Labels, float]:
-    """One number per class: the worst over the sensitive columns the claim is about; fold: spellings are one value."""
-    options = dict(claim.get("with", {}))
-    measure = claim["measure"]
-    if measure in SIZES:
-        return {labels: SIZES[measure](float(_size(claim, class_))) for labels, class_ in classes.items()}
-    if measure in TOTALS:
-        number = TOTALS[measure]([_size(claim, class_) for class_ in classes.values()], options)
-        return dict.fromkeys(classes, number)
-    if measure not in VALUES:
-        raise Unsafe(f"The certificate claims {spell_claim(claim)}, which nobody can count in a release alone.")
-    asked = options.pop("column", None)
-    columns = [name for name, role in roles.items() if role == "sensitive" and asked in (None, name)]
-    if not columns:
-        raise Unsafe(f"The certificate claims {spell_claim(claim)}, and the release has no such sensitive column.")
-    worst = min if measure in HIGHER else max
-    numbers: dict[Labels, float] = {}
-    for column in columns:
-        judge = judge_persons if of_persons(claim) else judge_rows
-        settings = {**options, "tree": trees.get(column, {})}
-        for labels, number in judge(measure, settings, classes, column, tables.get(column), fold).items():
-            numbers[labels] = worst(numbers.get(labels, number), number)
-    return numbers

@@ -125,10 +125,7 @@ def _size(parts: list[Path], parquet: bool) -> float:
 
 def wanted_columns(record: dict[str, Any]) -> list[str]:
     """The columns that classes are made of: the quasi-identifiers, then the sensitive columns."""
-    roles = record["roles"]
-    return [n for n in record["columns"] if roles[n] == QUASI] + [
-        n for n in record["columns"] if roles[n] == "sensitive"
-    ]
+    return [name for role in (QUASI, "sensitive") for name in record["columns"] if record["roles"][name] == role]
 
 
 def gather(cells: Iterable[tuple[list[str], int]], record: dict[str, Any], by: str) -> Counted:

@@ -1,6 +1,7 @@
 """The definitions of the verifier, in the words of the literature and of nobody else in this house.
 
-Each is one number about one class: by how many it holds, or by the values of one sensitive column in it.
+Each is one number about one class: by how many it holds, or by the values of one sensitive column in it. What is true
+of the rows of a class is said in the same words of its persons (``judging``).
 """
 
 from __future__ import annotations
@@ -11,47 +12,37 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from kpareto.verifier.cells import NOTHING
-
 
 @dataclass(frozen=True)
 class Look:
-    """One class, one sensitive column: all that a definition below needs."""
+    """One class, one sensitive column: all that a definition below needs, of its rows or of its persons."""
 
-    mine: Mapping[str, int]  # rows of the class by value
-    whole: Mapping[str, int]  # rows of the reference by value
+    mine: Mapping[str, float]  # value -> its share of the class
+    whole: Mapping[str, float]  # value -> its share of the reference
+    known: list[int]  # how often each value occurs but the missing one, which never counts towards diversity; falling
     order: list[str]  # the values in order
     given: Mapping[str, Any]  # parameters
 
-    @property
-    def rows(self) -> int:
-        """Rows of the class."""
-        return sum(self.mine.values())
-
-    def shares(self) -> dict[str, tuple[float, float]]:
-        """Per value p and q: its share in the class and in the reference."""
-        rows, total = self.rows, sum(self.whole.values())
-        return {value: (self.mine.get(value, 0) / rows, n / total) for value, n in self.whole.items() if n}
-
-    def known(self) -> list[int]:
-        """How often each value occurs but the missing one, which never counts towards diversity; falling."""
-        return sorted((n for value, n in self.mine.items() if value != NOTHING), reverse=True)
+    def gains(self) -> list[tuple[float, float]]:
+        """How much more likely each value of the class is than in the reference, and its share there."""
+        return [((p - self.whole[value]) / self.whole[value], self.whole[value]) for value, p in self.mine.items()]
 
 
 def _entropy(look: Look) -> float:
-    counts = look.known()
-    return math.exp(-math.fsum(n / sum(counts) * math.log(n / sum(counts)) for n in counts)) if counts else 0.0
+    rows = sum(look.known)
+    return math.exp(-math.fsum(n / rows * math.log(n / rows) for n in look.known)) if rows else 0.0
 
 
 def _recursive(look: Look) -> float:
-    falling = look.known()
-    tail = sum(falling[int(look.given.get("l", 2)) - 1 :])
-    return falling[0] / tail if tail else math.inf
+    tail = sum(look.known[int(look.given.get("l", 2)) - 1 :])
+    return look.known[0] / tail if tail else math.inf
 
 
 def _alpha(look: Look) -> float:
     wanted = look.given.get("value")
-    return (max(look.mine.values()) if wanted is None else look.mine.get(str(wanted), 0)) / look.rows
+    if wanted is None or not look.mine:
+        return max(look.mine.values(), default=1.0)
+    return look.mine.get(str(wanted), 0.0)
 
 
 def moved_in_tree(surplus: Mapping[str, float], tree: Mapping[str, Sequence[str]]) -> float:
@@ -77,33 +68,33 @@ def moved_in_tree(surplus: Mapping[str, float], tree: Mapping[str, Sequence[str]
 
 
 def _t(look: Look) -> float:
-    shares = look.shares()
-    if look.given.get("distance", "equal") == "equal":
-        return math.fsum(abs(p - q) for p, q in shares.values()) / 2
-    if look.given["distance"] == "hierarchical":
-        return moved_in_tree({value: p - q for value, (p, q) in shares.items()}, look.given["tree"])
+    if not look.mine:
+        return 1.0
+    surplus = {value: look.mine.get(value, 0.0) - look.whole.get(value, 0.0) for value in {*look.mine, *look.whole}}
+    distance = look.given.get("distance", "equal")
+    if distance == "equal":
+        return math.fsum(map(abs, surplus.values())) / 2
+    if distance == "hierarchical":
+        return moved_in_tree(surplus, look.given["tree"])
     running, total = 0.0, 0.0
     for value in look.order:
-        p, q = shares.get(value, (0.0, 0.0))
-        running += p - q
+        running += surplus.get(value, 0.0)
         total += abs(running)
     return total / max(len(look.order) - 1, 1)
 
 
 def _beta(look: Look) -> float:
-    return max((p - q) / q for p, q in look.shares().values() if p)
+    return max((gain for gain, _ in look.gains()), default=math.inf)
 
 
 def _enhanced_beta(look: Look) -> float:
-    gains = [((p - q) / q, -math.log(q)) for p, q in look.shares().values() if p]
-    return max(gain if gain <= most + 1e-12 else math.inf for gain, most in gains)
+    return max((gain if gain <= -math.log(q) + 1e-12 else math.inf for gain, q in look.gains()), default=math.inf)
 
 
 def _delta(look: Look) -> float:
-    shares = look.shares()
-    if look.given.get("absent") == "infinite" and any(p == 0 for p, _ in shares.values()):
+    if look.given.get("absent") == "infinite" and set(look.mine) != {value for value, q in look.whole.items() if q}:
         return math.inf
-    return max(abs(math.log(p / q)) for p, q in shares.values() if p)
+    return max((abs(math.log(p / look.whole[value])) for value, p in look.mine.items()), default=math.inf)
 
 
 def _mean_risk(sizes: list[int], _: Mapping[str, Any]) -> float:
@@ -125,7 +116,7 @@ TOTALS: dict[str, Callable[[list[int], Mapping[str, Any]], float]] = {
     "uniques": lambda sizes, _: float(sum(size == 1 for size in sizes)),
 }
 VALUES: dict[str, Callable[[Look], float]] = {
-    "l": lambda look: float(len(look.known())),
+    "l": lambda look: float(len(look.known)),
     "entropy-l": _entropy,
     "recursive-l": _recursive,
     "alpha": _alpha,

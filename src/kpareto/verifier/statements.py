@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kpareto.errors import Unsafe
+from kpareto.verifier.certificate import OPTIONS, spell_claim
 from kpareto.verifier.counting import QUASI, STAR, Class, Labels
-from kpareto.verifier.vocabulary import OPTIONS, spell_claim
 
 Path = tuple[str, ...]
 LONGEST = 160  # letters of a statement that are shown
@@ -86,8 +86,8 @@ def _list_confidential(
         opened = part if isinstance(part, dict) and part else {"": part}
         for key, value in opened.items():
             path = (word, key) if key else (word,)
-            told = word in ("distributions", "persons") and (None in relative or key in relative)
-            if path in CONFIDED or told or word == "claims" or (word == "population" and people):
+            recounted = word in ("distributions", "persons") and (None in relative or key in relative)
+            if path in CONFIDED or recounted or word == "claims" or (word == "population" and people):
                 continue
             if path == ("recoding", "columns"):  # a level of each column, those of the public part were compared
                 value = {name: each for name, each in value.items() if ("recoding", name, "level") not in compared}

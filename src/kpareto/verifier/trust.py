@@ -13,7 +13,7 @@ import calendar
 import re
 import struct
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 
 from kpareto.strict import FileKind, read_text
@@ -114,27 +114,21 @@ def _with_options(line: TrustedLine, options: str) -> TrustedLine:
         name = part[1].lower() if part else ""
         known = name in ("namespaces", "valid-after", "valid-before", "cert-authority")
         if part is None or not known or (part[2] is None) != (name == "cert-authority"):
-            return _faulty(line, f"has the option {options[at : at + 40]!r}, which is none")
+            return replace(line, fault=f"has the option {options[at : at + 40]!r}, which is none")
         if name in words and name != "cert-authority":
-            return _faulty(line, f"has {name} twice")
+            return replace(line, fault=f"has {name} twice")
         words[name] = None if part[2] is None else part[2].replace('\\"', '"')
         at = part.end()
         if options[at : at + 1] not in ("", ",") or options[at:] == ",":
-            return _faulty(line, "has options that do not end")
+            return replace(line, fault="has options that do not end")
         at += 1
     after, before = (
         0.0 if word is None else _seconds(word) for word in map(words.get, ("valid-after", "valid-before"))
     )
     if after is None or before is None or (after and before and before <= after):
-        return _faulty(line, "has a time that is none")
-    return TrustedLine(
-        line.number, line.names, line.key, line.comment, words.get("namespaces"), after, before,
-        "cert-authority" in words,
-    )  # fmt: skip
-
-
-def _faulty(line: TrustedLine, fault: str) -> TrustedLine:
-    return TrustedLine(line.number, line.names, line.key, line.comment, fault=fault)
+        return replace(line, fault="has a time that is none")
+    authority = "cert-authority" in words
+    return replace(line, namespaces=words.get("namespaces"), after=after, before=before, authority=authority)
 
 
 def _seconds(words: str) -> float | None:

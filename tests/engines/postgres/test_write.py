@@ -39,8 +39,7 @@ from kpareto.faces import cli
 from kpareto.jobs.parse import load_job
 from kpareto.releases.apply import apply
 from kpareto.releases.choice import Choice, store
-from kpareto.releases.joins import share_out
-from kpareto.releases.recoded_rows import Handling
+from kpareto.releases.recoded_rows import Handling, share_out
 from kpareto.releases.release import Release, release, settle
 from kpareto.tables.partition import Suppression
 from kpareto.tables.recoding import node

@@ -23,8 +23,7 @@ from kpareto.engines.spark.write import SPARK, Views
 from kpareto.errors import BadInput, BadJob, BadTable, Unsafe
 from kpareto.faces import cli
 from kpareto.releases.choice import Choice
-from kpareto.releases.joins import share_out
-from kpareto.releases.recoded_rows import Handling
+from kpareto.releases.recoded_rows import Handling, share_out
 from kpareto.releases.release import release
 from kpareto.releases.risk import disclosing_columns
 from kpareto.tables.partition import Suppression

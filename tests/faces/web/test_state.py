@@ -15,7 +15,7 @@ from kpareto.errors import BadInput
 from kpareto.faces.web.runs import KeptRuns, runs_folder
 from kpareto.fronts.front import brief_front, load_front
 from kpareto.fronts.problem import problem
-from kpareto.jobs.kept import read_kept
+from kpareto.jobs.front import read_kept
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.adult import adult_table
 from tests.twins.page import Page, serving_people

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from kpareto.errors import BadInput
-from kpareto.releases.private.scores import PrivateScore, choose_node, noisy_maximum, pick
+from kpareto.releases.private.scores import PrivateScore, choose_node, noisy_maximum
 
 RUNS = 12_000
 LEAST = 1e-7  # a chance below this is called a difference: one false alarm in ten million runs of the test
@@ -91,8 +91,8 @@ def test_neighbouring_scores_are_chosen_within_epsilon() -> None:
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: pick([1, 2], Fraction(0), plain(1, True)), "needs epsilon above 0"),
-        (lambda: pick([1, 2], Fraction(1), plain(0, True)), "sensitivity of at least 1"),
+        (lambda: choose_node([1, 2], Fraction(0), plain(1, True)), "needs epsilon above 0"),
+        (lambda: choose_node([1, 2], Fraction(1), plain(0, True)), "sensitivity of at least 1"),
     ],
 )
 def test_choices_that_make_no_sense_are_a_sentence(call: Callable[[], int], sentence: str) -> None:

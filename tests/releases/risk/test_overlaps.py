@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from kpareto.errors import BadInput
 from kpareto.fronts.problem import problem
-from kpareto.releases.risk.attacks import attack
+from kpareto.releases.risk.attacks import attack, count_overlapping
 from kpareto.releases.risk.composition import composition
-from kpareto.releases.risk.overlaps import count_overlapping
 from kpareto.releases.warnings import Context, remarks
 from kpareto.searches.local.problem import LocalWish
 from kpareto.searches.local.search import Effort, search

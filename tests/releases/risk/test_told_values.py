@@ -13,7 +13,7 @@ import pytest
 
 import kpareto as kp
 from kpareto.releases.risk import disclosing_columns
-from kpareto.releases.risk.told_values import CLOSE, Hidden, count_mostly, count_told, in_order, order_told
+from kpareto.releases.risk.disclosing_columns import CLOSE, Hidden, count_mostly, count_told, in_order, order_told
 
 pytestmark = pytest.mark.dangers
 ROWS = 1500

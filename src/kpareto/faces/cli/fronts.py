@@ -25,9 +25,8 @@ from kpareto.fronts.models import ModelCurves, read_models
 from kpareto.fronts.picture import RECOMMENDED, Curve, check_picture
 from kpareto.fronts.problem import Problem
 from kpareto.fronts.use import PointUse, use_of_marks, use_sentence
-from kpareto.jobs.front import checkpoint_of, is_searched_for, plan_of, read_in_time, search_job
+from kpareto.jobs.front import checkpoint_of, is_searched_for, keep_front, plan_of, read_in_time, search_job
 from kpareto.jobs.job import Job
-from kpareto.jobs.kept import keep_front
 from kpareto.jobs.parse import load_job
 from kpareto.kernels.compiling import working
 from kpareto.measures.measure import make

@@ -25,10 +25,18 @@ from kpareto.fronts.choose import check_wish
 from kpareto.fronts.front import Front
 from kpareto.jobs.arx.export import PROGRAM, export_arx
 from kpareto.jobs.arx.project import ArxProject, look_at, read_arx
-from kpareto.jobs.front import check_choice, for_choice, is_searched_for, search_for_choice
+from kpareto.jobs.front import (
+    check_choice,
+    for_choice,
+    is_searched_for,
+    keep_front,
+    kept_columns,
+    recall_front,
+    refuse_new_columns,
+    search_for_choice,
+)
 from kpareto.jobs.inspect import PROPOSED, SAME_WAY, Profile, inspect, job_text, may_ask_model
 from kpareto.jobs.job import Job
-from kpareto.jobs.kept import keep_front, kept_columns, recall_front, refuse_new_columns
 from kpareto.jobs.parse import load_job, read_form_words
 from kpareto.jobs.private import PrivateWish, Privatized, privatize
 from kpareto.jobs.release import file_name, files_of, place_of, release_job

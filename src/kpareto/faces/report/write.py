@@ -28,9 +28,8 @@ from kpareto.fronts.choose import choose_point, read_wish
 from kpareto.fronts.front import Front, Point, load_front
 from kpareto.fronts.json_file import front_data
 from kpareto.fronts.picture import RECOMMENDED
-from kpareto.jobs.front import is_searched_for, search_for_choice, search_job
+from kpareto.jobs.front import is_searched_for, recall_front, search_for_choice, search_job
 from kpareto.jobs.job import Job
-from kpareto.jobs.kept import recall_front
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import handling_of, release_limits
 from kpareto.releases.certificate import Certificate

@@ -19,7 +19,7 @@ from kpareto.jobs.inspect import Profile, job_text
 from kpareto.jobs.job import Job
 from kpareto.jobs.parse import JOB_FILE, PARTS, default_rule, parse_job
 from kpareto.releases.release import source_state
-from kpareto.strict import parse_toml, toml_key, toml_value
+from kpareto.strict import parse_toml, toml_key, toml_lines
 from kpareto.tables.schema import DECIDE, Schema
 
 Draft = dict[str, Any]
@@ -153,10 +153,10 @@ def draft_text(draft: Draft) -> str:
         if part == "columns":
             for name, column in draft["columns"].items():
                 lines += ["", f"[columns.{toml_key(name)}]"]
-                lines += [f"{toml_key(key)} = {toml_value(value)}" for key, value in column.items()]
+                lines += toml_lines(column)
         elif draft.get(part):  # a session of an earlier version has no [use]
             lines += ["", f"[{part}]"]
-            lines += [f"{toml_key(key)} = {toml_value(value)}" for key, value in draft[part].items()]
+            lines += toml_lines(draft[part])
     return "\n".join([*lines, ""])
 
 

@@ -26,8 +26,8 @@ from kpareto.faces.web.files import inside
 from kpareto.fronts.front import Front, brief_front, load_front
 from kpareto.fronts.json_file import front_data
 from kpareto.fronts.problem import Problem
+from kpareto.jobs.front import read_kept, refuse_new_columns, write_kept
 from kpareto.jobs.job import Job
-from kpareto.jobs.kept import read_kept, refuse_new_columns, write_kept
 from kpareto.strict import FileKind, anything, check_shape, map_of, number, read_arrays, read_json, record, text, truth
 
 HIDDEN = ".kpareto"

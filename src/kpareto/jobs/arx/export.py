@@ -6,19 +6,21 @@ What ARX has no word for is a comment in the program. No row of the table is wri
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from kpareto.atomic import whole_folder
 from kpareto.engines.form import file_kind
 from kpareto.fronts.choose import read_wish
-from kpareto.jobs.arx.models import java_models
-from kpareto.jobs.arx.project import hierarchy_files
+from kpareto.fronts.problem import stricter
+from kpareto.jobs.arx.project import HAIR, hierarchy_files
 from kpareto.jobs.job import Job
-from kpareto.measures.measure import is_privacy, make, short_name
+from kpareto.measures.measure import is_privacy, make, read_spec, short_name
 from kpareto.tables.hierarchies import to_rows, to_text
 from kpareto.tables.hierarchy import MISSING, STAR, Hierarchy, Layout, from_levels
 from kpareto.tables.partition import UNLIMITED
@@ -36,6 +38,7 @@ _QUALITY = {
     "precision-loss": "Metric.createPrecisionMetric()",
     "entropy": "Metric.createEntropyMetric()",
 }
+TREE = "HIERARCHY"  # where the hierarchy of a sensitive column stands in a line of Java
 _LOSS = "Metric.createLossMetric(AggregateFunction.ARITHMETIC_MEAN)"
 _START = """\
 // Made by kpareto export: the settings of a job, for ARX's library (3.9 or later), to compare the results.
@@ -101,10 +104,7 @@ def arx_layout(hierarchy: Hierarchy, marks: Sequence[str] = ("",)) -> Hierarchy:
 def _settings(job: Job, table: Table, files: dict[str, str], target: Path, notes: list[str]) -> list[str]:
     """The lines of Java between reading the table and running ARX; what has no line is a note."""
     schema, wish = table.schema, read_wish(job.choose or "recommended")
-    limits = dict(job.limits)
-    for name, value in wish.models().items():
-        better = max if make(name).better == "higher" else min
-        limits[name] = better(limits.get(name, value), value)
+    limits = stricter(wish.models(), job.limits)
     models, others = java_models(limits, schema.sensitive, {name: _open_hierarchy(files[name]) for name in table.trees})
     free = [name for name in schema.sensitive if not any(f"({json.dumps(name)}, " in model for model in models)]
     loss = short_name(next((name for name in job.objectives if not is_privacy(make(name))), "lm"))
@@ -163,7 +163,7 @@ def _column_lines(schema: Schema, files: dict[str, str], free: Sequence[str]) ->
     }
     types = {name: _open_hierarchy(files[name]) for name in schema.quasi}
     types |= {name: f"AttributeType.{kind}_ATTRIBUTE" for kind, names in kinds.items() for name in names}
-    lines = [f"columns.setAttributeType({json.dumps(name)}, {told});" for name, told in types.items()]
+    lines = [f"columns.setAttributeType({json.dumps(name)}, {java});" for name, java in types.items()]
     for name, pair in schema.levels.items():
         ends = zip(("Minimum", "Maximum"), pair, strict=True)
         lines += [f"columns.set{end}Generalization({json.dumps(name)}, {level});" for end, level in ends]
@@ -178,3 +178,54 @@ def _open_hierarchy(file: str) -> str:
 def _comment(text: str) -> str:
     """A text that cannot end its comment; Java reads escapes of letters even there."""
     return re.sub(r"[^\x20-\x7e\xa1-\uffff]|[\u2028\u2029]", " ", text).replace("\\", "/")
+
+
+def java_models(
+    limits: dict[str, float], sensitive: Sequence[str], hierarchies: Mapping[str, str] = MappingProxyType({})
+) -> tuple[list[str], list[str]]:
+    """The privacy models of ARX that limits of a job are, as Java makes them; and the limits that are none.
+
+    hierarchies: sensitive column -> the Java that opens the hierarchy of its values.
+    """
+    lines, others = [], []
+    for spec, limit in limits.items():
+        name, parameters = read_spec(spec)
+        columns = [str(parameters.pop("column"))] if "column" in parameters else list(sensitive)
+        models = _java_of(name, parameters, limit)
+        if models is None:
+            others.append(f"{spec} = {limit:g}")
+        elif "%s" in models:
+            lines += [(models % json.dumps(column)).replace(TREE, hierarchies.get(column, TREE)) for column in columns]
+        else:
+            lines.append(models)
+    sizes = [int(line[len("new KAnonymity(") : -1]) for line in lines if line.startswith("new KAnonymity(")]
+    if len(sizes) > 1:  # ARX takes one
+        lines = [f"new KAnonymity({max(sizes)})", *(line for line in lines if not line.startswith("new KAnonymity("))]
+    return lines, others
+
+
+def _java_of(name: str, parameters: dict[str, object], limit: float) -> str | None:
+    """The Java of one limit, ``%s`` where its column stands; None where ARX has no such model."""
+    above = limit * (1 + HAIR)  # where ARX asks for less than a number
+    least = parameters.pop("l", 2) if name == "recursive-l" else 0
+    distance = parameters.pop("distance", "equal") if name == "t" else ""
+    threshold = parameters.pop("threshold", 0.2) if name == "risk-share" else 0
+    java = {
+        "k": f"new KAnonymity({limit:.0f})",
+        "risk-max": f"new KAnonymity({math.ceil(1 / limit - HAIR) if limit else 0})",
+        "l": f"new DistinctLDiversity(%s, {limit:.0f})",
+        "entropy-l": f"new EntropyLDiversity(%s, {limit!r})",
+        "recursive-l": f"new RecursiveCLDiversity(%s, {above!r}, {least:.0f})",
+        "t": {
+            "equal": f"new EqualDistanceTCloseness(%s, {limit!r})",
+            "ordered": f"new OrderedDistanceTCloseness(%s, {limit!r})",
+            "hierarchical": f"new HierarchicalDistanceTCloseness(%s, {limit!r}, {TREE})",
+        }.get(str(distance)),
+        "beta": f"new BasicBLikeness(%s, {limit!r})",
+        "enhanced-beta": f"new EnhancedBLikeness(%s, {limit!r})",
+        "delta": f"new DDisclosurePrivacy(%s, {above / math.log(2)!r})",
+        "risk-mean": f"new AverageReidentificationRisk({limit!r})",
+        "risk-share": f"new SampleUniqueness({limit!r})" if threshold == 0.5 else None,
+    }
+    positive = limit > 0 or name not in ("k", "risk-max", "beta", "enhanced-beta", "delta")
+    return java.get(name) if positive and not parameters else None

@@ -10,23 +10,28 @@ import csv
 import io
 import math
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+import struct
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from itertools import chain
-from pathlib import Path
-from xml.etree.ElementTree import Element
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+from xml.etree.ElementTree import Element, TreeBuilder
+from xml.parsers import expat
 
 from kpareto.atomic import whole_folder, write_whole
 from kpareto.engines.form import check_date_form
-from kpareto.errors import BadHierarchy, BadJob
-from kpareto.jobs.arx.archive import MOST_LINES, MOST_TABLE, Archive, is_inside, open_archive
-from kpareto.jobs.arx.models import ModelContext, read_model, read_quality
+from kpareto.errors import BadHierarchy, BadInput, BadJob
+from kpareto.fronts.problem import stricter
 from kpareto.jobs.job import Job
-from kpareto.jobs.parse import load_job
+from kpareto.jobs.parse import check_limits, load_job
 from kpareto.jobs.proposals import SearchTask, propose_search
-from kpareto.measures.measure import make, read_spec
-from kpareto.strict import toml_key, toml_value
+from kpareto.measures.measure import read_spec, spell
+from kpareto.strict import toml_key, toml_lines, toml_value
 from kpareto.tables.hierarchies import to_text
 from kpareto.tables.hierarchy import STAR, Hierarchy, from_levels
 from kpareto.tables.partition import UNLIMITED
@@ -145,6 +150,176 @@ def look_at(project: str | Path) -> ArxProject:
     """The same without writing anything; it has no job."""
     with open_archive(project) as archive:
         return _read(archive)
+
+
+# -- privacy and quality models by the texts that ARX writes -----------------------------------------------------------
+#
+# Where two definitions differ the number is converted, or there is no counterpart; both are said in a sentence.
+
+HAIR = 1e-9  # of a number: what a limit that also admits equality needs to stand for one that does not
+NUMBER = r"(\d[\d.]{0,30}(?:[eE]-?\d{1,3})?)"
+FACTOR = r"(\d+(?:\.\d+)?(?:E-?\d+)?)"
+WHOLE = r"(\d{1,9})"
+OF = r" for attribute '(.*)'"
+SPELLED = re.compile(r"[A-Za-z_][\w -]*")  # names of columns that a limit can hold
+
+
+@dataclass(frozen=True)
+class ModelContext:
+    """What must be known of a project to read its privacy models."""
+
+    sensitive: Sequence[str]
+    trees: Sequence[str] = ()  # sensitive columns with a hierarchy
+    population: bool = False  # whether the rows of the research subset are known, and those of the table around it
+
+
+@dataclass(frozen=True)
+class ModelLimits:
+    """What a privacy model of ARX is here: limits, and what must be said about them."""
+
+    limits: dict[str, float] = field(default_factory=dict)
+    remark: str = ""  # where nothing has become of it, or something a little different
+
+
+def read_model(text: str, context: ModelContext) -> ModelLimits:
+    """A privacy model by ARX's text; without limits there is no counterpart, and the remark says why."""
+    for pattern, read in _MODELS:
+        match = re.fullmatch(pattern, text, re.DOTALL)
+        if match is None:
+            continue
+        try:
+            reading = read(context, *match.groups())
+            check_limits(reading.limits)
+        except (BadJob, ValueError, OverflowError, ZeroDivisionError):
+            break
+        if reading.limits or not reading.remark:
+            return ModelLimits(reading.limits, reading.remark and f"{text!r}: {reading.remark}")
+        return ModelLimits({}, f"{text!r} has no counterpart: {reading.remark}")
+    return ModelLimits({}, f"{text!r} has no counterpart: kpareto knows no privacy model of that kind")
+
+
+def _on(
+    context: ModelContext, column: str, measure: str, limit: float, remark: str = "", **parameters: object
+) -> ModelLimits:
+    """A limit on one sensitive column, which needs to be named only where there are several."""
+    if column not in context.sensitive:
+        return ModelLimits({}, f"{column!r} is no sensitive column of the project")
+    several = len(context.sensitive) > 1
+    if several and (not SPELLED.fullmatch(column) or column.strip() != column):
+        return ModelLimits({}, f"a limit cannot spell the column {column!r}; rename it")
+    return ModelLimits({spell(measure, column=column if several else None, **parameters): limit}, remark)
+
+
+def _same(measure: str, kind: type[float] = float) -> Callable[[ModelContext, str, str], ModelLimits]:
+    """A model that has the same definition here, and the same number."""
+    return lambda context, number, column: _on(context, column, measure, kind(number))
+
+
+def _recursive(context: ModelContext, c: str, values: str, column: str) -> ModelLimits:
+    remark = f"ARX asks for less than c = {c}, a limit here admits equality, so it is a hair below"
+    return _on(context, column, "recursive-l", float(c) * (1 - HAIR), remark, l=int(values))
+
+
+def _delta(context: ModelContext, delta: str, column: str) -> ModelLimits:
+    remark = (
+        f"ARX takes logarithms to base 2 and asks for less than {delta}; here they are natural and a limit admits "
+        f"equality, so the number is {delta} · ln 2, less a hair"
+    )
+    return _on(context, column, "delta", float(delta) * math.log(2) * (1 - HAIR), remark)
+
+
+def _ordered_t(context: ModelContext, t: str, column: str) -> ModelLimits:
+    remark = "numbers are in order by size and other values by their text here, in ARX by the data type"
+    return _on(context, column, "t", float(t), remark, distance="ordered")
+
+
+def _hierarchical_t(context: ModelContext, t: str, column: str) -> ModelLimits:
+    if column not in context.trees:
+        return ModelLimits({}, f"the project has no hierarchy of {column!r}")
+    return _on(context, column, "t", float(t), distance="hierarchical")
+
+
+def _average_risk(_: ModelContext, mean: str, highest: str | None, share: str | None) -> ModelLimits:
+    limits = {"risk-mean": float(mean)}
+    if highest is not None and share is not None:
+        # ARX counts classes of that risk among those at risk, so the border lies below it.
+        border = 2 / (2 * math.floor(1 / float(highest) + HAIR) + 1)
+        limits[spell("risk-share", threshold=f"{border:.12g}")] = float(share)
+    return ModelLimits(limits, WHICH)
+
+
+def _k_map(context: ModelContext, k: str, estimated: str | None) -> ModelLimits:
+    if estimated is not None and estimated != "unknown":
+        remark = f"ARX estimates the population and asks for classes of {estimated} rows, which is k = {estimated} here"
+        return ModelLimits({"k": int(estimated)}, remark)
+    return ModelLimits({"k-map": int(k)}) if context.population and estimated is None else ModelLimits({}, WHO)
+
+
+def _presence(context: ModelContext, least: str, most: str) -> ModelLimits:
+    if not context.population:
+        return ModelLimits({}, WHO)
+    remark = (
+        f"the lower bound {least} is left out, because presence-min here also counts classes of the population "
+        "without a released row, which ARX passes over"
+    )
+    return ModelLimits({"presence-max": float(most)}, remark if float(least) > 0 else "")
+
+
+def _none(why: str) -> Callable[..., ModelLimits]:
+    return lambda *_: ModelLimits({}, why)
+
+
+WHO = "the project does not say who the population is; give it under [population]"
+WHICH = "here it says which recodings count; ARX also suppresses further rows to reach it"
+_MODELS: tuple[tuple[str, Callable[..., ModelLimits]], ...] = (
+    (rf"{WHOLE}-anonymity", lambda _, k: ModelLimits({"k": int(k)})),
+    (rf"distinct-{WHOLE}-diversity{OF}", _same("l", int)),
+    (rf"(?:shannon-)?entropy-{NUMBER}-diversity{OF}", _same("entropy-l")),
+    (rf"\w+-entropy-.*-diversity{OF}", _none("entropy is counted by Shannon's formula here, not estimated")),
+    (rf"recursive-\({NUMBER},{WHOLE}\)-diversity{OF}", _recursive),
+    (rf"{NUMBER}-closeness with equal ground-distance{OF}", _same("t")),
+    (rf"{NUMBER}-closeness with ordered distance{OF}", _ordered_t),
+    (rf"{NUMBER}-closeness with hierarchical (?:ground-)?distance{OF}", _hierarchical_t),
+    (rf"{NUMBER}-basic likeness{OF}", _same("beta")),
+    (rf"enhanced-{NUMBER}-likeness{OF}", _same("enhanced-beta")),
+    (rf"{NUMBER}-disclosure privacy{OF}", _delta),
+    (rf"\({NUMBER}(?:, {NUMBER}, {NUMBER})?\)-avg-reidentification-risk", _average_risk),
+    (  # a row is unique where its risk is above one half
+        rf"\({NUMBER}\)-sample-uniqueness",
+        lambda _, share: ModelLimits({"risk-share(threshold=0.5)": float(share)}, WHICH),
+    ),
+    (rf"\({WHOLE}\)-map(?: estimated as \((\d{{1,9}}|unknown)\)-anonymity \(.*\))?", _k_map),
+    (rf"\({NUMBER}, ?{NUMBER}\)-presence", _presence),
+    (r"\(.*\)-population-uniqueness \(.*\)", _none("the size of the population is not in a readable part")),
+    (r"\(.*\)-DP", _none("kpareto private releases with differential privacy: give it epsilon and delta")),
+    (r"\(.*\)-minimum-key-size", _none("keys that single out a row are counted by kpareto measure, no limit")),
+    (r"profitability \(.*", _none("the costs and gains of an attacker are not weighed here")),
+)
+
+# A part of ARX's text -> our measure, and how the two differ.
+_QUALITY = (
+    ("loss", "arx-loss", "the geometric mean of the columns; whether ARX takes another is in no readable part"),
+    ("discernab", "dcn", ""),
+    ("equivalence class size", "aecs", ""),
+    ("precision", "precision", ""),
+    ("non-uniform entropy", "nonuniform-entropy", ""),
+)
+PASSING = ("precision", "nonuniform-entropy")  # whose monotonic variants pass over suppressed rows
+
+
+def read_quality(text: str) -> tuple[str, str]:
+    """Our loss for a quality model of ARX, and what differs."""
+    for part, name, remark in _QUALITY:
+        if part in text.lower():
+            factors = re.search(rf"\({FACTOR}/{FACTOR}/{FACTOR}\)", text)
+            if factors and (float(factors[2]), float(factors[3])) != (1.0, 1.0):
+                remark += (
+                    f"; the factors {factors[2]} and {factors[3]} of generalizing and suppressing have no counterpart"
+                )
+            if name in PASSING and "non-monotonic" not in text.lower():
+                remark = "ARX's monotonic variant of it passes over suppressed rows, which count here"
+            return name, f"The quality model {text!r} is {name} here{remark and f': {remark}'}"
+    return "lm", f"The quality model {text!r} has no counterpart: lm is taken instead"
 
 
 # -- reading -------------------------------------------------------------------------------------------------------
@@ -347,9 +522,7 @@ def _limits(config: Element, settings: ModelContext, remarks: list[str]) -> dict
             continue
         reading = read_model(text, settings)
         remarks += [reading.remark] if reading.remark else []
-        for name, limit in reading.limits.items():
-            stricter = max if make(name).better == "higher" else min
-            limits[name] = stricter(limits.get(name, limit), limit)
+        limits = stricter(reading.limits, limits)
     return limits
 
 
@@ -403,7 +576,7 @@ def hierarchy_files(columns: Sequence[str]) -> dict[str, str]:
 
 def job_text(project: ArxProject, encoding: str, rows: int, files: Mapping[str, str]) -> str:
     """The job file of a project, with a comment for every remark."""
-    form = [f"separator = {toml_value(project.separator)}", f"encoding = {toml_value(encoding)}", "header = true"]
+    form = toml_lines({"separator": project.separator, "encoding": encoding, "header": True})
     dates = {each.name: each.date for each in project.columns if each.date}
     lines = [
         *(f"# {re.sub(_CONTROL, ' ', sentence)}" for sentence in project.sentences()),
@@ -411,7 +584,7 @@ def job_text(project: ArxProject, encoding: str, rows: int, files: Mapping[str, 
         "[data]",
         f"source = {toml_value(f'{project.folder}/table.csv')}",
         *form,
-        *([f"dates = {toml_value(dates)}"] if dates else []),
+        *toml_lines({"dates": dates} if dates else {}),
         'missing = "category"',
         "missing_values = []  # as in ARX every text is a value, '?' and none at all among them",
     ]
@@ -436,14 +609,174 @@ def job_text(project: ArxProject, encoding: str, rows: int, files: Mapping[str, 
 
 
 def _search_lines(project: ArxProject, rows: int) -> list[str]:
-    quasi = [each.hierarchy for each in project.columns if each.role == "quasi-identifier"]
-    levels = [2 if each is None else each.height + 1 for each in quasi]
-    for place, pair in enumerate(each.levels for each in project.columns if each.role == "quasi-identifier"):
-        levels[place] = levels[place] if pair is None else pair[1] - pair[0] + 1
-    leaves = tuple(rows if each is None else len(each.leaves) for each in quasi)
+    quasi = [column for column in project.columns if column.role == "quasi-identifier"]
+    ends = [each.levels or (0, 1 if each.hierarchy is None else each.hierarchy.height) for each in quasi]
+    leaves = tuple(rows if each.hierarchy is None else len(each.hierarchy.leaves) for each in quasi)
     sensitive = any(each.role == "sensitive" for each in project.columns)
-    size = math.prod(levels)
+    size = math.prod(most - least + 1 for least, most in ends)
     proposal = propose_search(SearchTask(size, rows, rows, leaves, sensitive=sensitive))
-    settings = [f"{key} = {toml_value(value)}" for key, value in proposal.settings.items()]
-    lines = ["[search]", f"# {size:,} nodes in the lattice: {proposal.why}", f"method = {toml_value(proposal.method)}"]
-    return [*lines, *settings, f"objectives = {toml_value(['k', project.loss])}", "seed = 1"]
+    settings = {"method": proposal.method, **proposal.settings, "objectives": ["k", project.loss], "seed": 1}
+    return ["[search]", f"# {size:,} nodes in the lattice: {proposal.why}", *toml_lines(settings)]
+
+
+# -- the zip of a project ----------------------------------------------------------------------------------------------
+#
+# It may come from anybody: only texts are read, each within bounds checked first. Serialized Java objects (*.dat) are
+# never looked at. No name of a member becomes the name of a file.
+
+MOST_MEMBERS = 10_000
+MOST_XML = 4 << 20  # bytes of one of the small texts; a definition of a thousand columns has a quarter of that
+MOST_LINES = 64 << 20  # of all hierarchies together
+MOST_TABLE = 16 << 30
+MOST_RATIO = 200  # bytes of all texts for each of the zip; tables of a few words in each column come to fifty
+SMALL = 1 << 20  # bytes up to which no ratio can hurt
+PIECE = 1 << 20
+DEEPEST = 20  # elements inside each other; ARX has three
+VOCABULARY = "2.0"
+# What Python raises for a zip that is damaged, wherever that is.
+DAMAGES = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, ValueError, OSError)
+
+
+@dataclass(frozen=True)
+class Archive:
+    """The members of a project that may be read, by their names."""
+
+    path: Path
+    zip: zipfile.ZipFile
+
+    def bad(self, why: str) -> BadInput:
+        """A sentence about this file."""
+        return BadInput(f"The ARX project {str(self.path)!r} {why}.")
+
+    def has(self, name: str) -> bool:
+        """Whether there is a member of this name."""
+        return name in self.zip.NameToInfo
+
+    def size(self, name: str) -> int:
+        """How many bytes a member says that it has; one that is missing is a sentence."""
+        if not self.has(name):
+            raise self.bad(f"has no part {name!r}, so it cannot be opened. Save it again with ARX")
+        return self.zip.getinfo(name).file_size
+
+    def pieces(self, name: str, most: int) -> Generator[bytes, None, None]:
+        """The bytes of a member, after its size and ratio were looked at; it may not be larger than it says."""
+        self.size(name)
+        info = self.zip.getinfo(name)
+        if info.file_size > most:
+            raise self.bad(f"has a part {name!r} of {info.file_size:,} bytes, and {most:,} is the most that is read")
+        if info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise self.bad(f"has a part {name!r} with a password or packed in another way than ARX does")
+        size = 0
+        try:
+            with self.zip.open(info) as member:
+                while piece := member.read(PIECE):
+                    size += len(piece)
+                    if size > info.file_size:
+                        raise self.bad(f"has a part {name!r} that is larger than it says")
+                    yield piece
+        except DAMAGES as error:
+            raise self.bad(f"has a damaged part {name!r}: {error}") from error
+
+    def text(self, name: str, most: int) -> str:
+        """The text of a member: UTF-8, or what Java took for it on an older Windows."""
+        data = b"".join(self.pieces(name, most))
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            return data.decode("cp1252", errors="replace")
+
+    def xml(self, name: str, root: str) -> Element:
+        """The tree of a small XML text; document types and entities are refused."""
+        builder, depth = TreeBuilder(), [0]
+
+        def start(tag: str, attributes: dict[str, str]) -> None:
+            depth[0] += 1
+            if depth[0] > DEEPEST:
+                raise self.bad(f"has a part {name!r} with more than {DEEPEST} elements inside each other")
+            builder.start(tag, attributes)
+
+        def end(tag: str) -> None:
+            depth[0] -= 1
+            builder.end(tag)
+
+        def refuse(*_: object) -> None:
+            raise self.bad(f"declares a document type or entities in {name!r}, which ARX never does; it is not read")
+
+        parser = expat.ParserCreate("utf-8")
+        parser.StartElementHandler, parser.EndElementHandler = start, end
+        parser.CharacterDataHandler = builder.data
+        parser.StartDoctypeDeclHandler = refuse
+        parser.EntityDeclHandler = refuse
+        try:
+            parser.Parse(self.text(name, MOST_XML).encode(), True)
+        except expat.ExpatError as error:
+            raise self.bad(f"has a part {name!r} that is no valid XML: {error}") from error
+        tree = builder.close()
+        if tree.tag != root:
+            raise self.bad(f"has a part {name!r} that begins with <{tree.tag}> instead of <{root}>")
+        return tree
+
+    def copy(self, name: str, target: BinaryIO) -> tuple[str, int]:
+        """Write a table to a file as it is; its encoding and about how many rows it has."""
+        decoder, encoding, lines = codecs.getincrementaldecoder("utf-8")(), "utf-8", 0
+        for piece in chain(self.pieces(name, MOST_TABLE), [b""]):  # the empty one ends the last letter
+            target.write(piece)
+            lines += piece.count(b"\n")
+            if encoding == "utf-8":
+                try:
+                    decoder.decode(piece, final=not piece)
+                except UnicodeDecodeError:
+                    encoding = "cp1252"
+        return encoding, max(lines - 1, 1)
+
+
+@contextmanager
+def open_archive(path: str | Path) -> Iterator[Archive]:
+    """The zip of a project, whose names are looked at before any of its bytes are."""
+    place = Path(path)
+    try:
+        opened = zipfile.ZipFile(place)
+    except DAMAGES as error:
+        why = getattr(error, "strerror", None) or "it is no zip, as projects of ARX are"
+        raise BadInput(f"The ARX project {str(place)!r} cannot be read: {why}.") from error
+    with opened:
+        archive = Archive(place, opened)
+        names = opened.namelist()
+        if len(names) > MOST_MEMBERS:
+            raise archive.bad(f"has {len(names):,} parts, and {MOST_MEMBERS:,} is the most that is read")
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        if twice:
+            raise archive.bad(f"has two parts that are both called {twice[0]!r}")
+        outside = [name for name in names if not is_inside(name)]
+        if outside:
+            raise archive.bad(f"has a part {outside[0]!r}, whose name leads out of its folder")
+        check_sizes(archive)
+        check_version(archive)
+        yield archive
+
+
+def check_sizes(archive: Archive) -> None:
+    """Raise where the texts say that they are far larger than the zip, whose parts may even share their bytes."""
+    sizes = {each.filename: each.file_size for each in archive.zip.infolist() if not each.filename.endswith(".dat")}
+    if sum(sizes.values()) > max(SMALL, MOST_RATIO * archive.path.stat().st_size):
+        raise archive.bad(f"is packed more than {MOST_RATIO} times, as no table is")
+    if sum(size for name, size in sizes.items() if name.startswith("input/hierarchies/")) > MOST_LINES:
+        raise archive.bad(f"has hierarchies of more than {MOST_LINES:,} bytes together, which are not read")
+
+
+def is_inside(name: str) -> bool:
+    """Whether a name stays inside the folder that it is unpacked into."""
+    path = PurePosixPath(name)
+    return not (path.is_absolute() or ".." in path.parts or "\\" in name or re.match(r"[A-Za-z]:", name))
+
+
+def check_version(archive: Archive) -> None:
+    """Raise where a project is written in words that we do not know."""
+    tree = archive.xml("metadata.xml", "metadata")
+    words = (tree.findtext("vocabulary") or "1.0").strip()
+    if words != VOCABULARY:
+        version = (tree.findtext("version") or "?").strip()
+        raise archive.bad(
+            f"is written in vocabulary {words!r} (ARX {version}), and only {VOCABULARY} is read. Open it in ARX 3 or "
+            "later, and save it again"
+        )

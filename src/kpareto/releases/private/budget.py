@@ -222,12 +222,12 @@ def _same(one: str, other: str) -> bool:
 
 def find_ledger(home: Path | None, source: object) -> tuple[Path | None, tuple[str, ...]]:
     """The file of the ledger of a table, and what the table is known by; ``home`` is where a new one would lie."""
-    own, tables = None if home is None else home / LEDGER, names_of(source)
-    for file in dict.fromkeys((*([] if own is None else [own]), *_list_ledgers())):
-        with suppress(BadInput) if file != own else nullcontext():  # another table's, perhaps of somebody else
-            if any(ledger.binds(tables) and (ledger.tables or file == own) for ledger in _read_ledgers(file)):
+    new_file, tables = None if home is None else home / LEDGER, names_of(source)
+    for file in dict.fromkeys((*([] if new_file is None else [new_file]), *_list_ledgers())):
+        with suppress(BadInput) if file != new_file else nullcontext():  # another table's, perhaps of somebody else
+            if any(ledger.binds(tables) and (ledger.tables or file == new_file) for ledger in _read_ledgers(file)):
                 return file, tables
-    return own, tables
+    return new_file, tables
 
 
 def has_ledger(source: object) -> bool:

@@ -120,11 +120,6 @@ def _seen_rows(beta: Fraction, k: int) -> _Seen:
     return _round_score(np.append(0.0, rows), math.ceil(ROW * beta))
 
 
-def _seen_classes(beta: Fraction, k: int) -> _Seen:
-    """P[X ≥ k] for X from Bin(s, beta)."""
-    return _round_score(_chances(beta, k), 0)
-
-
 def _round_score(values: np.ndarray, slope: int) -> _Seen:
     return _Seen(np.maximum.accumulate(np.rint(values * ROW).astype(np.int64)), slope)
 
@@ -199,7 +194,7 @@ def class_count(_: Sequence[Hierarchy], beta: Fraction, k: int) -> PrivateScore:
     halve it. The number of classes orders the nodes of one table in the same way where the same rows are kept.
     Sensitivity: every class is worth 1, so it is the steepest step of seen, beta f(k − 1; s, beta) ≤ 1.
     """
-    seen = _seen_classes(beta, k)
+    seen = _round_score(_chances(beta, k), 0)  # P[X ≥ k] for X from Bin(s, beta)
     return PrivateScore("class-count", max(seen.steepest, 1), True, lambda _, __, sizes: int(seen(sizes).sum()))
 
 
@@ -308,11 +303,6 @@ def noisy_maximum(epsilon: Fraction, sensitivity: int, monotone: bool) -> Any:
         scale *= 1 + 2.0**-40
 
 
-def pick(scores: Sequence[int] | np.ndarray, epsilon: Fraction, score: PrivateScore) -> int:
-    """The place of one of the scores, larger ones more likely: epsilon-differentially private."""
+def choose_node(scores: Sequence[int] | np.ndarray, epsilon: Fraction, score: PrivateScore) -> int:
+    """A node of the whole lattice by the scores of all, larger ones more likely: epsilon-differentially private."""
     return int(noisy_maximum(epsilon, score.sensitivity, score.monotone)([int(number) for number in scores]))
-
-
-def choose_node(scores: np.ndarray, epsilon: Fraction, score: PrivateScore) -> int:
-    """A node of the whole lattice (scores by node number), with all of epsilon spent on one choice."""
-    return pick(scores, epsilon, score)

@@ -21,6 +21,7 @@ from kpareto.measures.population import people_behind
 from kpareto.measures.sizes import k as smallest_class
 from kpareto.releases.risk.pycanon import closeness_of
 from kpareto.releases.risk.risk import Risks, risks
+from kpareto.strict import read_whole
 from kpareto.tables.partition import Partition, classes
 from kpareto.tables.recoding import bottom
 from kpareto.tables.schema import Schema, as_names
@@ -263,9 +264,8 @@ def measure(  # noqa: PLR0913 (what the command is told, as keywords)
     >>> kp.measure(kp.adult(), quasi=["age", "sex"], sensitive="occupation")
     Anonymity(32,561 rows by age, sex: k = 1, 5 rows alone)
     """
-    for name, count in (("pairs", pairs), ("rows", rows)):
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
-            raise BadJob(f"{name} is {count!r}. Give a whole number of at least 0.")
+    read_whole(pairs, "pairs", 0)
+    read_whole(rows, "rows", 0)
     schema = Schema(as_names(quasi), as_names(sensitive), person=person)
     known, share = _read_population(population)
     recognised = recognise(data, encoding, MARKS, form)

@@ -71,26 +71,26 @@ def de_finetti(release: Partition, column: str | None = None, rounds: int = 5) -
     whom these are likeliest, the most frequent value of the class is guessed, since "one of the others" is no guess.
     """
     every = release.table.counts(column, "sensitive")
-    own = pool_rare(every)
+    counts = pool_rare(every)
     if release.empty:
         raise BadInput("Every row is suppressed: there is no release to attack.")
     common = _most_common(release, every)
     units = _units(release, every)
     alone = units.right(common)
-    likelihoods = [np.zeros((len(h.leaves), len(own.values))) for h in release.table.hierarchies]
-    likelihoods, _ = _fit(release, own, likelihoods)
-    pooled = len(own.values) < len(every.values)
+    likelihoods = [np.zeros((len(h.leaves), len(counts.values))) for h in release.table.hierarchies]
+    likelihoods, _ = _fit(release, counts, likelihoods)
+    pooled = len(counts.values) < len(every.values)
     named = np.append(
         _rank_values(every) if pooled else np.arange(len(every.values)), -1
     )  # the last is for suppressed rows
     right = []
     for _ in range(rounds):
-        likelihoods, guess = _fit(release, own, likelihoods)
+        likelihoods, guess = _fit(release, counts, likelihoods)
         # "One of the others" is no guess: there the most frequent value of the class stands.
-        other = (guess == len(own.values) - 1) & pooled
+        other = (guess == len(counts.values) - 1) & pooled
         right.append(units.right(np.where(other, common, named[guess])))
     best = max(right, default=alone)
-    return DeFinetti(own.name, best / units.all, alone / units.all, units.all, rounds, units.name)
+    return DeFinetti(counts.name, best / units.all, alone / units.all, units.all, rounds, units.name)
 
 
 @dataclass(frozen=True, eq=False)

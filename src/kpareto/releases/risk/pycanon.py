@@ -36,7 +36,7 @@ def _each(data: object, quasi: Names, sensitive: Names, gen: bool) -> list[Parti
     columns = _list(sensitive)
     if gen:
         return [_classes(data, quasi, columns)]
-    return [_classes(data, (*_list(quasi), *(o for o in columns if o != own)), own) for own in columns]
+    return [_classes(data, (*_list(quasi), *(o for o in columns if o != column)), column) for column in columns]
 
 
 def _worst(measure: Callable[[Partition], float], partitions: list[Partition], highest: bool) -> float:

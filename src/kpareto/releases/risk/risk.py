@@ -155,8 +155,8 @@ def risks(
         return Risks(prosecutor, journalist, Risk("marketer", total, None, None, (), NOT_ESTIMABLE), alone, None)
     uniques = None
     if known.table is not None:
-        own = population is None or population is partition.table.population
-        paired = partition if own else replace(partition, table=partition.table.drawn_from(known))
+        same = population is None or population is partition.table.population
+        paired = partition if same else replace(partition, table=partition.table.drawn_from(known))
         there = people_behind(paired)[0][seen]
         journalist = _count_risks("journalist", rows, there, chosen, f"a population table of {known.table.rows:,} rows")
     else:
