@@ -159,7 +159,7 @@ def uniques() -> Number:
     # Classes of one under a coarser recoding are classes of one already. below-k and cap-max-k suppress either all
     # of them or none, and all of them stays all of them.
     trend = trends("falls", below_k="falls", cap_max_k="falls")
-    number = _counted("uniques", trend, lambda p: int((p.visible & (p.sizes == 1)).sum()), UNIQUES)
+    number = _count_exactly("uniques", trend, lambda p: int((p.visible & (p.sizes == 1)).sum()), UNIQUES)
 
     def read(ask: Questions) -> Reading | None:
         return None if ask.table.persons is not None else whole(ask.ints(UNIQUES))
@@ -173,16 +173,16 @@ def suppressed() -> Number:
     # Under below-k a class that stays too small is a union of classes that were too small. Under cap-max-k a larger k
     # may become affordable and cost more rows.
     trend = trends("falls", below_k="falls")
-    return _counted("suppressed", trend, lambda partition: partition.suppressed_rows, SUPPRESSED)
+    return _count_exactly("suppressed", trend, lambda partition: partition.suppressed_rows, SUPPRESSED)
 
 
 @named("classes")
 def classes() -> Number:
     """How many classes keep their cells."""
-    return _counted("classes", trends("falls"), lambda partition: partition.classes, CLASSES, "higher", "classes")
+    return _count_exactly("classes", trends("falls"), lambda partition: partition.classes, CLASSES, "higher", "classes")
 
 
-def _counted(
+def _count_exactly(
     name: str,
     trend: Mapping[Rule, Trend],
     count: Callable[[Partition], int],
