@@ -16,7 +16,7 @@ import click
 from benchmarks.clock import Line, apart, machine
 from kpareto.atomic import write_whole
 from kpareto.errors import BadJob, did_you_mean
-from kpareto.faces.console import progress, remark, show_table
+from kpareto.faces.console import remark, reporting, show_table
 
 
 @dataclass(frozen=True)
@@ -224,11 +224,11 @@ def measure(chosen: Sequence[str], quiet: bool = False, quick: bool = False) -> 
     """The lines of each benchmark, every case in a fresh process."""
     lines_of: dict[str, list[Line]] = {name: [] for name in chosen}
     cases = [(name, case) for name in chosen for case in BENCHMARKS[name].cases]
-    with progress("Measuring", total=len(cases), quiet=quiet) as advance:
+    with reporting("Measuring", quiet) as report:
         for number, (name, case) in enumerate(cases, 1):
             remark(f"[{number}/{len(cases)}] {case} …", quiet)
             lines_of[name] += apart(call, case, quick)
-            advance(1)
+            report(number, len(cases))
     return lines_of
 
 

@@ -104,9 +104,7 @@ def arx_curve(quick: bool) -> list[Line]:
     folder = _examples("example hierarchies", "adult_hierarchy_age.csv and so on, in its source in the folder data")
     names = tuple(adult_hierarchies())
     loaded = {name: read_lines(name, folder / f"adult_hierarchy_{name}.csv") for name in names}
-    rows = adult()
-    for name in (*names, "occupation"):  # the complete rows, as our own table has them
-        rows = rows.filter(_is_known(rows[name]))
+    rows = complete_rows(adult().select([*names, "occupation"]))  # as our own table has them
     table = read(rows, Schema(names), "drop", hierarchies=loaded, domain="observed")
     peers = {"ARX": ARX_EXAMPLE, "lighthouse": LIGHTHOUSE_EXAMPLE}
     return _curve(_Case("Adult, ARX's hierarchies", table, quick, peers))
@@ -163,10 +161,13 @@ def _release(rows: int, seconds: int | None) -> Line:
     return Line(work, took, threads=os.cpu_count() or 1, note=note, peak=peak_bytes())
 
 
-def _is_known(column: Any) -> Any:
+def complete_rows(rows: Any) -> Any:
+    """The rows of Adult without a value that is not known."""
     import pyarrow.compute as pc
 
-    return pc.not_equal(pc.cast(column, "string"), "?")
+    for name in rows.column_names:
+        rows = rows.filter(pc.not_equal(pc.cast(rows[name], "string"), "?"))
+    return rows
 
 
 def _curve(case: _Case, intervals: bool = False, ratio: Figures | None = None) -> list[Line]:

@@ -14,15 +14,18 @@ import numpy as np
 
 from benchmarks.clock import Line, Time, best, peak_bytes
 from benchmarks.limits import SIX
+from benchmarks.local import complete_rows
 from benchmarks.made_tables import make_rows
+from kpareto.attacks.evidence import attack_people
 from kpareto.engines.read import read
 from kpareto.fronts.front import Point
 from kpareto.fronts.problem import problem
 from kpareto.jobs.proposals import complete_hierarchies
-from kpareto.measures.use import LabelView, fit_view, occurring_values, spread_evenly, view_original, view_release
+from kpareto.measures.use import LabelView, occurring_values, spread_evenly, view_release
 from kpareto.searches.lattice.mondrian import relaxed
 from kpareto.searches.run import Plan, run_plan
-from kpareto.tables.adult import adult_table
+from kpareto.tables.adult import adult as adult_rows
+from kpareto.tables.adult import adult_hierarchies, adult_table
 from kpareto.tables.partition import classes
 from kpareto.tables.recoding import node
 from kpareto.tables.schema import Schema
@@ -33,7 +36,6 @@ KS = (5, 11, 20)
 SUPPRESSED = 0.02  # of the rows, at the most
 SECONDS = 10.0  # for the cuts of each k
 MODELS = {"lattice": "whole columns", "cuts": "cuts", "local": "class by class", "Mondrian": "Mondrian, relaxed"}
-VICTIMS = 1000
 TICKS = (1, 2, 5, 10, 20, 50, 100, 200)  # percent
 
 
@@ -147,51 +149,21 @@ def _measure_utility(name: str, table: Table) -> Line:
 
 
 def attacker(quick: bool) -> list[Line]:
-    """One half of Adult is released; an attacker who knows all but one column of a victim guesses that column."""
-    table = _bare(sample_rows(adult_table(), 2_000, 1) if quick else adult_table())
+    """One half of Adult is released; who knows all but one column of a person guesses it, of the other half too."""
+    names = tuple(adult_hierarchies())
+    rows = complete_rows(adult_rows().select(names))
+    first = np.random.default_rng(1).random(len(rows)) < (0.05 if quick else 0.5)
+    table = read(rows.take(np.flatnonzero(first)), Schema(names), hierarchies=adult_hierarchies())
     lines = []
     plans = {"lattice": Plan("exact", "lattice"), "local": Plan("local", "local", options={"ks": [5], "walks": 0})}
-    inside, outside = _halve(table)
     for model, plan in plans.items():
         began = _now()
-        point = run_plan(problem(inside, ["k", "lm"], SUPPRESSED), plan).choose(k=5)
-        evenly = view_release(point.partition)
-        fitted = fit_view(evenly, view_original(inside))
-        numbers = {
-            f"{who}, {word}": _guess(view, victims)
-            for who, victims in (("in it", inside), ("not in it", outside))
-            for word, view in (("without counts", evenly), ("with counts", fitted))
-        }
-        note = "guessed right: " + "; ".join(f"{word} {value:.1%}" for word, value in numbers.items())
+        point = run_plan(problem(table, ["k", "lm"], SUPPRESSED), plan).choose(k=5)
+        shown = replace(view_release(point.partition), counted=True)
+        told = attack_people(table, shown, rows.take(np.flatnonzero(~first))).sentences()[-1]
         work = f"attacker of one, k = 5: {MODELS[model]}"
-        lines.append(Line(work, _since(began), note=note, peak=peak_bytes(), numbers=numbers))
+        lines.append(Line(work, _since(began), note=told, peak=peak_bytes()))
     return lines
-
-
-def _halve(table: Table) -> tuple[Table, Table]:
-    """Every row falls to one half or the other; in each the distinct rows that it has."""
-    one = np.random.default_rng(1).binomial(table.weights, 0.5)
-    halves = []
-    for weights in (one, table.weights - one):
-        there = weights > 0
-        halves.append(replace(table, codes=table.codes[there], weights=weights[there]))
-    return halves[0], halves[1]
-
-
-def _guess(view: LabelView, victims: Table) -> float:
-    """The share of a column's values that are guessed right, over all columns, each guessed from all others."""
-    chosen = np.random.default_rng(2).choice(victims.distinct, VICTIMS, p=victims.weights / victims.rows)
-    values = victims.codes[chosen]  # (victims, columns)
-    columns = zip(view.codes, view.spreads, strict=True)
-    shares = [spread.shares(np.arange(spread.values), spread.values)[codes] for codes, spread in columns]
-    fits = [share[:, values[:, column]].T for column, share in enumerate(shares)]  # (victims, classes) each
-    right = []
-    for column, share in enumerate(shares):
-        others = np.prod([fit for place, fit in enumerate(fits) if place != column], axis=0) * view.weights
-        told = others @ share
-        known = told.sum(axis=1) > 0
-        right.append(np.where(known, told.argmax(axis=1) == values[:, column], False).mean())
-    return float(np.mean(right))
 
 
 # -- drawing -----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from kpareto.fronts.problem import Problem
 from kpareto.measures.cells import nwp
 from kpareto.measures.measure import Measure, make
 from kpareto.searches.cuts.nsga2 import Nsga2, Preference, Ranked
-from kpareto.searches.memo import Memo
+from kpareto.searches.proposals import Memo
 from kpareto.tables.cuts import Cuts
 from kpareto.tables.hierarchy import flat
 from kpareto.tables.partition import Suppression

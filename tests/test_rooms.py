@@ -278,7 +278,7 @@ def test_no_folder_is_full() -> None:
 
 SEARCHES = [
     *(f"searches.lattice.{name}" for name in ("exact", "climbing", "poka", "pbg_ea", "boxes", "greedy", "mondrian")),
-    *(f"searches.cuts.{name}" for name in ("genitor", "nsga2", "recut", "flip", "variation", "starts", "ends")),
+    *(f"searches.cuts.{name}" for name in ("genitor", "nsga2", "recut", "flip", "variation", "ends")),
 ]
 
 

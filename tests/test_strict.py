@@ -26,7 +26,7 @@ from kpareto.jobs.parse import load_job, parse_job
 from kpareto.releases.apply import apply
 from kpareto.releases.choice import Choice, canonical, read_stored, store
 from kpareto.releases.release import release
-from kpareto.searches.checkpoint import Cancelled
+from kpareto.searches.driver import Cancelled
 from kpareto.searches.run import Plan, run_plan
 from kpareto.strict import FileKind, anything, list_of, number, parse_json, record, text, whole
 from kpareto.tables.hierarchies.loading import load

@@ -62,7 +62,7 @@ if TYPE_CHECKING:  # for type checkers and editors; tests/test_public.py compare
     from kpareto.releases.warnings import remarks as remarks
     from kpareto.searches.compare import SearchTrials as SearchTrials
     from kpareto.searches.compare import compare_searches as compare_searches
-    from kpareto.searches.local.further import search_further as search_further
+    from kpareto.searches.local.driven import search_further as search_further
     from kpareto.searches.models import compare_models as compare_models
     from kpareto.searches.run import run as run
     from kpareto.tables.adult import adult as adult
@@ -106,7 +106,7 @@ _NAMES = {
     "searches.run": "run",
     "searches.models": "compare_models",
     "searches.compare": "compare_searches SearchTrials",
-    "searches.local.further": "search_further",
+    "searches.local.driven": "search_further",
     "releases.risk.risk": "risks",
     "releases.risk.anonymity": "measure Anonymity",
     "releases.warnings": "remarks",

@@ -365,6 +365,17 @@ def check_target(target: str | os.PathLike[str]) -> Path:
     return place
 
 
+def is_running(process: int) -> bool:
+    """Whether a process of this machine is there, whoever it belongs to."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def reason(error: Exception) -> str:
     """Why a write failed, in words."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):

@@ -15,6 +15,7 @@ MODULES = {
     "kpareto.releases.mixed_levels": "kpareto.releases.spread",
     "kpareto.releases.private.release": "kpareto.releases.private.private_release",
     "kpareto.releases.risk.overlaps": "kpareto.releases.risk.attacks",
+    "kpareto.searches.checkpoint": "kpareto.searches.driver",
     "kpareto.searches.sampling": "kpareto.tables.table",
 }
 

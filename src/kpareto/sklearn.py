@@ -12,8 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from kpareto.engines.read import read
-from kpareto.engines.wishes import load_hierarchies
+from kpareto.engines.read import load_hierarchies, read
 from kpareto.errors import KparetoError, MissingExtra
 from kpareto.fronts.front import DEFAULT_K
 from kpareto.jobs.anonymize import check_wishes, optimum, wishes

@@ -26,7 +26,7 @@ from kpareto.measures.sensitive import distinct_l
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.measures.sizes import k as smallest_class
 from kpareto.searches import Search
-from kpareto.searches.memo import leading_rows
+from kpareto.searches.proposals import leading_rows
 from kpareto.searches.run import run
 from kpareto.tables.hierarchy import Hierarchy, bits_cut, cut_bits, levels_tree
 from kpareto.tables.lattice import Space

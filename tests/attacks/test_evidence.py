@@ -17,6 +17,7 @@ from kpareto.attacks.trials import count_matches, lines_of
 from kpareto.errors import BadJob, BadTable, Unsafe
 from kpareto.measures.use import view_original
 from kpareto.releases.choice import Choice
+from kpareto.releases.release import release
 from kpareto.tables.partition import classes
 from kpareto.tables.recoding import bottom, top
 from kpareto.tables.table import Table
@@ -182,6 +183,33 @@ def test_without_further_columns_each_quasi_identifier_is_inferred() -> None:
     table = related_table(rows, kp.Schema(("age", "town", "sex")))
     answer = attack(levels_choice(table, (1, 1, 0)))
     assert [a.secret for a in answer.attacks if a.risk == "inference"] == ["age", "town", "sex"]
+
+
+@pytest.mark.parametrize("sensitive", [(), ("ill",)])
+def test_what_one_way_counts_add_is_measured_beside_a_control(sensitive: tuple[str, ...]) -> None:
+    """Seven of eight are twenty: hidden in a label of twenty years, that is guessed with the counts alone.
+
+    The counts tell as much about people who are not in it, and a release without them says nothing of them.
+    """
+    random = np.random.default_rng(4)
+    people = []
+    for _ in range(2):
+        rows = related_rows(400, 6).select(["age", "town", "sex", "ill"])
+        ages = np.where(random.random(400) < 0.9, 20, random.integers(20, 40, 400))
+        people.append(rows.set_column(0, "age", [ages.astype(str).tolist()]))
+    table = related_table(people[0], replace(SCHEMA, sensitive=sensitive, target=()))
+    choice = levels_choice(table, (3, 0, 0), 5)
+    counted = release(choice, people[0], counts=True)
+    answer = attack(counted, control=people[1])
+    assert [each.counts for each in answer.attacks if each.secret == "age"] == [False, True]
+    without, told = (each.release for each in answer.attacks if each.secret == "age")
+    assert without.attack.interval[1] < 0.2  # one age of twenty
+    assert told.attack.interval[0] > 0.65
+    assert told.risk < 0.1  # the control is told the same
+    assert answer.sentences()[-1].startswith("One-way counts: who knows all other quasi-identifiers of a person")
+    data = answer.to_dict()["attacks"]
+    assert sum(each.get("counts", False) for each in data) == 3
+    assert not any(each.counts for each in attack(choice).attacks)
 
 
 # -- what does not fit -------------------------------------------------------------------------------------------------

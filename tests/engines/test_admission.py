@@ -586,12 +586,12 @@ def test_a_job_offers_all_of_it(folder: Path, capsys: pytest.CaptureFixture[str]
     assert [h.first for h in coarse.hierarchies] == [1, 1, 0]
     # A sample that is given is drawn, whatever room there is.
     assert load_job(place, [*sampled, "data.memory='1 GB'"]).table().rows == 400
-    done = show_release(str(place), sampled)
+    done = show_release(str(place), changes=sampled)
     told = capsys.readouterr()
     assert "Read a sample of 400 of 3,000 rows (seed 3)" in told.err
     assert "Note: Chosen on a sample of 400 of 3,000 rows" in told.out
     assert done.verified.numbers["k"] >= 3
-    show_release(str(place), [*coarser, "release.target=coarse.csv"])
+    show_release(str(place), changes=[*coarser, "release.target=coarse.csv"])
     assert "'zip' begins at level 1 of 3." in capsys.readouterr().err
 
 

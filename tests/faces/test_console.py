@@ -115,9 +115,9 @@ def test_progress_only_on_a_terminal(
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setenv("TERM", term)
     monkeypatch.setattr(console, "PATIENCE", 0.0)
-    with console.progress("Working", total=2, quiet=quiet) as advance:
-        advance(1)
-        advance(1)
+    with console.reporting("Working", quiet) as report:
+        report(1, 2)
+        report(2, 2)
     assert ("Working" in stream.getvalue()) == shown
 
 
@@ -128,8 +128,8 @@ def test_progress_closes_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(console, "PATIENCE", 0.0)
 
     def work() -> None:
-        with console.progress("Working", total=2) as advance:
-            advance(1)
+        with console.reporting("Working") as report:
+            report(1, 2)
             raise BadInput("Stop.")
 
     with pytest.raises(BadInput, match="Stop"):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpareto.fronts.choose import choose_point
-from kpareto.fronts.safer import POINTS, ROWS, SAFER, find_safer
+from kpareto.fronts.choose import POINTS, ROWS, SAFER, choose_point, find_safer
 from tests.twins.made_fronts import made_front
 
 ROWS_OF_ADULT = 30_162

@@ -30,13 +30,12 @@ from kpareto.jobs.release import release_job
 from kpareto.searches.run import run_plan
 from kpareto.strict import toml_key, toml_value
 from kpareto.tables.adult import adult
-from kpareto.tables.forms import FORMS
 from kpareto.tables.hierarchies import load
 from kpareto.tables.partition import classes
 from kpareto.tables.proposals import ColumnFacts, hierarchy_for, propose, round_width
 from kpareto.tables.recoding import bottom, top
 from kpareto.tables.schema import Schema
-from kpareto.tables.vocabulary import LEANINGS, identifier_kinds, topic_of, words_of
+from kpareto.tables.vocabulary import FORMS, LEANINGS, identifier_kinds, topic_of, words_of
 from tests.twins.use import related_rows
 
 

@@ -13,7 +13,7 @@ from kpareto.fronts.dominance import achievement
 from kpareto.fronts.numbers import Numbers
 from kpareto.jobs.front import checkpoint_of, plan_of, search_job
 from kpareto.jobs.parse import load_job, parse_job
-from kpareto.searches.checkpoint import Cancelled
+from kpareto.searches.driver import Cancelled
 from kpareto.searches.names import read_options
 from kpareto.searches.run import Plan
 from tests.jobs.test_job import JOB, PEOPLE

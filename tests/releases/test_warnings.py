@@ -12,8 +12,8 @@ import pytest
 
 from kpareto.engines.read import read
 from kpareto.engines.unique_rows import unique_rows
+from kpareto.fronts.choose import find_safer
 from kpareto.fronts.problem import problem
-from kpareto.fronts.safer import find_safer
 from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.risk.composition import composition
 from kpareto.releases.warnings import Context, Remark, SearchFacts, remarks, warnings_for

@@ -22,9 +22,9 @@ from kpareto.faces.cli import main
 from kpareto.fronts.front import Front, load_front
 from kpareto.fronts.problem import Problem, constrained, problem
 from kpareto.jobs.parse import load_job
-from kpareto.searches.checkpoint import Cancelled, job_print, read_checkpoint, write_checkpoint
 from kpareto.searches.cuts.genitor import Settings
 from kpareto.searches.cuts.nsga2 import Nsga2
+from kpareto.searches.driver import Cancelled, job_print, read_checkpoint, write_checkpoint
 from kpareto.searches.run import Plan, make_driven, run_plan
 from kpareto.tables.cuts import make_cuts
 from kpareto.tables.fingerprint import fingerprint

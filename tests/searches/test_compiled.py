@@ -18,11 +18,11 @@ import kpareto as kp
 from kpareto.errors import BadInput, Interrupted, Stopped, Unsafe
 from kpareto.fronts.front import Front
 from kpareto.fronts.problem import Problem, constrained, problem
-from kpareto.searches import checkpoint, compiled
-from kpareto.searches.checkpoint import Cancelled
+from kpareto.searches import compiled, driver
 from kpareto.searches.compiled import can_compile
 from kpareto.searches.cuts import genitor, recut
 from kpareto.searches.cuts.genitor import Result
+from kpareto.searches.driver import Cancelled
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import Cuts, make_cuts
@@ -142,7 +142,7 @@ def stop_at(limit: int) -> Callable[[int, int], None]:
 def keep_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is known is kept and written at every step, so that no test has to wait for it."""
     for name in ("TAKEN", "SAVED", "SHARE"):
-        monkeypatch.setattr(checkpoint, name, 0)
+        monkeypatch.setattr(driver, name, 0)
 
 
 @pytest.fixture(scope="module", params=["genitor", "recut"])

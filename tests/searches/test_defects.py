@@ -13,8 +13,8 @@ import pytest
 from kpareto.errors import Stopped
 from kpareto.fronts.front import Front, load_front
 from kpareto.fronts.problem import Problem, problem
-from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.defects import defects, replay, whole
+from kpareto.searches.driver import Cancelled
 from kpareto.searches.exact_front import exact_front
 from kpareto.searches.lattice.boxes import coverage, grid_for
 from kpareto.searches.lattice.poka import literal

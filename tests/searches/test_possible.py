@@ -18,7 +18,7 @@ from kpareto.errors import BadJob
 from kpareto.fronts.problem import problem
 from kpareto.measures.measure import make, meets
 from kpareto.searches.exact_front import exact_front
-from kpareto.searches.possible import check_possible, say_impossible, spare_rows
+from kpareto.searches.forecast import check_possible, say_impossible, spare_rows
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.partition import Suppression, classes
 from kpareto.tables.recoding import top

@@ -26,9 +26,9 @@ KEPT = "adult.checkpoint.npz"
 # The command itself, but for a checkpoint at every step, so that no test has to wait for one.
 EAGER = """
 import sys
-from kpareto.searches import checkpoint
+from kpareto.searches import driver
 from kpareto.faces.cli import main
-checkpoint.TAKEN = checkpoint.SAVED = checkpoint.SHARE = 0
+driver.TAKEN = driver.SAVED = driver.SHARE = 0
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -20,15 +20,15 @@ from kpareto.fronts.front import Front, load_front
 from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem, constrained, problem
 from kpareto.interrupts import pause
-from kpareto.searches import Moves, Search, checkpoint
-from kpareto.searches import memo as memo_room
-from kpareto.searches.checkpoint import Cancelled, job_print
+from kpareto.searches import Moves, Search, driver
+from kpareto.searches import proposals as memo_room
 from kpareto.searches.cuts.genitor import Genitor, Settings
 from kpareto.searches.cuts.nsga2 import Nsga2, Preference
+from kpareto.searches.driver import Cancelled, job_print
 from kpareto.searches.lattice.boxes import grid_for
 from kpareto.searches.lattice.pbg_ea import PbgEa
-from kpareto.searches.memo import Memo
 from kpareto.searches.names import METHODS, OPTIONS
+from kpareto.searches.proposals import Memo
 from kpareto.searches.run import Plan, run, run_plan
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import make_cuts
@@ -111,7 +111,7 @@ def test_a_search_that_is_killed_leaves_a_checkpoint(
 ) -> None:
     """Written every few seconds (here at every step); from any of them the end is the same, exact search or not."""
     for name in ("SAVED", "SHARE"):
-        monkeypatch.setattr(checkpoint, name, 0)
+        monkeypatch.setattr(driver, name, 0)
     space, kept = Lattice(made.table.hierarchies), tmp_path / "k.npz"
     searches: list[Callable[..., Front]] = [partial(run, made, space, Wander(), seed=5), partial(run_plan, made)]
     for search in searches:

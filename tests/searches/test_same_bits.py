@@ -16,13 +16,13 @@ from kpareto.fronts import count_cuts as batch
 from kpareto.fronts.front import Front
 from kpareto.fronts.problem import Problem, problem
 from kpareto.searches import Search
-from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.cuts.flip import Flip
 from kpareto.searches.cuts.genitor import Genitor, Result, Settings, genitor
 from kpareto.searches.cuts.nsga2 import Nsga2, Preference
 from kpareto.searches.cuts.recut import recut_columns
 from kpareto.searches.cuts.score import Score
-from kpareto.searches.cuts.starts import lattice_starts
+from kpareto.searches.driver import Cancelled
+from kpareto.searches.lattice.climbing import lattice_starts
 from kpareto.searches.run import run
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import Cuts, make_cuts

@@ -26,11 +26,10 @@ from kpareto.kernels.compiling import COMPILATIONS, Compilations, working
 from kpareto.measures.measure import Number, trends
 from kpareto.searches import bounds
 from kpareto.searches.bounds import branch_and_bound, decomposition_bound
-from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.compiled import LowerBound, lower_bound
 from kpareto.searches.cuts.nsga2 import Nsga2
 from kpareto.searches.cuts.score import Score
-from kpareto.searches.driver import Ending, drive
+from kpareto.searches.driver import Cancelled, Ending, drive
 from kpareto.searches.exact_front import Exact, exact_front, make_floors
 from kpareto.searches.forecast import forecast_seconds, say_slow, spell_seconds
 from kpareto.searches.lattice.exact import nothing_counted

@@ -8,7 +8,7 @@ import uuid
 
 import pytest
 
-from kpareto.tables.forms import are_moments, form_of, luhn
+from kpareto.tables.vocabulary import are_moments, form_of, luhn
 
 CHANCE = random.Random(7)
 GIVEN = ["Anna", "Bob", "Carla", "Dan", "Eva", "Finn", "Hana", "Ivo", "Jan", "Kim", "Lea", "Maria"]

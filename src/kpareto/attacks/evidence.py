@@ -12,7 +12,7 @@ import numpy as np
 from kpareto.attacks.trials import AttackLines, AttackOutcome, AttackPlan, Rate, RiskKind, Trials, lines_of, single_out
 from kpareto.engines.read import read
 from kpareto.errors import BadJob, BadTable, Progress, Unsafe, did_you_mean, shorten
-from kpareto.measures.use import LabelView, identity, view_original
+from kpareto.measures.use import LabelView, fit_view, identity, view_original
 from kpareto.releases.risk.attacks import AttackReport, Limits
 from kpareto.releases.risk.attacks import attack as test_form
 from kpareto.strict import read_whole
@@ -51,20 +51,24 @@ class PersonAttack:
     release: AttackOutcome
     raw: AttackOutcome
     quasi: tuple[str, ...] = ()  # all quasi-identifiers of the release
+    counts: bool = False  # whether the one-way counts of the release are known too
 
     @property
     def words(self) -> str:
         """What was tried: the known columns, and what was to be learned."""
         known = ", ".join(self.known)
-        if len(self.quasi) > FEW and set(self.quasi) <= set(self.known):
+        if len(self.quasi) > FEW and set(self.quasi) <= {*self.known, self.secret}:
             rest = [name for name in self.known if name not in self.quasi]
-            known = ", ".join((f"all {len(self.quasi)} quasi-identifiers", *rest))
+            all_ = f"all {len(self.quasi)}" if set(self.quasi) <= set(self.known) else "all other"
+            known = ", ".join((f"{all_} quasi-identifiers", *rest))
+        known += ", one-way counts" if self.counts else ""
         return known if self.secret is None else f"{known} → {self.secret}"
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         sides = {"release": self.release.to_dict(), "raw": self.raw.to_dict()}
-        return {"risk": self.risk, "known": list(self.known), "secret": self.secret, **sides}
+        own = {"counts": True} if self.counts else {}
+        return {"risk": self.risk, "known": list(self.known), "secret": self.secret, **own, **sides}
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,7 +119,19 @@ class AttackEvidence:
                 continue
             worst = max(some, key=lambda each: (each.release.risk, each.release.interval[1]))
             lines.append(f"{kind.capitalize()}: {_say(worst)}")
-        return lines
+        return [*lines, *self._say_counts()]
+
+    def _say_counts(self) -> list[str]:
+        """What one-way counts add to the guesses of somebody who knows all of a person but one quasi-identifier."""
+        counted = [each for each in self.attacks if each.counts]
+        same = {(each.known, each.secret) for each in counted}
+        without = [each for each in self.attacks if not each.counts and (each.known, each.secret) in same]
+        if not counted:
+            return []
+        with_, alone = ([_mean_rate(some, side) for side in ("attack", "control")] for some in (counted, without))
+        words = "One-way counts: who knows all other quasi-identifiers of a person guesses the last one in"
+        beside = f"on the control in {with_[1]} and {alone[1]}"
+        return [f"{words} {with_[0]} of the attempts with them and in {alone[0]} without, {beside}."]
 
     def summary(self) -> str:
         """The sentences as a text."""
@@ -125,6 +141,11 @@ class AttackEvidence:
         """All of it as plain data."""
         attacks = [each.to_dict() for each in self.attacks]
         return {"schema": SCHEMA, **vars(self), "attacks": attacks, "remarks": list(self.remarks)}
+
+
+def _mean_rate(attacks: Sequence[PersonAttack], side: str) -> str:
+    """How often some attacks succeed, or do so on the control."""
+    return percent(float(np.mean([getattr(each.release, side).value for each in attacks])))
 
 
 def _say(attack: PersonAttack) -> str:
@@ -244,6 +265,10 @@ def attack_people(
         plans = _plans(sides[1].names, wished, further, bool(names))
         if plans:
             attacks += _attack_lines(sides, people, plans, attempts, seed)
+    if view.counted and len(view.names) > 1:
+        both = _attack_by_counts(view, raw, others, attempts, seed)
+        again = {(each.known, each.secret) for each in both}
+        attacks = [each for each in attacks if (each.known, each.secret) not in again] + both
     attacks = [replace(each, quasi=view.names) for each in attacks]
     attacks.sort(key=lambda each: KINDS.index(each.risk))
     aside = "" if others is None else f"The control is {round(others.rows):,} people of a table of their own."
@@ -300,6 +325,20 @@ def _plans(
             for secret in rest or (places if len(places) > 1 else ()):
                 plans.append(AttackPlan("inference", tuple(c for c in places if c != secret), secret))
     return list(dict.fromkeys(plans))
+
+
+def _attack_by_counts(
+    view: LabelView, raw: LabelView, others: LabelView | None, attempts: int, seed: int
+) -> list[PersonAttack]:
+    """Each quasi-identifier inferred from all others, without the one-way counts of a release and with them."""
+    every = range(len(raw.names))
+    plans = [AttackPlan("inference", tuple(c for c in every if c != secret), secret) for secret in every]
+    people = None if others is None else lines_of(others, None)
+    return [
+        replace(each, counts=counts)
+        for counts, shown in ((False, view), (True, fit_view(view, raw)))
+        for each in _attack_lines([lines_of(side, None) for side in (shown, raw)], people, plans, attempts, seed)
+    ]
 
 
 def _attack_lines(

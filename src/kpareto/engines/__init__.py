@@ -46,26 +46,6 @@ def _in(room: str, name: str = "open_table") -> Callable[[], Opener]:
     return lambda: getattr(import_module(f"kpareto.engines.{room}"), name)
 
 
-def _file() -> Opener:
-    from kpareto.engines.duckdb.read import open_file
-
-    def opener(source: Any, opening: Opening) -> AbstractContextManager[Source]:
-        named = isinstance(source, DataFile)
-        return open_file(source if named else DataFile(Path(fspath(source)), Form(opening.encoding)), opening)
-
-    return opener
-
-
-def _is_of(*libraries: str) -> Callable[[object], bool]:
-    return lambda source: type(source).__module__.partition(".")[0] in libraries
-
-
-def _is_pandas(source: Any) -> bool:
-    import narwhals.stable.v2 as nw
-
-    return nw.dependencies.is_pandas_dataframe(nw.to_native(source, pass_through=True))
-
-
 # The first that takes a source opens it.
 ENGINES: tuple[Entry, ...] = (
     Entry("postgres", lambda source: isinstance(source, Postgres), _in("postgres.read"), SCHEMES, Postgres,
@@ -73,10 +53,8 @@ ENGINES: tuple[Entry, ...] = (
     Entry("spark table", lambda source: isinstance(source, SparkTable), _in("spark.read"), (SCHEME, REMOTE), SparkTable,
           "Spark cluster"),
     Entry("spark", is_frame, _in("spark.read", "open_frame")),
-    Entry("file", lambda source: isinstance(source, str | PathLike | DataFile), _file),
-    Entry("frame", _is_of("pyarrow"), _in("frames", "open_arrow")),
-    Entry("frame", _is_of("duckdb", "_duckdb"), _in("frames", "open_relation")),
-    Entry("frame", _is_pandas, _in("frames", "open_pandas")),
+    Entry("file", lambda source: isinstance(source, str | PathLike | DataFile),
+          _in("duckdb.read", "open_file")),
     Entry("frame", lambda _: True, _in("frames", "open_frame")),
 )  # fmt: skip
 

@@ -8,19 +8,18 @@ from dataclasses import replace
 from typing import Any
 
 from kpareto.engines.duckdb.connect import NESTED
+from kpareto.engines.duckdb.csv import DATE, NUMBER
 from kpareto.engines.source import View
 from kpareto.engines.sql import literal
-from kpareto.tables.forms import MOMENTS, are_moments, form_of
 from kpareto.tables.proposals import ColumnFacts, Kind
 from kpareto.tables.spelling import MARKS
+from kpareto.tables.vocabulary import MOMENTS, are_moments, form_of
 
 CELLS = 20_000_000  # that one query looks at: columns of more rows than that are asked one by one
 CARD = 13  # digits from which a number may be that of a card
 LOOKED_AT = 500  # values of a column whose form is looked at
 # As DuckDB writes regular expressions. Leading zeros make a code; inf is no number that intervals can hold.
-_NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _WHOLE = r"[+-]?(0|[1-9][0-9]{0,14})"
-_DATE = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?Z?)?"
 _OTHER_DATE = r"[0-9]{2}[./-][0-9]{2}[./-][0-9]{4}"
 # Month, quarter, year and decade of a date that is written year-month-day.
 _CALENDAR = ("v[1:7]", "v[1:4] || '-' || (TRY_CAST(v[6:7] AS INTEGER) + 2) // 3", "v[1:4]", "v[1:3]")
@@ -57,7 +56,7 @@ def _question(rows: View, places: Sequence[int]) -> str:
     return (
         f"WITH g AS MATERIALIZED ({values}), "
         # NA is Namibia in a column of short codes.
-        f"s AS (SELECT c, max(length(v)) <= 3 AND NOT bool_and({marked} OR {_all(_NUMBER)}) AS codes "
+        f"s AS (SELECT c, max(length(v)) <= 3 AND NOT bool_and({marked} OR {_all(NUMBER)}) AS codes "
         "FROM g GROUP BY c), "
         f"k AS MATERIALIZED (SELECT g.c, v, n, v IS NULL OR ({marked} AND (v IN ('?', '') OR "
         "NOT coalesce(codes, false))) AS gone FROM g JOIN s ON g.c = s.c), "
@@ -70,9 +69,9 @@ def _question(rows: View, places: Sequence[int]) -> str:
         "FROM k GROUP BY c), "
         "a AS (SELECT c, count(*) AS values, count(*) FILTER (n = 1) AS alone, sum(n) AS present, "
         "max(length(v)) AS longest, min(length(v)) AS shortest, "
-        f"[bool_and({_all(_WHOLE)}), bool_and({_all(_NUMBER)}), "
+        f"[bool_and({_all(_WHOLE)}), bool_and({_all(NUMBER)}), "
         # Few texts have the look of a date, and only those are read.
-        f"bool_and(CASE WHEN contains(v, '-') THEN {_all(_DATE)} AND TRY_CAST(v[1:10] AS DATE) IS NOT NULL "
+        f"bool_and(CASE WHEN contains(v, '-') THEN {_all(DATE)} AND TRY_CAST(v[1:10] AS DATE) IS NOT NULL "
         "ELSE false END), "
         f"bool_and(CASE WHEN length(v) = 10 THEN {_all(_OTHER_DATE)} ELSE false END), "
         f"bool_and(lower(v) IN ({yes_no})), bool_and(x = floor(x) AND abs(x) < 1e15)] AS every, "
@@ -127,8 +126,8 @@ def _with_units(rows: View, facts: Sequence[ColumnFacts]) -> list[ColumnFacts]:
 
 def _with_forms(rows: View, facts: Sequence[ColumnFacts]) -> list[ColumnFacts]:
     """The facts, with what values are by their form: mail, accounts, names; by a hash some values of each are taken."""
-    long = [bool(each.numeric) and each.longest >= CARD for each in facts]
-    may = [place for place, each in enumerate(facts) if each.kind in ("text", "date") or long[place]]
+    long = [bool(column.numeric) and column.longest >= CARD for column in facts]
+    may = [place for place, column in enumerate(facts) if column.kind in ("text", "date") or long[place]]
     if not may:
         return list(facts)
     asked = [
@@ -140,7 +139,7 @@ def _with_forms(rows: View, facts: Sequence[ColumnFacts]) -> list[ColumnFacts]:
     for place, value in rows.ask(" UNION ALL ".join(asked)).fetchall():
         values.setdefault(int(place), []).append(str(value))
     known = {place: [v for v in texts if v not in facts[place].marks] for place, texts in values.items()}
-    return [replace(each, form=_form(each, known.get(place, []))) for place, each in enumerate(facts)]
+    return [replace(column, form=_form(column, known.get(place, []))) for place, column in enumerate(facts)]
 
 
 def _form(column: ColumnFacts, values: Sequence[str]) -> str:

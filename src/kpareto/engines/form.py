@@ -264,7 +264,7 @@ def number_names(names: Sequence[str]) -> tuple[str, ...]:
     """The names, the second of a kind as name_2 and so on, unless that is a name itself."""
     numbered: list[str] = []
     for name in names:
-        free = (each for each in (f"{name}_{number}" for number in count(2)) if each not in {*names, *numbered})
+        free = (other for other in (f"{name}_{number}" for number in count(2)) if other not in {*names, *numbered})
         numbered.append(next(free) if name in numbered else name)
     return tuple(numbered)
 

@@ -76,52 +76,31 @@ def number_duplicates(frame: Frame) -> Frame:
 
 
 @contextmanager
-def open_arrow(frame: object, opening: Opening) -> Iterator[Source]:
-    """A table or a batch of pyarrow."""
+def open_frame(frame: object, opening: Opening) -> Iterator[Source]:
+    """What is in memory: of pyarrow, DuckDB, pandas, or any library that narwhals knows."""
+    known = _hold(frame)
+    if not known.columns:
+        raise BadTable("The table has no columns. Give at least one.")
+    yield DuckSource(known, opening.start)
+
+
+def _hold(frame: Any) -> Holding:
+    import narwhals.stable.v2 as nw
     import pyarrow as pa
 
     if isinstance(frame, pa.RecordBatch):
-        frame = pa.Table.from_batches([frame])
-    if not isinstance(frame, pa.Table):
-        raise unknown(frame)
-    yield _source(ArrowFrame(frame), opening)
-
-
-@contextmanager
-def open_relation(relation: object, opening: Opening) -> Iterator[Source]:
-    """A relation of DuckDB."""
-    import duckdb
-
-    if not isinstance(relation, duckdb.DuckDBPyRelation):
-        raise unknown(relation)
-    yield _source(Relation(relation), opening)
-
-
-@contextmanager
-def open_pandas(frame: object, opening: Opening) -> Iterator[Source]:
-    """A pandas frame, bare or in narwhals' hands."""
-    import narwhals.stable.v2 as nw
-
-    yield _source(PandasFrame(nw.to_native(cast(Any, frame), pass_through=True)), opening)
-
-
-@contextmanager
-def open_frame(frame: object, opening: Opening) -> Iterator[Source]:
-    """A frame of any library that narwhals knows."""
-    import narwhals.stable.v2 as nw
-
-    native: Any = nw.to_native(cast(Any, frame), pass_through=True)
+        return ArrowFrame(pa.Table.from_batches([frame]))
+    if isinstance(frame, pa.Table):
+        return ArrowFrame(frame)
+    if type(frame).__name__ == "DuckDBPyRelation":
+        return Relation(frame)
+    native = nw.to_native(frame, pass_through=True)  # it may be in narwhals' hands
+    if nw.dependencies.is_pandas_dataframe(native):
+        return PandasFrame(native)
     try:
-        known = nw.from_native(native)
+        return AnyFrame(nw.from_native(native))
     except TypeError:
         raise unknown(frame) from None
-    yield _source(AnyFrame(known), opening)
-
-
-def _source(frame: Holding, opening: Opening) -> Source:
-    if not frame.columns:
-        raise BadTable("The table has no columns. Give at least one.")
-    return DuckSource(frame, opening.start)
 
 
 def unknown(frame: object) -> BadTable:

@@ -2,6 +2,9 @@
 
 One GROUP BY, run by the program that holds the rows, gives the distinct rows and how often each occurs; only those
 come into memory here.
+
+A ``Wish`` says what a table is to be made of, what becomes of rows without a value, and through which hierarchies it is
+seen.
 """
 
 from __future__ import annotations
@@ -9,7 +12,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -30,15 +34,24 @@ from kpareto.engines.distinct import Distinct, Numbered, number_values
 from kpareto.engines.duckdb.connect import no_room
 from kpareto.engines.duckdb.files import file_digest
 from kpareto.engines.source import Source
-from kpareto.engines.values import Coded, Dictionary, Rolled, Spelled, arrange, arrow_places, numpy_of
-from kpareto.engines.wishes import Missing, Wish, flat_of, load_hierarchies
-from kpareto.errors import BadTable, Progress, shorten
+from kpareto.engines.values import (
+    Coded,
+    Dictionary,
+    Rolled,
+    Spelled,
+    arrange,
+    arrow_places,
+    arrow_texts,
+    blank,
+    numpy_of,
+)
+from kpareto.errors import BadHierarchy, BadJob, BadSchema, BadTable, Progress, shorten
 from kpareto.tables.coarse import check_first, coarsen_table
 from kpareto.tables.hierarchies import load
 from kpareto.tables.hierarchies.loading import place_missing
-from kpareto.tables.hierarchy import MISSING, Hierarchy
+from kpareto.tables.hierarchy import MISSING, Hierarchy, flat
 from kpareto.tables.schema import Schema
-from kpareto.tables.spelling import NO_VALUE
+from kpareto.tables.spelling import NO_VALUE, say_spellings
 from kpareto.tables.table import (
     Domain,
     Population,
@@ -49,6 +62,155 @@ from kpareto.tables.table import (
     hierarchies_by_name,
     make_table,
 )
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+Missing = Literal["drop", "category", "error"]
+POLICIES: tuple[Missing, ...] = ("drop", "category", "error")
+MOST_COMPARED = 100_000  # values of a quasi-identifier of which spellings are compared
+MOST_DROPPED = 0.05  # share of the rows that may vanish for a missing value without anybody having said so
+
+
+@dataclass(frozen=True, eq=False)
+class Wish:
+    """What a table is to be made of, and how."""
+
+    schema: Schema
+    missing: Missing | None  # None: drop where that costs few rows, else category
+    missing_values: Sequence[object]
+    hierarchies: Mapping[str, object] | Sequence[Hierarchy] | None
+    domain: Domain
+    # Column -> values that should have a place in its hierarchy although no row has them: those of a population.
+    further: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.schema, Schema):
+            raise BadSchema(
+                f"The schema is a {type(self.schema).__name__}. Give a kpareto.Schema, such as "
+                'kpareto.Schema(quasi=["age", "zip"], sensitive=["diagnosis"]), or kpareto.inspect(source).schema.'
+            )
+        if not isinstance(self.hierarchies, Mapping | Sequence | None) or isinstance(self.hierarchies, str):
+            raise BadHierarchy(
+                f"hierarchies is {self.hierarchies!r:.60}. Give a dict from columns to hierarchies, such as "
+                '{"age": {"intervals": [5, 10]}}.'
+            )
+        if self.missing is not None and self.missing not in POLICIES:
+            known = ", ".join(POLICIES)
+            raise BadJob(f"Missing values can be treated by {known}, not {self.missing!r}. Take one of these.")
+        if self.domain not in ("observed", "declared"):
+            raise BadJob(f"The domain is {self.domain!r}. Take 'observed' or 'declared'.")
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The columns that a hierarchy is given for."""
+        return tuple(form.name if isinstance(form, Hierarchy) else str(form) for form in self.hierarchies or ())
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The columns that are read; the quasi-identifiers come first."""
+        return self.schema.counted
+
+    @property
+    def marks(self) -> tuple[object, ...]:
+        """The texts that stand for no value."""
+        return (self.missing_values,) if isinstance(self.missing_values, str) else (*self.missing_values,)
+
+    def blank(self, texts: pa.Array) -> pa.Array:
+        """The texts, null where they stand for no value."""
+        marks = [*self.marks]
+        return blank(texts, [*marks, MISSING] if self.missing in ("category", None) else marks)  # as a release has it
+
+    def settled(self, complete: int, rows: int) -> Wish:
+        """The wish with a policy, where none was named: no more than a small share of the rows vanishes unasked."""
+        if self.missing is not None:
+            return self
+        return replace(self, missing="drop" if rows - complete <= MOST_DROPPED * rows else "category")
+
+    def words(self, dropped: int, rows: int) -> tuple[str, ...]:
+        """What became of rows with a missing value, in a sentence; ``dropped``: rows without a value somewhere."""
+        if not dropped:
+            return ()
+        share = f"{dropped:,} of {rows:,} rows ({dropped / rows:.1%}) have a missing value"
+        if self.missing == "drop":
+            return (f"{share} and are left out; the setting missing can keep them as a category.",)
+        return (f"{share}, which counts as a value of its own; the setting missing can drop them.",)
+
+    def spelling_words(self, values: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+        """What became of values that differ in spelling only, a sentence for each column that has some."""
+        schema = self.schema
+        one = 'they count as the same. With spellings = "exact" under [data], or in the Schema, they are told apart.'
+        whose = one if schema.spellings == "fold" else "they count as different ones, as was asked for."
+        sentences = [
+            say_spellings(name, values[name], whose) for name in dict.fromkeys((*schema.sensitive, *schema.persons))
+        ]
+        other = "recodings take them as different values. Mend them where they mean the same."
+        sentences += [say_spellings(n, values[n], other) for n in schema.quasi if len(values[n]) <= MOST_COMPARED]
+        return tuple(filter(None, sentences))
+
+    def check_missing(self, lost: Mapping[str, int], rows: int, left: int) -> None:
+        """Raise where values are missing (rows per column) and may not be, or where no row is left."""
+        if self.missing == "error" and any(lost.values()):
+            named = [f"{name!r} ({count:,} of {rows:,} rows)" for name, count in lost.items() if count]
+            raise BadTable(
+                f"Values are missing in {shorten(named)}. Give missing='drop' to leave these rows out, or "
+                "missing='category' to keep them as a value of their own."
+            )
+        if not left:
+            worst = max(lost, key=lambda name: lost[name])
+            raise BadTable(
+                f"No row is left: each of the {rows:,} rows has a missing value, {lost[worst]:,} of them in {worst!r}. "
+                "Give missing='category' to keep them, or leave that column out of the schema."
+            )
+
+
+def load_hierarchies(
+    table: Table, forms: Mapping[str, object] | Sequence[Hierarchy], further: Mapping[str, Sequence[str]] | None = None
+) -> dict[str, Hierarchy]:
+    """Hierarchies by column; rules, files and frames are made into one with the values of the column.
+
+    ``further`` values of a column get a place too, where a rule or the lack of one decides which values there are.
+    """
+    named = forms if isinstance(forms, Mapping) else {hierarchy.name: hierarchy for hierarchy in forms}
+    more = {name: values for name, values in (further or {}).items() if name in table.schema.quasi}
+    hierarchies = {}
+    for name in [*named, *(name for name in more if name not in named)]:
+        form = named.get(name)
+        if isinstance(form, Hierarchy):
+            known = name in table.schema.quasi  # else the table itself says so in a sentence
+            leaves = table.hierarchies[table.column(name)].leaves if known else ()
+            hierarchies[name] = place_missing(form, leaves)
+            continue
+        column = table.column(name)
+        rows = dict(zip(table.hierarchies[column].leaves, table.leaf_rows[column].tolist(), strict=True))
+        if form is None:
+            hierarchies[name] = flat_of(name, arrange(arrow_texts([*rows, *more[name]])))
+        else:
+            hierarchies[name] = _load_wider(name, form, rows, more.get(name, ()))
+    return hierarchies
+
+
+def _load_wider(name: str, form: object, rows: Mapping[str, int], further: Sequence[str]) -> Hierarchy:
+    """A hierarchy of a column's values, and of further ones where it is a rule that can place them."""
+    hierarchy = load(name, form, rows)
+    by_rule = hierarchy.rule is not None or (isinstance(form, Mapping) and "flat" in form)  # flat takes any value
+    if not by_rule or not len(further) or bool((hierarchy.locate(further) >= 0).all()):
+        return hierarchy
+    try:
+        return load(name, form, dict.fromkeys(further, 0) | dict(rows))
+    except BadHierarchy:
+        return hierarchy  # the sentence about the population names the values that have no place
+
+
+def flat_of(name: str, dictionary: Dictionary) -> Hierarchy:
+    """The hierarchy of a column that was just read: its values, and all of them as one group."""
+    plain = flat(name, dictionary.values)
+    if dictionary.kind == "text":
+        return plain
+    spans = None if dictionary.sizes is None else np.column_stack((dictionary.sizes, dictionary.sizes))
+    return replace(plain, ordered=True, spans=spans, dates=dictionary.kind == "date")
+
 
 SAMPLE = 200_000  # rows that are drawn where the distinct rows need too much memory
 MOST_SPELLED = 1_000_000  # values of a column that are kept in memory for the way out
@@ -329,10 +491,7 @@ def _profile(numbers: Numbered, wish: Wish) -> Columns:
     hierarchies, leaf_rows, places = [], [], []
     extras: dict[str, Dictionary] = {}
     for index, name in enumerate(wish.wanted):
-        coded, rows = numbers.values(index, drop)
-        dictionary = _dictionary(coded, np.ones(len(rows), dtype=np.bool_))
-        code_of = np.full(len(numbers.texts[index]) + 1, -1, dtype=np.int64)
-        code_of[coded.codes] = dictionary.codes
+        dictionary, code_of, rows = _list_values(numbers, index, drop)
         if name in wish.schema.quasi:
             counted = np.bincount(dictionary.codes, weights=rows, minlength=len(dictionary.values)).astype(np.int64)
             form = forms.get(name)
@@ -350,12 +509,27 @@ def _profile(numbers: Numbered, wish: Wish) -> Columns:
     return Columns(tuple(hierarchies), tuple(leaf_rows), tuple(places), extras)
 
 
+def _list_values(numbers: Numbered, index: int, whole: bool) -> tuple[Dictionary, np.ndarray, np.ndarray]:
+    """The values of a column, the place of each of the engine's numbers among them, and the rows with each."""
+    coded, rows = numbers.values(index, whole)
+    dictionary = _dictionary(coded, np.ones(len(rows), dtype=np.bool_))
+    code_of = np.full(len(numbers.texts[index]) + 1, -1, dtype=np.int64)
+    code_of[coded.codes] = dictionary.codes
+    return dictionary, code_of, rows
+
+
+def _settle(numbers: Numbered, wish: Wish) -> tuple[Wish, int]:
+    """The wish with what becomes of missing values, and how many rows that leaves."""
+    complete = numbers.complete_rows()
+    settled = wish.settled(complete, numbers.rows)
+    left = complete if settled.missing == "drop" else numbers.rows
+    settled.check_missing(dict(zip(wish.wanted, numbers.lost, strict=True)), numbers.rows, left)
+    return settled, left
+
+
 def _narrow(numbers: Numbered, wish: Wish, admission: Admission, need: Need) -> Table:
     """Fewer rows than there are: coarser ones, or a sample of them."""
-    complete = numbers.complete_rows()
-    wish = wish.settled(complete, numbers.rows)
-    left = complete if wish.missing == "drop" else numbers.rows
-    wish.check_missing(dict(zip(wish.wanted, numbers.lost, strict=True)), numbers.rows, left)
+    wish, left = _settle(numbers, wish)
     columns = _profile(numbers, wish)
     first = {name: level for name, level in admission.first.items() if level}
     for name, level in first.items():
@@ -378,7 +552,7 @@ def _narrow(numbers: Numbered, wish: Wish, admission: Admission, need: Need) -> 
         words += f" {name!r} begins at level {level} of {height}."
     values = {h.name: h.leaves for h in columns.hierarchies} | {n: d.values for n, d in columns.extras.items()}
     spelled = wish.spelling_words(values)
-    remarks = (size, words, *wish.words(numbers.rows - complete, numbers.rows), *spelled)
+    remarks = (size, words, *wish.words(numbers.rows - numbers.complete_rows(), numbers.rows), *spelled)
     policy = wish.missing or "drop"
     table = replace(table, dropped=numbers.rows - left, missing=policy, domain=wish.domain, remarks=remarks)
     return coarsen_table(table, first) if first else replace(table, leaf_counts=None)
@@ -393,9 +567,7 @@ def read_merged(
     """
     with _count_distinct(source, wish, encoding, Admission(memory), None) as (distinct, rows):
         numbers = number_values(rows.engine(), distinct, wish.blank)
-        wish = wish.settled(numbers.complete_rows(), numbers.rows)
-        left = numbers.complete_rows() if wish.missing == "drop" else numbers.rows
-        wish.check_missing(dict(zip(wish.wanted, numbers.lost, strict=True)), numbers.rows, left)
+        wish, left = _settle(numbers, wish)
         _, fetch = _merge(numbers, wish, _profile(numbers, wish), cuts)
         return replace(fetch(), dropped=numbers.rows - left, missing=wish.missing or "drop", domain=wish.domain)
 
@@ -528,10 +700,7 @@ def _stream(numbers: Numbered, wanted: Sequence[str]) -> Ordered:
     """Distinct rows that do not fit into memory, in order: the engine sorts them, and they pass in batches."""
     named, places = [], []
     for index in range(len(wanted)):
-        coded, rows = numbers.values(index, whole=False)
-        dictionary = _dictionary(coded, np.ones(len(rows), dtype=np.bool_))
-        code_of = np.full(len(numbers.texts[index]) + 1, -1, dtype=np.int64)
-        code_of[coded.codes] = dictionary.codes
+        dictionary, code_of, _ = _list_values(numbers, index, whole=False)
         named.append(dictionary.values)
         places.append(code_of)
     numbers.merge(places, whole=False)

@@ -21,7 +21,7 @@ from kpareto.engines import file_of, open_source
 from kpareto.engines.admission import allowed_bytes
 from kpareto.engines.apart import run_apart
 from kpareto.engines.duckdb.connect import engine
-from kpareto.engines.duckdb.copies import is_statistics, is_workbook, read_labels, sheet_head
+from kpareto.engines.duckdb.copies import first_bytes, is_statistics, is_workbook, read_labels, sheet_head
 from kpareto.engines.duckdb.csv import (
     HEAD,
     SAMPLE,
@@ -30,6 +30,7 @@ from kpareto.engines.duckdb.csv import (
     marked_encoding,
     refuse_row,
     values_among,
+    wide_encoding,
 )
 from kpareto.engines.duckdb.files import is_json, unpack_all
 from kpareto.engines.form import SEPARATORS, WHOLE, DataFile, Form, file_kind
@@ -144,8 +145,7 @@ def _lay_out(file: Path, encoding: str, sheet: str | None) -> tuple[Form, bool]:
             shown, memory = str(file), allowed_bytes(None)
             name, rows = run_apart(sheet_head, path, sheet, shown, SAMPLE, shown=shown, memory=memory)
             return Form(sheet=name, skip=count_titles(list(enumerate(rows, 1)))), True
-        with path.open("rb") as raw:
-            start = raw.read(4)
+        start = first_bytes(path, 4)
         if start == b"PAR1" or is_statistics(path, path.name) or is_json(path):
             return Form(), False
         packed = start.startswith(b"\x1f\x8b")
@@ -164,9 +164,8 @@ def find_encoding(path: Path, packed: bool, shown: str) -> str:
         beginning = stream.read(HEAD)
     if marked_encoding(beginning):
         return "utf-8"  # the mark says what it is
-    nulls = beginning.count(0)
-    if nulls * 3 > len(beginning) and not beginning[::2].count(0) * beginning[1::2].count(0):
-        return "utf-16-le" if beginning[1::2].count(0) else "utf-16-be"
+    if wide := wide_encoding(beginning):
+        return wide
     high = sum(byte > 127 for byte in beginning)
     for name in ("utf-8", "cp1252"):
         if name == "cp1252" and high > WESTERN * max(len(beginning), 1):

@@ -19,7 +19,7 @@ from kpareto.engines.duckdb.connect import NESTED
 from kpareto.engines.source import View
 from kpareto.engines.values import blank, encode, numpy_of
 from kpareto.tables.schema import Schema
-from kpareto.tables.table import UniqueRows, distinct_rows
+from kpareto.tables.table import UniqueRows, number_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,12 +48,10 @@ class CodedRows:
 
     def count(self, columns: Sequence[int]) -> tuple[UniqueRows, np.ndarray]:
         """The same, and per distinct row how many rows have its values of these columns: (distinct,) int64."""
-        order, start = distinct_rows(self.codes[:, list(columns)])
-        counts = np.add.reduceat(self.weights[order], start)
-        sizes = np.empty(len(order), dtype=np.int64)
-        sizes[order] = np.repeat(counts, np.diff(np.append(start, len(order))))
+        group, first = number_rows(self.codes[:, list(columns)])
+        counts = np.bincount(group, self.weights, len(first)).astype(np.int64)
         names = tuple(self.columns[column] for column in columns)
-        return UniqueRows(names, int(counts.sum()), int((counts == 1).sum()), len(start)), sizes
+        return UniqueRows(names, int(counts.sum()), int((counts == 1).sum()), len(first)), counts[group]
 
 
 def choose_pairs(distinct: Sequence[int], most: int) -> tuple[list[tuple[int, int]], int]:

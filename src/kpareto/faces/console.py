@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, TextIO
 
 import click
@@ -153,35 +153,18 @@ def _clock(seconds: float) -> str:
 
 
 @contextmanager
-def progress(title: str, total: int | None = None, quiet: bool = False) -> Iterator[Callable[[int], None]]:
-    """Give a function to call with each number of finished things; a bar appears where it helps.
-
-    >>> with progress("Evaluating nodes", total=3) as advance:
-    ...     for _ in range(3):
-    ...         advance(1)
-    """
-    if quiet or not on_terminal(sys.stderr):
-        yield lambda _count: None
-        return
-    bar = Bar(title, total, sys.stderr)
-    bar.speak_up()
-    try:
-        yield bar.advance
-    finally:
-        bar.close()
-
-
-@contextmanager
 def reporting(title: str, quiet: bool = False) -> Iterator[Progress]:
-    """As ``progress``, for work that tells what is done and how much it is in all (0 where nobody knows)."""
+    """Give a function to tell how much is done, and of how much in all (0 where nobody knows); a bar where it helps.
+
+    >>> with reporting("Evaluating nodes") as report:
+    ...     for done in range(4):
+    ...         report(done, 3)
+    """
     from kpareto.interrupts import hearing_of_compiling  # --help waits for nothing
 
-    if quiet:
-        with hearing_of_compiling(lambda _loops, _under_way: None):
+    if quiet or not on_terminal(sys.stderr):  # unless quiet, that loops are compiled is a line in the log
+        with hearing_of_compiling(lambda _loops, _under_way: None) if quiet else nullcontext():
             yield lambda _done, _total: None
-        return
-    if not on_terminal(sys.stderr):  # that loops are compiled is a line in the log
-        yield lambda _done, _total: None
         return
     bar = Bar(title, None, sys.stderr)
     bar.speak_up()

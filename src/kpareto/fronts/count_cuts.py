@@ -18,6 +18,7 @@ import numpy as np
 from kpareto.fronts.count_lattice import (
     CountedNodes,
     Wanted,
+    join_nodes,
     make_axes,
     make_rule,
     number_groups,
@@ -90,8 +91,7 @@ class CutCounter:
         for portion in self._portions.of(len(cuts)):  # so that somebody who waits can stop it
             part = self._count(cuts[portion], threads)
             pieces.append(replace(part, nodes=part.nodes + portion.start))
-        fields = ("nodes", "thresholds", "ints", "reals")
-        return CountedNodes(*(np.concatenate([getattr(part, name) for part in pieces]) for name in fields))
+        return join_nodes(pieces)
 
     def _count(self, cuts: np.ndarray, threads: int | None) -> CountedNodes:
         workers = max(1, min(threads or os.cpu_count() or 1, len(cuts) // 16))
@@ -140,8 +140,8 @@ class CutCounter:
         judged = (np.zeros(1, dtype=np.bool_), np.zeros(len(self.wanted.numbers)))
         totals = np.zeros(words, dtype=np.int64)
         away = np.zeros(self.table.distinct, dtype=np.bool_)
-        ids, told = np.zeros(self.table.distinct, dtype=np.int64), np.zeros((len(self.wanted.values.told), 1))
-        return MaskRoom(*alone, *judged, totals, away, ids, told)
+        ids, numbers = np.zeros(self.table.distinct, dtype=np.int64), np.zeros((len(self.wanted.values.told), 1))
+        return MaskRoom(*alone, *judged, totals, away, ids, numbers)
 
     @cached_property
     def rule(self) -> RuleNumbers:
@@ -280,10 +280,10 @@ class CutCounter:
     @cached_property
     def holders(self) -> Holders | None:
         """Who has which value in each row in ``order``, for numbers that count persons; None where none does."""
-        told = self.wanted.values.told
-        if not told:
+        asked = self.wanted.values.told
+        if not asked:
             return None
-        columns = list({id(number.counts): number.counts for number in told}.values())
+        columns = list({id(number.counts): number.counts for number in asked}.values())
         starts = np.zeros((len(columns), self.table.distinct + 1), dtype=np.int64)
         entries, keys, offset, known = [], [], 0, 0
         for column, counts in enumerate(columns):
@@ -298,7 +298,7 @@ class CutCounter:
             entries.append(which + known)
             keys.append(np.stack((pairs // width, pairs % width)))
             offset, known = offset + len(places), known + len(pairs)
-        return Holders(starts, np.concatenate(entries), *np.concatenate(keys, axis=1), *_ask_persons(told, columns))
+        return Holders(starts, np.concatenate(entries), *np.concatenate(keys, axis=1), *_ask_persons(asked, columns))
 
     def _holder_room(self, holders: Holders) -> HolderRoom:
         """Room for the persons of one class, for one thread."""

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from kpareto.kernels.lattice.walk import ClassTables, LevelColumns, LevelLosses,
 from kpareto.kernels.needed import Axes, ReachRoom
 from kpareto.kernels.records import ClassTable, KernelQuestions, RuleNumbers, SizeSteps
 from kpareto.kernels.words import AS_NEEDED, CAP_MAX_K, INTS, KEY_BITS
-from kpareto.measures.reading import CLASS_SIZE
+from kpareto.measures.reading import CLASS_SIZE, CellTable
 from kpareto.tables.lattice import MOST_WORDS, Lattice, walk_order
 from kpareto.tables.partition import RULES, Suppression
 from kpareto.tables.table import Table
@@ -38,25 +38,12 @@ Asked = TypeVar("Asked")
 Told = TypeVar("Told")
 
 
-class CountedCells(Protocol):
-    """A loss that is a sum over cells: what the compiled walk needs to know of it (see loss.CellLoss)."""
-
-    def table_of(self, table: Table, column: int, cut: np.ndarray) -> np.ndarray:
-        """Cell loss of each group of a cut, as whole numbers: (groups,) int64."""
-
-    def suppressed(self, table: Table, column: int) -> int:
-        """Loss of a suppressed cell, in the same unit."""
-
-    def run_table(self, table: Table, column: int) -> np.ndarray:
-        """Loss of a cell in each run of leaves, (first leaf, last leaf) int64; for recodings by cuts."""
-
-
 @dataclass(frozen=True, eq=False)
 class Wanted:
     """What to compute at every node."""
 
     suppression: Suppression
-    losses: tuple[CountedCells, ...] = ()
+    losses: tuple[CellTable, ...] = ()
     numbers: tuple[HistNumber, ...] = ()
     limits: tuple[HistLimit, ...] = ()  # that each class must meet, for the rule as-needed
     sizes: bool = False  # classes, largest, squares, uniques, risky rows too
@@ -115,14 +102,17 @@ def count_lattice(
     parts = list(count_parts(table, wanted, threads, halt=halt))
     if halt is not None:
         pause()
-    nodes = np.concatenate([part.nodes for part in parts])
-    order = np.argsort(nodes, kind="stable")
-    return CountedNodes(
-        nodes[order],
-        np.concatenate([part.thresholds for part in parts])[order],
-        np.concatenate([part.ints for part in parts])[order],
-        np.concatenate([part.reals for part in parts])[order],
-    )
+    counted = join_nodes(parts)
+    order = np.argsort(counted.nodes, kind="stable")
+    return CountedNodes(*(getattr(counted, name)[order] for name in STATISTICS))
+
+
+STATISTICS = ("nodes", "thresholds", "ints", "reals")
+
+
+def join_nodes(parts: Sequence[CountedNodes]) -> CountedNodes:
+    """The statistics of several parts, one after the other."""
+    return CountedNodes(*(np.concatenate([getattr(part, name) for part in parts]) for name in STATISTICS))
 
 
 def count_parts(
@@ -434,7 +424,7 @@ def _level_columns(table: Table, order: Sequence[int]) -> LevelColumns:
     merges: list[np.ndarray] = [np.zeros(0, dtype=np.int64)]
     length = 0
     for a in range(len(order)):
-        groups = occurring_groups(table, order[a])
+        groups = number_groups(table.hierarchies[order[a]].shown[:, table.occurring[order[a]]])
         for level in range(groups.shape[0]):
             group_counts[a, level] = int(groups[level, -1]) + 1
             if level:
@@ -454,7 +444,7 @@ def _level_columns(table: Table, order: Sequence[int]) -> LevelColumns:
     )
 
 
-def _level_losses(table: Table, losses: Sequence[CountedCells], order: Sequence[int]) -> LevelLosses:
+def _level_losses(table: Table, losses: Sequence[CellTable], order: Sequence[int]) -> LevelLosses:
     """Cell losses of every group of every level, columns in the order of the walk."""
     most = max(table.hierarchies[c].top for c in order) + 1
     at = np.zeros((len(order), most), dtype=np.int64)
@@ -481,11 +471,6 @@ def _level_losses(table: Table, losses: Sequence[CountedCells], order: Sequence[
         levels = table.hierarchies[order[a]].top + 1
         rest[:, a] = rest[:, a + 1] + sums[:, a, :levels].min(axis=1)
     return LevelLosses(at, np.concatenate(pieces, axis=1), sums, lost, rest)
-
-
-def occurring_groups(table: Table, column: int) -> np.ndarray:
-    """The groups of a column's occurring leaves, numbered without gaps on each level: (levels, leaves) int64."""
-    return number_groups(table.hierarchies[column].shown[:, table.occurring[column]])
 
 
 def number_groups(cuts: np.ndarray) -> np.ndarray:

@@ -786,6 +786,9 @@ def cost_words(here: Point, there: Point) -> str:
     detail = f"{abs(less):.1f} points of detail {'less' if less > 0 else 'more'}"
     detail = "hardly any detail less" if abs(less) < 0.05 else detail
     suppressed = here.front.numbers.suppressed
-    more = int(suppressed[there.id]) - int(suppressed[here.id])
-    kind = "fewer" if more < 0 else "more"
-    return f"{detail}, and {several(abs(more), f'{kind} row') if more else 'no more rows'} suppressed"
+    return f"{detail}, and {more_rows(int(suppressed[there.id]) - int(suppressed[here.id]))} suppressed"
+
+
+def more_rows(more: int) -> str:
+    """How many more rows, or fewer."""
+    return several(abs(more), f"{'fewer' if more < 0 else 'more'} row") if more else "no more rows"

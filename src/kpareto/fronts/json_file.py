@@ -6,6 +6,7 @@ What is read is counted again on the table, and must have the same numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -115,6 +116,7 @@ def write_front(problem: Problem, space: Space, provenance: Provenance) -> dict[
     table, rule = problem.table, problem.suppression
     levels = table.schema.levels
     first = {hierarchy.name: hierarchy.first for hierarchy in table.hierarchies if hierarchy.first}
+    ends = {name: np.asarray(gaps).tolist() for name, gaps in space.ends.items()} if isinstance(space, Cuts) else {}
     return {
         "kpareto": __version__,
         "job": front_print(problem, space),
@@ -126,7 +128,7 @@ def write_front(problem: Problem, space: Space, provenance: Provenance) -> dict[
             **({"first": first} if first else {}),
             **({"levels": {name: list(pair) for name, pair in levels.items()}} if levels else {}),
             **(space.to_dict() if isinstance(space, LocalSpace) else {}),
-            **({"end_points": _gaps(space)} if isinstance(space, Cuts) and space.ends else {}),
+            **({"end_points": ends} if ends else {}),
         },
         "search": {
             "method": provenance.method,
@@ -149,11 +151,6 @@ def write_front(problem: Problem, space: Space, provenance: Provenance) -> dict[
         "limits": {measure.name: threshold for measure, threshold in problem.limits},
         "objectives": [{"name": m.name, "better": m.better, "unit": m.unit} for m in problem.objectives],
     }
-
-
-def _gaps(space: Cuts) -> dict[str, list[int]]:
-    """The gaps that may hold a border, of the columns where not all of them may."""
-    return {name: np.asarray(gaps).tolist() for name, gaps in space.ends.items()}
 
 
 def write_genome(recoding: Recoding, genome: np.ndarray) -> dict[str, Any]:
@@ -281,6 +278,4 @@ def _count_again(problem: Problem, space: Space, genomes: np.ndarray, points: li
             )
         chosen.append(row)
     numbers = counted.take(np.array(chosen, dtype=np.int64))
-    return Numbers(
-        np.arange(len(points)), numbers.thresholds, numbers.values, numbers.keys, numbers.feasible, numbers.suppressed
-    )
+    return replace(numbers, which=np.arange(len(points)))

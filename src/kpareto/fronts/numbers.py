@@ -31,16 +31,14 @@ class Numbers:
     feasible: np.ndarray  # (n,) bool, limits met and something is released
     suppressed: np.ndarray  # (n,) int64, rows
 
+    @property
+    def columns(self) -> tuple[np.ndarray, ...]:
+        """All of the above, in this order."""
+        return tuple(vars(self).values())
+
     def take(self, chosen: np.ndarray) -> Numbers:
         """Some of the rows."""
-        return Numbers(
-            self.which[chosen],
-            self.thresholds[chosen],
-            self.values[chosen],
-            self.keys[chosen],
-            self.feasible[chosen],
-            self.suppressed[chosen],
-        )
+        return Numbers(*(column[chosen] for column in self.columns))
 
     def rows_of(self, recodings: int) -> list[np.ndarray]:
         """The rows of each recoding, where ``which`` is its place."""
@@ -63,14 +61,7 @@ def join(parts: Sequence[Numbers], objectives: int) -> Numbers:
         none = np.zeros(0, dtype=np.int64)
         table = np.zeros((0, objectives))
         return Numbers(none, none, table, table.astype(np.int64), none.astype(np.bool_), none)
-    return Numbers(
-        np.concatenate([part.which for part in parts]),
-        np.concatenate([part.thresholds for part in parts]),
-        np.concatenate([part.values for part in parts]),
-        np.concatenate([part.keys for part in parts]),
-        np.concatenate([part.feasible for part in parts]),
-        np.concatenate([part.suppressed for part in parts]),
-    )
+    return Numbers(*(np.concatenate(column) for column in zip(*(part.columns for part in parts), strict=True)))
 
 
 @dataclass(frozen=True)

@@ -81,8 +81,8 @@ class AskedValues:
     def place_of(self, one: HistNumber | HistLimit, at: dict[int, int]) -> int:
         """Where the kernels find a number: its column, or -1, -2, … for those that count persons."""
         if one.by_person:
-            told = [(id(n.counts), n.kind, n.parameter) for n in self.told]
-            return -1 - told.index((id(one.counts), one.kind, one.parameter))
+            numbers = [(id(n.counts), n.kind, n.parameter) for n in self.told]
+            return -1 - numbers.index((id(one.counts), one.kind, one.parameter))
         return 0 if one.counts is None else at[id(one.counts)]
 
     @property

@@ -29,7 +29,7 @@ from kpareto.tables.fingerprint import fingerprint
 from kpareto.tables.lattice import Kind, Lattice, Space
 from kpareto.tables.partition import Partition, Suppression, partition, partitions, rank_numbers
 from kpareto.tables.recoding import Recoding
-from kpareto.tables.table import Counts, Table
+from kpareto.tables.table import Table
 
 MOST_CELLS = 2**26  # leaves of cuts that are held at once
 
@@ -70,7 +70,7 @@ def translate(
             return None  # estimated, so there is no column of people to go by
         axes.append(tuple(questions.places(judged.kind, judged.columns(table), judged.parameter)))
     numbers = tuple(
-        HistNumber(kind, counts, parameter, _by_person(counts), worths)
+        HistNumber(kind, counts, parameter, counts.held is not None, worths)
         for kind, counts, parameter, worths in questions.numbers
     )
     losses = tuple(questions.losses)
@@ -78,33 +78,19 @@ def translate(
     return Translation(wanted, tuple(readings))
 
 
-def _by_person(counts: Counts) -> bool:
-    """Whether a column's values are counted by persons, as those of sensitive columns are where persons are known."""
-    return counts.held is not None
-
-
 def class_limits(table: Table, measure: Measure, threshold: float) -> list[HistLimit] | None:
     """How the kernels judge each class by a limit, or None where they cannot."""
-    if sizes := size_limit(measure, threshold):
-        return sizes
+    if is_smallest_class(measure):  # k, or its risk, as a limit on class sizes
+        least = threshold if measure.better == "higher" else min(1 / max(threshold, 1e-300), 2.0**62)
+        return [HistLimit(CLASS_SIZE, least)]
     judged = measure.judged if isinstance(measure, Model) else None
     if judged is None or not judged.is_counted(table):
         return None
-    if judged.kind == JOURNALIST and (least := least_size(table, threshold)) is not None:
-        return [HistLimit(CLASS_SIZE, float(least))]  # estimated by the size of the class alone
+    if judged.kind == JOURNALIST and (rows := least_size(table, threshold)) is not None:
+        return [HistLimit(CLASS_SIZE, float(rows))]  # estimated by the size of the class alone
     columns = judged.columns(table)
-    return [HistLimit(judged.kind, threshold, counts, judged.parameter, _by_person(counts)) for counts in columns] or [
-        HistLimit(judged.kind, threshold)
-    ]
-
-
-def size_limit(measure: Measure, threshold: float) -> list[HistLimit]:
-    """A limit on the smallest class, by k or by its risk, as one on class sizes; none for other measures."""
-    if not is_smallest_class(measure):
-        return []
-    return [
-        HistLimit(CLASS_SIZE, threshold if measure.better == "higher" else min(1 / max(threshold, 1e-300), 2.0**62))
-    ]
+    limits = [HistLimit(judged.kind, threshold, c, judged.parameter, c.held is not None) for c in columns]
+    return limits or [HistLimit(judged.kind, threshold)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -133,14 +133,14 @@ def _nodes(front: Front) -> _Nodes | None:
 
 def _judge(point: Point, nodes: _Nodes | None) -> PointUse:
     stick = yardstick(point.table)
-    own, control = stick.errors(point.partition), float(stick.control.mean())
-    best, least = None, own
+    here, control = stick.errors(point.partition), float(stick.control.mean())
+    best, least = None, here
     for other in [] if nodes is None else _neighbours(point, nodes):
         errors = stick.errors(other.partition)
-        if errors.mean() < min(least.mean(), GAIN * own.mean()) and is_more_than_chance(own, errors):
+        if errors.mean() < min(least.mean(), GAIN * here.mean()) and is_more_than_chance(here, errors):
             best, least = other, errors
     better = None if best is None else PointUse(best, float(least.mean()), control, len(least))
-    return PointUse(point, float(own.mean()), control, len(own), better)
+    return PointUse(point, float(here.mean()), control, len(here), better)
 
 
 def _neighbours(point: Point, nodes: _Nodes) -> list[Point]:
@@ -151,8 +151,8 @@ def _neighbours(point: Point, nodes: _Nodes) -> list[Point]:
     front, table = point.front, point.table
     most = 100 - kept_percent(point) + POINTS
     allowed = min(front.problem.suppression.allowed(table.rows), table.rows) / table.rows
-    own = relations_of(table).look_up(front.genomes[point.id][None])[0]
-    near = (nodes.lost <= most) & (nodes.lost >= most - POINTS - 100 * allowed) & (nodes.relations < own)
+    share = relations_of(table).look_up(front.genomes[point.id][None])[0]
+    near = (nodes.lost <= most) & (nodes.lost >= most - POINTS - 100 * allowed) & (nodes.relations < share)
     ranked = np.flatnonzero(near)[np.argsort(nodes.relations[near], kind="stable")]
     genomes = nodes.genomes[ranked[: max(COUNTED // max(table.distinct, 1), JUDGED)]]
     if not len(genomes):

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kpareto.engines.read import read
-from kpareto.engines.wishes import Missing, load_hierarchies
+from kpareto.engines.read import Missing, load_hierarchies, read
 from kpareto.errors import BadHierarchy, BadJob, Unsafe, did_you_mean
 from kpareto.fronts.front import DEFAULT_K
 from kpareto.fronts.numbers import ProvenGap
@@ -39,9 +38,8 @@ from kpareto.releases.warnings import (
     warnings_for,
 )
 from kpareto.searches.exact_front import exact_front
-from kpareto.searches.forecast import warn_slow
+from kpareto.searches.forecast import check_possible, warn_slow
 from kpareto.searches.names import METHODS, MODELS
-from kpareto.searches.possible import check_possible
 from kpareto.searches.run import Plan
 from kpareto.strict import read_whole
 from kpareto.tables.coarse import declared_recoding, limit_levels

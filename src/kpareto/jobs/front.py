@@ -30,9 +30,8 @@ from kpareto.kernels.compiling import working
 from kpareto.measures.measure import Measure, Model, make, meets
 from kpareto.searches.driver import Watch
 from kpareto.searches.exact_front import exact_front
-from kpareto.searches.forecast import warn_slow
+from kpareto.searches.forecast import check_possible, warn_slow
 from kpareto.searches.names import METHODS
-from kpareto.searches.possible import check_possible
 from kpareto.searches.run import Plan, run_plan
 from kpareto.strict import anything, read_json
 from kpareto.tables.hierarchy import Hierarchy
@@ -284,7 +283,7 @@ def chosen_point(front: Front, words: str | None = None) -> Point:
 
 def search_for_choice(front: Front, words: str | None = None, report: Progress | None = None) -> Front:
     """The front with what a choice asks for: a local one is searched for a k that it has not been searched for."""
-    from kpareto.searches.local.further import search_further  # the local search is loaded where it may be needed
+    from kpareto.searches.local.driven import search_further  # the local search is loaded where it may be needed
 
     if len(front) == 0:
         return front
@@ -295,7 +294,7 @@ def search_for_choice(front: Front, words: str | None = None, report: Progress |
 
 def is_searched_for(front: Front, words: str | None = None) -> bool:
     """Whether the front has been searched for what a choice asks for."""
-    from kpareto.searches.local.further import is_searched
+    from kpareto.searches.local.driven import is_searched
 
     return is_searched(front, read_wish(words or RECOMMENDED).models())
 

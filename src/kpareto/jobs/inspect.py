@@ -15,10 +15,10 @@ from typing import Any, Literal
 from kpareto.engines import file_of
 from kpareto.engines.facts import count_columns
 from kpareto.engines.form import Form, release_ending
+from kpareto.engines.read import MOST_DROPPED
 from kpareto.engines.recognise import check_names, open_recognised
 from kpareto.engines.source import View
 from kpareto.engines.unique_rows import PAIRS, choose_pairs, code_rows, rank_unique
-from kpareto.engines.wishes import MOST_DROPPED
 from kpareto.errors import BadTable, shorten
 from kpareto.fronts.front import DEFAULT_K
 from kpareto.fronts.markup import plain_table, safe, tag

@@ -10,9 +10,8 @@ from typing import Any
 from kpareto.engines import is_address, table_at
 from kpareto.engines.admission import Admission
 from kpareto.engines.form import DataFile, Form
-from kpareto.engines.read import read_drawn, read_population
+from kpareto.engines.read import Missing, Wish, load_hierarchies, read_drawn, read_population
 from kpareto.engines.source import is_file_name
-from kpareto.engines.wishes import Missing, Wish, load_hierarchies
 from kpareto.errors import BadJob, BadSchema, Progress, Remedy, shorten
 from kpareto.fronts.problem import Problem, problem
 from kpareto.tables.hierarchies import load

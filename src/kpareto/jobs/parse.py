@@ -15,8 +15,8 @@ from kpareto import strict
 from kpareto.engines import is_address
 from kpareto.engines.admission import Admission
 from kpareto.engines.form import FORM_KEYS, USED, Form, TextForm, file_kind
+from kpareto.engines.read import Missing
 from kpareto.engines.source import is_text
-from kpareto.engines.wishes import Missing
 from kpareto.errors import BadJob, Remedy, did_you_mean
 from kpareto.jobs.job import Column, Everybody, Job
 from kpareto.measures.measure import MAKERS, aspect_of, make, read_spec

@@ -17,9 +17,8 @@ from kpareto.engines import file_of, open_source
 from kpareto.engines.duckdb.copies import is_workbook
 from kpareto.engines.duckdb.files import is_json
 from kpareto.engines.form import file_kind
-from kpareto.engines.read import read, read_placed
+from kpareto.engines.read import Wish, read, read_placed
 from kpareto.engines.values import arrow_texts
-from kpareto.engines.wishes import Wish
 from kpareto.errors import BadHierarchy, BadJob, KparetoError, MissingExtra, Unsafe, shorten
 from kpareto.jobs.job import Job
 from kpareto.jobs.release import beside, place_of

@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from kpareto.engines.facts import count_columns
+from kpareto.engines.read import load_hierarchies
 from kpareto.engines.source import View
 from kpareto.engines.sql import literal
 from kpareto.engines.unique_rows import open_view
-from kpareto.engines.wishes import load_hierarchies
 from kpareto.errors import BadHierarchy
 from kpareto.searches.exact_front import MOST_NODES
 from kpareto.searches.lattice.exact import WHOLE

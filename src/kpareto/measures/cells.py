@@ -122,7 +122,7 @@ class CellLoss:
         if scaling.exact:
             return 0
         unsure = [0 if self.column(table, c).exact else 2 * f for c, f in enumerate(scaling.factors)]
-        return ceil(table.rows * sum((Fraction(1, 2) + Fraction(each) / scaling.scale for each in unsure), Fraction(0)))
+        return ceil(table.rows * sum((Fraction(1, 2) + Fraction(part) / scaling.scale for part in unsure), Fraction(0)))
 
     def scale(self, table: Table) -> Fraction:
         """What one whole number counts; the same for every column."""
@@ -396,7 +396,7 @@ def dcn() -> Number:
         return whole(lambda c: squares(c) + rows * lost(c), bounds=(BoundTerm(BY_SQUARES),))
 
     unit = "pairs of rows"
-    return Number("dcn", "lower", unit, RISES, lambda partition: float(total(partition)), total, STEPS, {}, read)
+    return Number("dcn", "lower", unit, RISES, total, total, STEPS, {}, read)
 
 
 @named("average-class-size")
@@ -421,9 +421,7 @@ def average_class_size(k: float | None = None) -> Number:
     parameters = drop_unset(k=None if k is None else f"{k:g}")
     name = spell("average-class-size", **parameters)
     unit = "rows per class" if k is None else "rows per class and k"
-    return Number(
-        name, "lower", unit, RISES, lambda partition: float(average(partition)), average, STEPS, parameters, read
-    )
+    return Number(name, "lower", unit, RISES, average, average, STEPS, parameters, read)
 
 
 # -- as ARX counts it --------------------------------------------------------------------------------------------------
@@ -502,7 +500,7 @@ def aecs() -> Number:
         rows, kept, lost = ask.table.rows, ask.ints(CLASSES), ask.ints(SUPPRESSED)
         return real(lambda c: rows / np.maximum(kept(c) + (lost(c) > 0), 1))
 
-    number = Number("aecs", "lower", "rows per class", RISES, lambda partition: float(average(partition)), average)
+    number = Number("aecs", "lower", "rows per class", RISES, average, average)
     return replace(number, aspect=STEPS, parameters={}, reading=read, by_cells=lm())
 
 
@@ -538,7 +536,7 @@ def precision() -> Number:
         return Reading(lambda c: key(c) / (rows * most), key, by_levels=True)
 
     unit = "mean share of the height"
-    number = Number("precision", "lower", unit, RISES, lambda partition: float(mean(partition)), mean)
+    number = Number("precision", "lower", unit, RISES, mean, mean)
     return replace(number, parameters={}, reading=read, by_cells=precision_loss())
 
 

@@ -112,7 +112,7 @@ class Number:
     better: Better
     unit: str
     trend: Mapping[Rule, Trend] = field(hash=False)
-    function: Callable[[Partition], float]
+    function: Callable[[Partition], float | Fraction]  # the exact one where there is one: its number is the nearest
     exact: Callable[[Partition], Fraction | None] = no_exact_value
     aspect: Aspect = INFORMATION
     # What its maker was given beside defaults; None: not in the table.

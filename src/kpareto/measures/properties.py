@@ -210,7 +210,7 @@ def s_k() -> Number:
 
     aspect = Aspect("privacy", logarithmic=True)
     rises = trends("rises")
-    return Number("s-k", "higher", "sum over rows", rises, lambda p: float(total(p)), total, aspect, {}, read)
+    return Number("s-k", "higher", "sum over rows", rises, total, total, aspect, {}, read)
 
 
 @named("s-l")
@@ -233,7 +233,7 @@ def s_l(column: str | None = None) -> Number:
     parameters = drop_unset(column=column)
     name, rises = spell("s-l", **parameters), trends("rises")
     aspect = Aspect("privacy", logarithmic=True, column="sensitive")
-    return Number(name, "higher", "sum over rows", rises, lambda p: float(total(p)), total, aspect, parameters, read)
+    return Number(name, "higher", "sum over rows", rises, total, total, aspect, parameters, read)
 
 
 # -- bias: inequality of protection ------------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ def necd() -> Number:
         "lower",
         "share of the rows",
         trends("either"),
-        lambda p: float(dispersion(p)),
+        dispersion,
         dispersion,
         parameters={},
         reading=_read_necd,

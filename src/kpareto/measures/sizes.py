@@ -8,15 +8,29 @@ In an empty release nobody can be recognised: k is infinite and every risk is 0.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from kpareto.errors import BadJob
 from kpareto.kernels.words import BY_SIZE, CLASSES, RISKY, SUPPRESSED, UNIQUES, K
-from kpareto.measures.measure import Aspect, Measure, Model, Number, drop_unset, named, reading_of, spell, trends
+from kpareto.measures.measure import (
+    Aspect,
+    Better,
+    Measure,
+    Model,
+    Number,
+    Trend,
+    drop_unset,
+    named,
+    reading_of,
+    spell,
+    trends,
+)
 from kpareto.measures.reading import CLASS_SIZE, BoundTerm, ClassNumber, Questions, Reach, Reading, real, whole
-from kpareto.tables.partition import Partition
+from kpareto.tables.partition import Partition, Rule
 from kpareto.tables.table import Table
 
 RECOUNTED = Aspect("privacy", recounted=True)
@@ -96,9 +110,7 @@ def risk_mean() -> Number:
     trend = trends("falls")
     aspect = Aspect("privacy", logarithmic=True, recounted=True)
     mean = _exact_risk_mean
-    return Number(
-        "risk-mean", "lower", "probability", trend, lambda p: float(mean(p)), mean, aspect, {}, _read_risk_mean
-    )
+    return Number("risk-mean", "lower", "probability", trend, mean, mean, aspect, {}, _read_risk_mean)
 
 
 def _read_risk_mean(ask: Questions) -> Reading | None:
@@ -138,17 +150,7 @@ def risk_share(threshold: float = 0.2) -> Number:
 
     parameters = drop_unset(threshold=None if threshold == 0.2 else threshold)
     name, trend = spell("risk-share", **parameters), trends("falls")
-    return Number(
-        name,
-        "lower",
-        "share of rows",
-        trend,
-        lambda partition: float(share(partition)),
-        share,
-        RECOUNTED,
-        parameters,
-        read,
-    )
+    return Number(name, "lower", "share of rows", trend, share, share, RECOUNTED, parameters, read)
 
 
 @named("uniques")
@@ -157,21 +159,12 @@ def uniques() -> Number:
     # Classes of one under a coarser recoding are classes of one already. below-k and cap-max-k suppress either all
     # of them or none, and all of them stays all of them.
     trend = trends("falls", below_k="falls", cap_max_k="falls")
-    return Number(
-        "uniques",
-        "lower",
-        "rows",
-        trend,
-        lambda p: float(_uniques(p)),
-        lambda p: Fraction(_uniques(p)),
-        RECOUNTED,
-        {},
-        lambda ask: None if ask.table.persons is not None else whole(ask.ints(UNIQUES)),
-    )
+    number = _counted("uniques", trend, lambda p: int((p.visible & (p.sizes == 1)).sum()), UNIQUES)
 
+    def read(ask: Questions) -> Reading | None:
+        return None if ask.table.persons is not None else whole(ask.ints(UNIQUES))
 
-def _uniques(partition: Partition) -> int:
-    return int((partition.visible & (partition.sizes == 1)).sum())
+    return replace(number, aspect=RECOUNTED, reading=read)
 
 
 @named("suppressed")
@@ -180,28 +173,29 @@ def suppressed() -> Number:
     # Under below-k a class that stays too small is a union of classes that were too small. Under cap-max-k a larger k
     # may become affordable and cost more rows.
     trend = trends("falls", below_k="falls")
-    return Number(
-        "suppressed",
-        "lower",
-        "rows",
-        trend,
-        lambda partition: float(partition.suppressed_rows),
-        lambda partition: Fraction(partition.suppressed_rows),
-        parameters={},
-        reading=lambda ask: whole(ask.ints(SUPPRESSED)),
-    )
+    return _counted("suppressed", trend, lambda partition: partition.suppressed_rows, SUPPRESSED)
 
 
 @named("classes")
 def classes() -> Number:
     """How many classes keep their cells."""
-    return Number(
-        "classes",
-        "higher",
-        "classes",
-        trends("falls"),
-        lambda partition: float(partition.classes),
-        lambda partition: Fraction(partition.classes),
-        parameters={},
-        reading=lambda ask: whole(ask.ints(CLASSES), higher=True),
-    )
+    return _counted("classes", trends("falls"), lambda partition: partition.classes, CLASSES, "higher", "classes")
+
+
+def _counted(
+    name: str,
+    trend: Mapping[Rule, Trend],
+    count: Callable[[Partition], int],
+    statistic: int,
+    better: Better = "lower",
+    unit: str = "rows",
+) -> Number:
+    """A whole number, which is one of the statistics of the kernels too."""
+
+    def exact(partition: Partition) -> Fraction:
+        return Fraction(count(partition))
+
+    def read(ask: Questions) -> Reading:
+        return whole(ask.ints(statistic), higher=better == "higher")
+
+    return Number(name, better, unit, trend, exact, exact, parameters={}, reading=read)

@@ -54,63 +54,42 @@ SURE = 1e-9  # by which a bound is lowered, for rounding
 @named("cm")
 def cm(column: str | None = None) -> Number:
     """Classification metric: the share of rows suppressed or not of their class's majority (Iyengar 2002, 3.2)."""
-
-    def share(partition: Partition) -> Fraction:
-        return Fraction(_minority(partition, column), partition.table.rows)
-
-    parameters = drop_unset(column=column)
-    # The majority of a union is at most the sum of the majorities; a suppressed row that returns may be right: O17.
-    return Number(
-        spell("cm", **parameters),
-        "lower",
-        "share of rows",
-        trends("rises"),
-        lambda partition: float(share(partition)),
-        share,
-        Aspect(column="target", in_rows="cm_rows"),
-        parameters,
-        _read_minority(column, True),
-        TargetTerm("minority", column),
-    )
+    return _minority("cm", "share of rows", column, share=True)
 
 
 @named("cm-rows")
 def cm_rows(column: str | None = None) -> Number:
     """The classification metric as a number of rows (PO, PB)."""
-    parameters = drop_unset(column=column)
-    return Number(
-        spell("cm-rows", **parameters),
-        "lower",
-        "rows",
-        trends("rises"),
-        lambda partition: float(_minority(partition, column)),
-        lambda partition: Fraction(_minority(partition, column)),
-        TARGET,
-        parameters,
-        _read_minority(column, False),
-        TargetTerm("minority", column, share=False),
-    )
+    return _minority("cm-rows", "rows", column, share=False)
 
 
-def _read_minority(column: str | None, share: bool) -> Reader:
+def _minority(name: str, unit: str, column: str | None, share: bool) -> Number:
+    """Rows that are not of their class's majority, and the suppressed ones, or their share of all rows."""
+
+    def exact(partition: Partition) -> Fraction:
+        counts = partition.counts(partition.table.counts(column, "target"))
+        most = np.maximum.reduceat(counts.count, counts.start[:-1])
+        kept = ~partition.suppressed
+        wrong = partition.suppressed_rows + int((partition.rows[kept] - most[kept]).sum())
+        return Fraction(wrong, partition.table.rows if share else 1)
+
     def read(ask: Questions) -> Reading:
         columns = [ask.table.counts(column, "target")]
         minority = ask.hist(MINORITY, columns)
         bounds = tuple(BoundTerm(BY_MINORITY, index) for index in ask.places(MINORITY, columns))
         lost = ask.ints(SUPPRESSED)
-        unit = ask.table.rows if share else 1
+        whole = ask.table.rows if share else 1
         return Reading(
-            lambda c: (minority(c) + lost(c)) / unit, lambda c: minority(c).astype(np.int64) + lost(c), bounds
+            lambda c: (minority(c) + lost(c)) / whole, lambda c: minority(c).astype(np.int64) + lost(c), bounds
         )
 
-    return read
-
-
-def _minority(partition: Partition, column: str | None) -> int:
-    counts = partition.counts(partition.table.counts(column, "target"))
-    most = np.maximum.reduceat(counts.count, counts.start[:-1])
-    kept = ~partition.suppressed
-    return partition.suppressed_rows + int((partition.rows[kept] - most[kept]).sum())
+    parameters = drop_unset(column=column)
+    aspect = Aspect(column="target", in_rows="cm_rows" if share else "")
+    term = TargetTerm("minority", column, share)
+    # The majority of a union is at most the sum of the majorities; a suppressed row that returns may be right: O17.
+    return Number(
+        spell(name, **parameters), "lower", unit, trends("rises"), exact, exact, aspect, parameters, read, term
+    )
 
 
 @named("cost-cm")
@@ -144,7 +123,7 @@ def cost_cm(costs: Costs | str | None = None, column: str | None = None) -> Numb
         "lower",
         "mean cost",
         trends("either"),
-        lambda partition: float(mean(partition)),
+        mean,
         mean,
         TARGET,
         parameters,
@@ -178,15 +157,18 @@ def _read_costs(text: str) -> dict[str, dict[str, float]]:
     return costs
 
 
-def _cost_matrix(costs: Mapping[str, Mapping[str, float]], counts: Counts) -> tuple[np.ndarray, Fraction]:
-    """Costs as whole numbers (true, predicted) and what one of them is worth."""
+def list_costs(costs: Costs, counts: Counts) -> list[list[float]]:
+    """What each prediction costs, a row per true value: 0 for the true one and 1 for others unless given."""
     for value in {*costs, *(predicted for row in costs.values() for predicted in row)}:
         if value not in counts.values:
             raise BadTable(f"cost-cm has a cost for {value!r}, which the column {counts.name!r} never takes. Drop it.")
-    plain = [
-        [Fraction(repr(float(costs.get(true, {}).get(guess, float(true != guess))))) for guess in counts.values]
-        for true in counts.values
-    ]
+    values = counts.values
+    return [[float(costs.get(true, {}).get(guess, float(true != guess))) for guess in values] for true in values]
+
+
+def _cost_matrix(costs: Costs, counts: Counts) -> tuple[np.ndarray, Fraction]:
+    """The costs as whole numbers, and what one of them is worth."""
+    plain = [[Fraction(repr(cost)) for cost in row] for row in list_costs(costs, counts)]
     unit = Fraction(1, np.lcm.reduce([cost.denominator for row in plain for cost in row], dtype=object))
     return np.array([[int(cost / unit) for cost in row] for row in plain], dtype=np.int64), unit
 
@@ -457,10 +439,10 @@ class RelatedColumns:
 
     def _own_share(self, column: int, cut: np.ndarray) -> int:
         """What a cell of a column loses at the least under a cut."""
-        own, lost = self._steps(column, cut), 0.0
+        shown, lost = self._steps(column, cut), 0.0
         for one, two in self.pairs:
             if column in (one, two):
-                steps = [own if c == column else self._steps(c, None) for c in (one, two)]
+                steps = [shown if c == column else self._steps(c, None) for c in (one, two)]
                 lost += self._lost((one, two), *steps) / (2 if two < len(self.table.hierarchies) else 1)
         return math.floor(lost * (1 - SURE) * 2.0**FINE / self.table.rows)
 
@@ -493,13 +475,15 @@ def _relate(table: Table) -> RelatedColumns:
     groups = [np.searchsorted(firsts[c], table.codes[:, c], side="right") - 1 for c in columns]
     pairs = {}
     for one, two in itertools.combinations(columns, 2):
-        pairs[one, two] = _cross(groups[one], groups[two], table.weights, (len(firsts[one]), len(firsts[two])))
+        pairs[one, two] = cross_counts(groups[one], groups[two], table.weights, (len(firsts[one]), len(firsts[two])))
     further = {counts.name: counts for counts in (*table.sensitive, *table.targets)}
     for at, counts in enumerate(further.values(), len(columns)):
         firsts.append(join_values(counts.totals, floor))
         group = np.searchsorted(firsts[at], counts.code, side="right") - 1
         for one in columns:
-            pairs[one, at] = _cross(groups[one][counts.row], group, counts.count, (len(firsts[one]), len(firsts[at])))
+            pairs[one, at] = cross_counts(
+                groups[one][counts.row], group, counts.count, (len(firsts[one]), len(firsts[at]))
+            )
     related = {
         pair: rows
         for pair, rows in pairs.items()
@@ -508,7 +492,7 @@ def _relate(table: Table) -> RelatedColumns:
     return RelatedColumns(table, tuple(firsts), related)
 
 
-def _cross(one: np.ndarray, two: np.ndarray, rows: np.ndarray, sizes: tuple[int, int]) -> np.ndarray:
+def cross_counts(one: np.ndarray, two: np.ndarray, rows: np.ndarray, sizes: tuple[int, int]) -> np.ndarray:
     """The rows with each pair of groups: (groups, groups) float64."""
     return np.bincount(one.astype(np.int64) * sizes[1] + two, rows, sizes[0] * sizes[1]).reshape(sizes)
 

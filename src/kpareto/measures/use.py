@@ -69,6 +69,7 @@ class LabelView:
     spreads: tuple[Spread, ...]
     further: tuple[Counts, ...]  # sensitive and target columns, in values of the original
     members: np.ndarray | None = None  # (distinct rows of the original,) the row here, -1: dropped; None: nobody knows
+    counted: bool = False  # whether one-way counts of the quasi-identifiers are given out with it
 
     @cached_property
     def rows(self) -> float:
@@ -88,12 +89,12 @@ class LabelView:
 
     def take(self, names: Sequence[str]) -> tuple[list[np.ndarray], list[Spread], np.ndarray]:
         """Labels and spreads of some columns, and the weight of each line; one of them at most is a further one."""
-        own = [name for name in names if name not in self.names]
+        further = [name for name in names if name not in self.names]
         columns = [self.column(name) for name in names]
-        if not own:
+        if not further:
             return [codes for codes, _ in columns], [spread for _, spread in columns], self.weights
-        counts = self.counts(own[0])
-        codes = [code if name in own else code[counts.row] for name, (code, _) in zip(names, columns, strict=True)]
+        counts = self.counts(further[0])
+        codes = [code if name in further else code[counts.row] for name, (code, _) in zip(names, columns, strict=True)]
         return codes, [spread for _, spread in columns], counts.count.astype(np.float64)
 
 
@@ -134,8 +135,8 @@ def fit(spread: Spread, shown: np.ndarray, wanted: np.ndarray) -> Spread:
 def fit_view(view: LabelView, original: LabelView) -> LabelView:
     """A view whose labels are fitted to the totals of the original's columns."""
     fitted = []
-    for codes, spread, own in zip(view.codes, view.spreads, original.codes, strict=True):
-        wanted = np.bincount(own, original.weights, spread.values)
+    for codes, spread, exact in zip(view.codes, view.spreads, original.codes, strict=True):
+        wanted = np.bincount(exact, original.weights, spread.values)
         fitted.append(fit(spread, np.bincount(codes, view.weights, spread.labels), wanted))
     return replace(view, spreads=tuple(fitted))
 
@@ -261,14 +262,14 @@ def draw_queries(
 ) -> tuple[list[Query], list[float]]:
     """Random counts that have enough rows, and these rows; the same ones for a seed, whatever the order of columns."""
     random = np.random.default_rng(seed)
-    own, others = sorted(table.schema.quasi), further_counts(table)
+    quasi, others = sorted(table.schema.quasi), further_counts(table)
     occurring = {counts.name: np.flatnonzero(counts.totals) for counts in others}
-    occurring |= {name: occurring_values(table, table.column(name)) for name in own}
+    occurring |= {name: occurring_values(table, table.column(name)) for name in quasi}
     drawn = drawn or int(np.clip(WORK // max(table.distinct, 1), FEWEST, DRAWN))
     queries: list[Query] = []
     counted: list[float] = []
     for _ in range(drawn):
-        pool = [*own, *([others[random.integers(len(others))].name] if others else [])]
+        pool = [*quasi, *([others[random.integers(len(others))].name] if others else [])]
         many = int(random.integers(1, min(COLUMNS, len(pool)) + 1))
         chosen = [pool[place] for place in random.choice(len(pool), size=many, replace=False).tolist()]
         query = {name: _draw_values(random, table, name, occurring[name]) for name in chosen}

@@ -259,6 +259,11 @@ def refuse_counts(choice: Choice, asked: object) -> None:
         )
 
 
+def has_counts(public: Mapping[str, Any]) -> bool:
+    """Whether a public part says how many rows have each value."""
+    return any("counts" in column for column in public.get("codebook", {}).values())
+
+
 def code_book(
     choice: Choice,
     partition: Partition,

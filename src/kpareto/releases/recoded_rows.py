@@ -28,7 +28,7 @@ from kpareto.tables.hierarchy import MISSING, STAR
 from kpareto.tables.partition import Partition, classes
 from kpareto.tables.schema import Schema, check_release_names
 from kpareto.tables.spelling import NO_VALUE, fold_spelling, locate_spelled
-from kpareto.tables.table import distinct_rows, table_digest
+from kpareto.tables.table import number_rows, table_digest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -548,9 +548,7 @@ class Shares:
 def share_out(choice: Choice, partition: Partition) -> Shares:
     """The shares of a partition by boxes, equal neighbours as one."""
     items = partition.table
-    order, start = distinct_rows(items.codes)
-    key = np.empty(len(order), dtype=np.int64)
-    key[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
+    key, _ = number_rows(items.codes)
     owner = partition.members
     lead = leading(choice.table)[key]
     whole = np.bincount(key) == 1  # a key of one item needs no value, and may have several

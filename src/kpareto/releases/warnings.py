@@ -17,10 +17,10 @@ from warnings import warn
 import numpy as np
 
 from kpareto.errors import BadJob, ReleaseWarning, Remedy, Unsafe, did_you_mean, shorten
+from kpareto.fronts.choose import SaferPoint, find_safer
 from kpareto.fronts.front import Point
 from kpareto.fronts.numbers import spell_count
 from kpareto.fronts.problem import stricter
-from kpareto.fronts.safer import SaferPoint, find_safer
 from kpareto.measures import make
 from kpareto.measures.measure import Model
 from kpareto.measures.use import is_judged, yardstick

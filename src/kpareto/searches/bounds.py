@@ -26,7 +26,7 @@ from kpareto.searches.cuts.recut import Recutter
 from kpareto.searches.cuts.score import Score
 from kpareto.tables.cuts import Cuts
 from kpareto.tables.hierarchy import Tree
-from kpareto.tables.table import Counts, Table, distinct_rows, merge_counts
+from kpareto.tables.table import Counts, Table, merge_counts, number_rows
 
 
 def column_cuts(space: Cuts, column: int) -> int:
@@ -46,41 +46,40 @@ def all_cuts(space: Cuts, column: int) -> Iterator[np.ndarray]:
                 yield bits
         return
     hierarchy = space.hierarchies[column]
-    for parts in itertools.product(*(list(_tree_borders(hierarchy.tree, root)) for root in hierarchy.roots)):
-        bits = np.zeros(genes, dtype=np.uint8)
-        bits[np.searchsorted(space.gaps[column], np.array(list(itertools.chain(*parts)), dtype=np.int64))] = 1
-        yield bits
+    for parts in itertools.product(*(tree_cuts(hierarchy.tree, root) for root in hierarchy.roots)):
+        yield np.concatenate(parts)
 
 
-def _tree_borders(tree: Tree, node: int) -> Iterator[tuple[int, ...]]:
-    """The borders inside a node for each of its cuts."""
-    yield ()
-    children = tree.children[node]
-    if not children:
-        return
-    between = tuple(int(tree.last[child]) for child in children[:-1])
-    for parts in itertools.product(*(list(_tree_borders(tree, child)) for child in children)):
-        yield tuple(sorted(itertools.chain(between, *parts)))
+def tree_cuts(tree: Tree, root: int = 0) -> np.ndarray:
+    """Every cut of a tree below a node, from the coarsest to the finest: (cuts, borders) uint8."""
+    rows: dict[int, np.ndarray] = {}
+    inside_root = range(
+        root, int(np.searchsorted(tree.first, tree.last[root], side="right"))
+    )  # as they are in preorder
+    for node in reversed(inside_root):
+        rows[node] = np.zeros((1, 0), dtype=np.uint8)
+        if not tree.children[node]:
+            continue
+        first, *others = tree.children[node]
+        inside = rows[first]
+        for child in others:
+            border = np.ones((len(inside) * len(rows[child]), 1), dtype=np.uint8)
+            left = np.repeat(inside, len(rows[child]), axis=0)
+            inside = np.hstack((left, border, np.tile(rows[child], (len(inside), 1))))
+        rows[node] = np.vstack((np.zeros((1, inside.shape[1]), dtype=np.uint8), inside))
+    return rows[root]
 
 
 def project(table: Table, columns: Sequence[int]) -> Table:
     """The table on some of its quasi-identifiers; rows that differ only in the others become one."""
     codes = table.codes[:, list(columns)]
-    order, start = distinct_rows(codes)
-    group = np.empty(len(codes), dtype=np.int64)
-    group[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
     quasi = tuple(table.schema.quasi[c] for c in columns)
     weights = {name: weight for name, weight in table.schema.weights.items() if name in quasi}
     levels = {name: pair for name, pair in table.schema.levels.items() if name in quasi}
-    return replace(
-        table,
-        schema=replace(table.schema, quasi=quasi, weights=weights, levels=levels),
-        hierarchies=tuple(table.hierarchies[c] for c in columns),
-        codes=codes[order[start]],
-        weights=np.bincount(group, weights=table.weights, minlength=len(start)).astype(np.int64),
-        sensitive=tuple(merge_counts(counts, group, len(start)) for counts in table.sensitive),
-        targets=tuple(merge_counts(counts, group, len(start)) for counts in table.targets),
-    )
+    schema = replace(table.schema, quasi=quasi, weights=weights, levels=levels)
+    hierarchies = tuple(table.hierarchies[c] for c in columns)
+    narrow = replace(table, schema=schema, hierarchies=hierarchies, codes=codes, population=None)
+    return narrow.roll_up(codes, hierarchies, table.domain)
 
 
 def project_score(score: Score, columns: Sequence[int]) -> Score:
@@ -315,7 +314,7 @@ class _Judge:
         side = space.cuts(full)[0]
         columns = self.order[:fixed]
         groups = np.stack([side[space.leaf_at[c] + table.codes[:, c]] for c in columns], axis=1) if fixed else None
-        classes = np.zeros(table.distinct, dtype=np.int64) if groups is None else _class_of(groups)
+        classes = np.zeros(table.distinct, dtype=np.int64) if groups is None else number_rows(groups)[0]
         sizes = np.bincount(classes, weights=table.weights)
         gone = sizes[classes] < self.k
         away = float(table.weights[gone].sum())
@@ -343,21 +342,13 @@ class _Judge:
     def _errors(self, counts: Counts, classes: np.ndarray, kept: np.ndarray, rest: list[int]) -> float:
         """Rows not of their majority when the other columns keep their leaves, among rows not yet suppressed."""
         table = self.score.table
-        finest = _class_of(np.column_stack((classes, table.codes[:, rest])))
+        finest, _ = number_rows(np.column_stack((classes, table.codes[:, rest])))
         merged = merge_counts(counts, finest, int(finest.max()) + 1)
         most = np.maximum.reduceat(merged.count, merged.start[:-1])
         sizes = np.bincount(finest, weights=table.weights)
         used = np.zeros(len(sizes), dtype=np.bool_)
         used[finest[kept]] = True
         return float((sizes - most)[used].sum())
-
-
-def _class_of(groups: np.ndarray) -> np.ndarray:
-    """The class of each row of groups (rows, columns): (rows,) int64."""
-    order, start = distinct_rows(groups)
-    members = np.empty(len(groups), dtype=np.int64)
-    members[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
-    return members
 
 
 def _column_least(score: Score, column: int) -> float:

@@ -356,10 +356,10 @@ def compare_searches(
     wishes = next((plan.settings["preference"] for plan in plans if plan.settings.get("preference")), None)
     goal = goal_of(asked, wishes, k)
     runs = [range(1, 2 if plan.method in NO_CHANCE else seeds + 1) for plan in plans]
-    total, done, arms = sum(len(each) for each in runs), 0, []
-    for words, plan, each in zip(searches, plans, runs, strict=True):
+    total, done, arms = sum(len(numbers) for numbers in runs), 0, []
+    for words, plan, numbers in zip(searches, plans, runs, strict=True):
         trials = []
-        for seed in each:
+        for seed in numbers:
             if report is not None:
                 report(done, total)
             trials.append(_run(asked, replace(plan, seed=seed), goal))
@@ -434,10 +434,10 @@ def _measure(asked: Problem, arms: Sequence[SearchArm], exact: np.ndarray | None
     for arm in arms:
         trials = []
         for trial in arm.trials:
-            own = scaled[at : at + len(trial.values)]
-            at += len(own)
-            own = own[np.isfinite(own).all(axis=1)]
-            volume = _round(_volume(own))
+            points = scaled[at : at + len(trial.values)]
+            at += len(points)
+            points = points[np.isfinite(points).all(axis=1)]
+            volume = _round(_volume(points))
             covered = None if exact is None else coverage(grid, trial.values, exact)
             trials.append(replace(trial, volume=volume, covered=covered))
         measured.append(replace(arm, trials=tuple(trials)))

@@ -23,12 +23,11 @@ from kpareto.kernels.compiling import working
 from kpareto.measures.cells import CellLoss
 from kpareto.measures.measure import make
 from kpareto.searches.bounds import branch_and_bound, decomposition_bound
-from kpareto.searches.checkpoint import Arrays, Kept, job_print
 from kpareto.searches.cuts.genitor import Progress, Result, Settings, genitor
 from kpareto.searches.cuts.recut import recut_columns
 from kpareto.searches.cuts.score import Score, score_of
-from kpareto.searches.cuts.starts import lattice_starts
-from kpareto.searches.driver import Ending, Tell
+from kpareto.searches.driver import Arrays, Ending, Kept, Tell, job_print
+from kpareto.searches.lattice.climbing import lattice_starts
 from kpareto.tables.cuts import Cuts
 from kpareto.tables.lattice import Space
 

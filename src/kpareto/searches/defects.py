@@ -23,7 +23,7 @@ from kpareto.searches.exact_front import exact_front
 from kpareto.searches.lattice.boxes import coverage
 from kpareto.searches.lattice.pbg_ea import PbgEa
 from kpareto.searches.lattice.poka import Poka, Repair, Reported, check_problem, literal
-from kpareto.searches.memo import leading_rows
+from kpareto.searches.proposals import leading_rows
 from kpareto.tables.lattice import Lattice
 
 # What is repaired in an experiment -> the error of the paper (readings.md#po-errors) that it undoes.

@@ -43,11 +43,10 @@ from kpareto.kernels.words import K
 from kpareto.measures.measure import Floor, Measure, floor_of
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.searches import MOST_THREADS, count, one_of, setting
-from kpareto.searches.checkpoint import Arrays, Kept, job_print
-from kpareto.searches.cuts.starts import lattice_starts
-from kpareto.searches.driver import Ending, Tell
+from kpareto.searches.bounds import tree_cuts
+from kpareto.searches.driver import Arrays, Ending, Kept, Tell, job_print
 from kpareto.searches.lattice.boxes import grid_for
-from kpareto.searches.lattice.climbing import front_of_all, reach_good_nodes
+from kpareto.searches.lattice.climbing import front_of_all, lattice_starts, reach_good_nodes
 from kpareto.searches.lattice.exact import (
     CLOUD,
     State,
@@ -58,14 +57,12 @@ from kpareto.searches.lattice.exact import (
     settled_parts,
 )
 from kpareto.searches.lattice.pbg_ea import PbgEa
-from kpareto.searches.memo import numbers_arrays, numbers_from
-from kpareto.searches.proposals import Proposals
+from kpareto.searches.proposals import Proposals, numbers_arrays, numbers_from
 from kpareto.tables.cuts import Cuts
-from kpareto.tables.hierarchy import Tree
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.partition import Suppression
 from kpareto.tables.schema import Schema
-from kpareto.tables.table import Table, distinct_rows
+from kpareto.tables.table import Table, merge_classes
 
 EXACT_SHARE = 0.6  # of the time, before heuristic searches look on
 PROVING = 0.4  # of the rest at the most, to count what floors are made of
@@ -269,22 +266,6 @@ def state_from(arrays: Arrays) -> State:
 
 
 # -- small spaces of cuts ----------------------------------------------------------------------------------------------
-
-
-def tree_cuts(tree: Tree, root: int = 0) -> np.ndarray:
-    """Every cut of a tree below a node, from the coarsest to the finest: (cuts, borders) uint8."""
-    rows: list[np.ndarray] = [np.zeros((1, 0), dtype=np.uint8)] * len(tree.labels)
-    for node in range(len(tree.labels) - 1, -1, -1):
-        if not tree.children[node]:
-            continue
-        first, *others = tree.children[node]
-        inside = rows[first]
-        for child in others:
-            border = np.ones((len(inside) * len(rows[child]), 1), dtype=np.uint8)
-            left = np.repeat(inside, len(rows[child]), axis=0)
-            inside = np.hstack((left, border, np.tile(rows[child], (len(inside), 1))))
-        rows[node] = np.vstack((np.zeros((1, inside.shape[1]), dtype=np.uint8), inside))
-    return rows[root]
 
 
 @dataclass(frozen=True, eq=False)
@@ -580,6 +561,5 @@ def project(table: Table, columns: Sequence[int]) -> Table:
         leaves = np.flatnonzero(rows).astype(table.codes.dtype)
         return Table(Schema(names), hierarchies, leaves[:, None], rows[leaves])
     codes = table.codes[:, list(columns)]
-    order, start = distinct_rows(codes)
-    weights = np.add.reduceat(table.weights[order], start)
-    return Table(Schema(names), hierarchies, codes[order[start]], weights)
+    groups, rows = merge_classes(codes, table.weights[:, None])
+    return Table(Schema(names), hierarchies, groups, rows[:, 0])

@@ -13,12 +13,12 @@ from kpareto.fronts.problem import Problem, problem
 from kpareto.interrupts import pause
 from kpareto.kernels.compiling import working
 from kpareto.measures.measure import Model
+from kpareto.searches.forecast import check_possible
 from kpareto.searches.local.bound import LocalBound, lower_bound
 from kpareto.searches.local.problem import LocalWish, make_problem, with_k
 from kpareto.searches.local.search import Effort
 from kpareto.searches.local.strict import strict
 from kpareto.searches.local.sweep import CurvePoint, sweep
-from kpareto.searches.possible import check_possible
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.cuts import Cuts, make_cuts, make_order
 from kpareto.tables.table import Table
@@ -54,6 +54,12 @@ class _Clock:
         """Whether its time is over."""
         return self.seconds is not None and working() - self.began > self.seconds
 
+    def share(self, parts: int) -> float | None:
+        """The seconds of each of so many parts that are left to do."""
+        if self.seconds is None:
+            return None
+        return max(LEAST, (self.seconds - (working() - self.began)) / parts)
+
     def tell(self, _done: int, _total: int) -> None:
         """What a search reports to: whoever listens may stop it here."""
         if self.report is not None:
@@ -63,8 +69,7 @@ class _Clock:
         """The front of a search in the time of the clock; stopped by anybody, there is none."""
         chosen = plan or Plan()
         if self.seconds is not None:
-            left = max(LEAST, self.seconds - (working() - self.began))
-            chosen = replace(chosen, options={**chosen.options, "seconds": left})
+            chosen = replace(chosen, options={**chosen.options, "seconds": self.share(1)})
         front = run_plan(wanted, chosen, self.tell)
         if front.provenance.stopped:
             raise Interrupted(STOPPED)
@@ -169,7 +174,7 @@ def compare_models(
             curves.append(_SEARCHES[name](wish, clock))
     by_name = {curve.name: curve for curve in curves}
     if "lattice" in by_name:
-        curves = [_with_nodes(each, by_name["lattice"]) if each.name == "cuts" else each for each in curves]
+        curves = [_with_nodes(c, by_name["lattice"]) if c.name == "cuts" else c for c in curves]
     curves = [c if c.proven or c.name not in freer else c.bounded_by(freer[c.name]) for c in curves]
     apart = wish.apart() if {"cuts", "local"} <= set(names) else ()
     return ModelCurves(table.rows, table.schema.quasi, allowed, wanted, tuple(curves), apart)
@@ -258,26 +263,22 @@ def _cuts(wish: _Wish, clock: _Clock) -> ModelCurve:
     began, points, proven = working(), [], True
     for number, k in enumerate(wish.ks):
         pause()
-        left = None
-        if clock.seconds is not None:
-            left = max(LEAST, (clock.seconds - (working() - began)) / (len(wish.ks) - number))
+        left = clock.share(len(wish.ks) - number)
         limits = {"k": float(k), **wish.limits}
         tried = [limits] if not wish.limits else [{"k": float(k)}, limits]
         limited = problem(wish.asked.table, ["lm"], wish.allowed, limits)
         met, bounds = [], []
-        for each in tried:
+        for asked_limits in tried:
             share = None if left is None else left / len(tried)
-            asked = problem(wish.asked.table, ["lm"], wish.allowed, each)
-            budget = 2_000 if len(each) > 1 else None  # flip ends late where limits keep it from being compiled
+            asked = problem(wish.asked.table, ["lm"], wish.allowed, asked_limits)
+            budget = 2_000 if len(asked_limits) > 1 else None  # flip ends late where limits keep it from being compiled
             try:
-                front = _Clock(share, clock.report, clock.done, clock.total).run(
-                    asked, Plan("improve", wish.space, budget, wish.seed)
-                )
+                front = replace(clock, seconds=share).run(asked, Plan("improve", wish.space, budget, wish.seed))
             except Unsafe:
                 proven = False
                 continue
             # What is found under k alone may keep the other limits too; what bounds it bounds those that keep them.
-            met += _read_off(front if each is limits else _under(front, limited), [k])
+            met += _read_off(front if asked_limits is limits else _under(front, limited), [k])
             least = front.provenance.details.get("lower_bound")
             bounds += [] if least is None else [float(least)]
             proven = proven and front.provenance.complete
@@ -322,10 +323,7 @@ def _strict(wish: _Wish, clock: _Clock) -> ModelCurve:
     began, points = working(), []
     for number, k in enumerate(wish.ks):
         pause()
-        left = None
-        if clock.seconds is not None:
-            left = max(LEAST, (clock.seconds - (working() - began)) / (len(wish.ks) - number))
-        timer = _Clock(left, clock.report, clock.done, clock.total)
+        timer = replace(clock, seconds=clock.share(len(wish.ks) - number))
         grown = strict(wish.asked.table, replace(wish.local, k=k, suppression=0.0), wish.seed, progress=timer.ask)
         timer.check()
         points.append(ModelPoint(k, grown.recoding.k, grown.recoding.loss, None, 0))
@@ -337,15 +335,15 @@ def _local(wish: _Wish, clock: _Clock, with_cuts: bool) -> tuple[ModelCurve, Mod
     began, table = working(), wish.asked.table
     freed = with_cuts and bool(wish.apart()) and not wish.apart(intervals=True)
     stages = STAGES + 1 if freed else STAGES
-    each = None if clock.seconds is None else max(LEAST, clock.seconds / len(wish.ks) / stages)
-    swept = sweep(table, wish.local, wish.ks, Effort(wish.seed, seconds=each), WALKS, clock.go_on)
+    seconds = None if clock.seconds is None else max(LEAST, clock.seconds / len(wish.ks) / stages)
+    swept = sweep(table, wish.local, wish.ks, Effort(wish.seed, seconds=seconds), WALKS, clock.go_on)
     clock.check()
     local = _swept_curve(swept, [point.bound for point in swept])
     of_cuts = None if wish.apart() else local
     if freed:
         # The same classes by intervals of any length: every group of neighbours that cuts may show is among them.
         free = make_problem(table, replace(wish.local, k=wish.ks[-1], intervals=True))
-        bounds = [lower_bound(with_k(free, p.k), p.classes, FREE_WALKS, each, clock.go_on) for p in swept[::-1]]
+        bounds = [lower_bound(with_k(free, p.k), p.classes, FREE_WALKS, seconds, clock.go_on) for p in swept[::-1]]
         clock.check()
         of_cuts = _swept_curve(swept, bounds[::-1])
     return replace(local, seconds=working() - began), of_cuts

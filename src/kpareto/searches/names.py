@@ -21,10 +21,10 @@ from kpareto.searches.cuts.ends import ENDS
 from kpareto.searches.cuts.flip import Flip
 from kpareto.searches.cuts.genitor import Genitor, Settings, iyengar, lunacek
 from kpareto.searches.cuts.nsga2 import Nsga2, preference_for
-from kpareto.searches.cuts.starts import lattice_starts
 from kpareto.searches.cuts.variation import STARTS
 from kpareto.searches.exact_front import Exact
 from kpareto.searches.lattice.boxes import grid_for
+from kpareto.searches.lattice.climbing import lattice_starts
 from kpareto.searches.lattice.greedy import Samarati, datafly_for
 from kpareto.searches.lattice.pbg_ea import PbgEa
 from kpareto.searches.lattice.poka import MOST_DEPTH, Poka, average_depth, check_problem, literal, repair_poka

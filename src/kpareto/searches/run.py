@@ -14,15 +14,13 @@ from kpareto.fronts.problem import Problem
 from kpareto.interrupts import OutOfTime, TimeLimit, beating
 from kpareto.kernels.compiling import working
 from kpareto.searches import Search, options_of
-from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.compiled import Compiled, can_compile
 from kpareto.searches.cuts.ends import find_ends
-from kpareto.searches.driver import Driven, Watch, drive
+from kpareto.searches.driver import Cancelled, Driven, Watch, drive
 from kpareto.searches.exact_front import Exact, ExactCuts
-from kpareto.searches.forecast import warn_slow
+from kpareto.searches.forecast import check_possible, warn_slow
 from kpareto.searches.local import LocalSettings
 from kpareto.searches.names import OPTIONS, SEED, check_method, make_search, read_options
-from kpareto.searches.possible import check_possible
 from kpareto.searches.proposals import GENE_BYTES, MOST_POPULATION, Proposals
 from kpareto.tables.cuts import Cuts, make_space
 from kpareto.tables.lattice import Kind, Space

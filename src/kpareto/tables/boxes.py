@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from kpareto.errors import BadInput
-from kpareto.tables.table import Counts, Table, distinct_rows
+from kpareto.tables.table import Counts, Table, number_rows
 
 UNFIT = "The classes of a local recoding do not fit the table"
 
@@ -220,10 +220,7 @@ def make_boxes(
 ) -> LabelBoxes:
     """Boxes in the order of their labels; classes with equal labels are one, because that is what an onlooker sees."""
     boxes = LabelBoxes(items, members, first, last)
-    order, start = distinct_rows(boxes.groups)
-    owner = np.empty(len(first) + 1, dtype=np.int64)
-    owner[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
-    owner[-1] = -1  # the place that -1 finds
-    chosen = order[start]
+    numbers, chosen = number_rows(boxes.groups)
+    owner = np.append(numbers, -1)  # the last is what -1 finds
     questions = None if root is None else renumber(root, owner.tolist())
     return LabelBoxes(items, owner[members], first[chosen].astype(np.int32), last[chosen].astype(np.int32), questions)

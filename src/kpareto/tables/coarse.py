@@ -144,7 +144,7 @@ def declare(table: Table) -> Table:
             counts[column] = hierarchy.coarse.rows
     return replace(
         table,
-        hierarchies=tuple(h if h.coarse is None else h.coarse.declared for h in table.hierarchies),
+        hierarchies=tuple(hierarchy.declared for hierarchy in table.hierarchies),
         codes=codes,
         leaf_counts=tuple(counts),
     )
@@ -152,15 +152,12 @@ def declare(table: Table) -> Table:
 
 def starts(hierarchy: Hierarchy) -> np.ndarray:
     """The first declared leaf of each leaf: (leaves,) int64."""
-    if hierarchy.coarse is None:
-        return np.arange(len(hierarchy.leaves))
-    return np.flatnonzero(np.diff(hierarchy.coarse.declared.groups[hierarchy.coarse.first], prepend=-1))
+    return np.flatnonzero(np.diff(hierarchy.declared.groups[hierarchy.first], prepend=-1))
 
 
 def ends(hierarchy: Hierarchy) -> np.ndarray:
     """The last declared leaf of each leaf: (leaves,) int64."""
-    whole = hierarchy if hierarchy.coarse is None else hierarchy.coarse.declared
-    return np.append(starts(hierarchy)[1:], len(whole.leaves)) - 1
+    return np.append(starts(hierarchy)[1:], len(hierarchy.declared.leaves)) - 1
 
 
 def declared_recoding(recoding: Recoding) -> Recoding:
@@ -169,15 +166,12 @@ def declared_recoding(recoding: Recoding) -> Recoding:
         return recoding
     if recoding.boxes is not None:
         return local(_declared_boxes(recoding.boxes))
-    hierarchies, cuts = [], []
-    for hierarchy, cut in zip(recoding.hierarchies, recoding.cuts, strict=True):
-        whole = hierarchy if hierarchy.coarse is None else hierarchy.coarse.declared
-        hierarchies.append(whole)
-        cuts.append(cut if hierarchy.coarse is None else cut[whole.groups[hierarchy.first]].astype(np.int32))
+    columns = zip(recoding.hierarchies, recoding.cuts, strict=True)
+    cuts = tuple(cut[hierarchy.declared.groups[hierarchy.first]].astype(np.int32) for hierarchy, cut in columns)
     levels = recoding.levels
     if levels is not None:
         levels = tuple(level + h.first for level, h in zip(levels, recoding.hierarchies, strict=True))
-    return Recoding(tuple(hierarchies), tuple(cuts), levels)
+    return Recoding(tuple(hierarchy.declared for hierarchy in recoding.hierarchies), cuts, levels)
 
 
 def _declared_boxes(boxes: LabelBoxes) -> LabelBoxes:

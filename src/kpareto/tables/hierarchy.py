@@ -190,6 +190,11 @@ class Hierarchy:
         return tuple(self.tree.runs[run] for run in runs_of(self.groups[self.top]))
 
     @property
+    def declared(self) -> Hierarchy:
+        """The hierarchy that was declared: this one, unless its leaves are groups of another."""
+        return self if self.coarse is None else self.coarse.declared
+
+    @property
     def first(self) -> int:
         """The level of the declared hierarchy that level 0 is."""
         return 0 if self.coarse is None else self.coarse.first
@@ -295,13 +300,18 @@ def check_levels(name: str, leaves: Sequence[str], groups: np.ndarray) -> None:
             f"The last level of the hierarchy of {name!r} has {int(groups[-1, -1]) + 1} groups "
             f"({shorten(list(leaves), 3)} …). Add a last level with one group, such as '*'."
         )
-    for level in range(1, groups.shape[0]):
-        split = (steps[level] == 1) & (steps[level - 1] == 0)
+    check_nested(name, leaves, steps, "A level must only merge groups of the level below.")
+
+
+def check_nested(name: str, leaves: Sequence[str], steps: np.ndarray, advice: str) -> None:
+    """Raise where a level parts what the one below joins: steps (levels, leaves - 1), 0 within a group."""
+    for level in range(1, len(steps)):
+        split = (steps[level] != 0) & (steps[level - 1] == 0)
         if split.any():
-            left = int(np.flatnonzero(split)[0])
+            left = int(np.argmax(split))
             raise BadHierarchy(
                 f"The hierarchy of {name!r} is not nested: {leaves[left]!r} and {leaves[left + 1]!r} are together "
-                f"at level {level - 1} and apart at level {level}. A level must only merge groups of the level below."
+                f"at level {level - 1} and apart at level {level}. {advice}".rstrip()
             )
 
 
@@ -402,13 +412,17 @@ def from_levels(name: str, rows: Sequence[Sequence[str]]) -> Hierarchy:
     return Hierarchy(name, labels[0], groups, labels, levels_tree(groups, labels), layout=Layout(order=kept))
 
 
-def tell_lost(name: str, values: Sequence[str], named: Sequence[str]) -> str:
-    """Values that have no place in the hierarchy of a column, in a sentence that says what to do."""
+def tell_lost(
+    name: str, values: Sequence[str], named: Sequence[str], of: Literal["table", "population"] = "table"
+) -> str:
+    """That a hierarchy lacks values of a table, or of its population, and what to do about it."""
     kinds = f"{len(values):,} value{'s' if len(values) > 1 else ''}"
     asked = "Add them to the hierarchy."
-    if MISSING in values:
+    if of == "population":
+        asked = "Add them to the hierarchy, although the table lacks them."
+    elif MISSING in values:
         asked = "Leave rows without a value out with missing = 'drop', or add '(missing)' to the hierarchy."
-    return f"The hierarchy of {name!r} has no place for {kinds} of the table: {shorten(named, 5)}. {asked}"
+    return f"The hierarchy of {name!r} has no place for {kinds} of the {of}: {shorten(named, 5)}. {asked}"
 
 
 def with_missing(hierarchy: Hierarchy) -> Hierarchy:

@@ -12,7 +12,7 @@ import numpy as np
 from kpareto.errors import BadJob, Remedy
 from kpareto.tables.boxes import LabelBoxes
 from kpareto.tables.recoding import Recoding
-from kpareto.tables.table import Counts, Table, distinct_rows, merge_counts
+from kpareto.tables.table import Counts, Table, merge_counts, number_rows
 
 Rule = Literal["none", "below-k", "cap-max-k", "as-needed"]
 RULES: tuple[Rule, ...] = ("none", "below-k", "cap-max-k", "as-needed")
@@ -232,10 +232,8 @@ def classes(table: Table, recoding: Recoding) -> Partition:
     for column, cut in enumerate(recoding.cuts):
         if cut.any():  # else all leaves are one group
             groups[:, column] = cut[table.codes[:, column]]
-    order, start = distinct_rows(groups)
-    members = np.empty(table.distinct, dtype=np.int64)
-    members[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
-    return _count(table, recoding, members, np.ascontiguousarray(groups[order[start]]))
+    members, first = number_rows(groups)
+    return _count(table, recoding, members, np.ascontiguousarray(groups[first]))
 
 
 def _local_classes(recoding: Recoding, boxes: LabelBoxes) -> Partition:

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kpareto.tables.forms import MOMENTS
 from kpareto.tables.schema import DECIDE, Role
 from kpareto.tables.spelling import EXACT, several, without_point
-from kpareto.tables.vocabulary import LEANINGS, Topic, topic_of, words_of
+from kpareto.tables.vocabulary import LEANINGS, MOMENTS, Topic, topic_of, words_of
 
 Kind = Literal["whole number", "number", "date", "other date", "yes/no", "text", "nested", "empty"]
 Rule = Mapping[str, object]  # an inline hierarchy, as a job file has it
@@ -175,11 +174,11 @@ def _sensitive(facts: ColumnFacts, why: str) -> Proposal:
     unique = facts.unique_share >= NEARLY_UNIQUE and facts.rows > 1
     if not (counted and facts.distinct > 2) and not unique:
         return Proposal("sensitive", why)
-    own = f"{facts.unique_share:.1%} {facts.have_own}" if unique else "its numbers are exact"
+    reason = f"{facts.unique_share:.1%} {facts.have_own}" if unique else "its numbers are exact"
     steps = hierarchy_for(facts)[0].get("intervals") if counted else None
     how = f"Round it in the table, to steps of {steps[0]} say" if isinstance(steps, list) else "Put values in groups"
     note = f"{how}, and make it sensitive with a limit; or make it sensitive as it is, if nobody outside can know it."
-    return Proposal(DECIDE, f"{why}, but {own}{UNDECIDED}", note=note)
+    return Proposal(DECIDE, f"{why}, but {reason}{UNDECIDED}", note=note)
 
 
 def _word_reason(topic: Topic) -> str:
@@ -197,18 +196,13 @@ def _is_free_text(facts: ColumnFacts) -> bool:
     return facts.kind == "text" and facts.longest >= LONG and facts.distinct_share >= NEARLY_UNIQUE
 
 
-def _may_be_free_text(facts: ColumnFacts) -> bool:
-    """Text that repeats may still be written by hand."""
-    return facts.kind == "text" and (facts.longest >= LONG or facts.topic == "free text")
-
-
 def _by_numbers(facts: ColumnFacts) -> Proposal:
     """A column whose name says nothing."""
     if _is_free_text(facts):
         return Proposal("identifier", f"free text, which may name anybody{LEFT_OUT}")
     if facts.kind in ("date", "other date"):
         return quasi(facts, "holds dates", "date")
-    warning = READ_FIRST if _may_be_free_text(facts) else ""
+    warning = READ_FIRST if facts.kind == "text" and (facts.longest >= LONG or facts.topic == "free text") else ""
     if facts.unique_share >= RATHER_UNIQUE and facts.rows > 1:
         make = "Make it a quasi-identifier with a hierarchy if it is needed, or plain if nobody outside can know it."
         why = f"{facts.unique_share:.0%} {facts.have_own}{LEFT_OUT}"

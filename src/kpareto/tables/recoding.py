@@ -147,7 +147,7 @@ def level_words(hierarchy: Hierarchy, level: int) -> str:
 
 def rule_words(hierarchy: Hierarchy, level: int) -> str:
     """What the rule of a hierarchy says of a declared level; nothing where it was made otherwise."""
-    declared = hierarchy if hierarchy.coarse is None else hierarchy.coarse.declared
+    declared = hierarchy.declared
     rule: Mapping[str, object] = declared.rule or {}
     for word in ("intervals", "prefix", "dates"):
         steps = rule.get(word)

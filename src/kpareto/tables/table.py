@@ -361,18 +361,16 @@ class Table:
 
     def roll_up(self, codes: np.ndarray, hierarchies: tuple[Hierarchy, ...], domain: Domain) -> Table:
         """The rows by other leaves, (distinct, quasi) int32, of other hierarchies; equal ones become one."""
-        order, start = distinct_rows(codes)
-        old = self.hierarchies
-        group = np.empty(len(codes), dtype=np.int64)
-        group[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
+        group, first = number_rows(codes)
+        old, count = self.hierarchies, len(first)
         rolled = replace(
             self,
             hierarchies=hierarchies,
-            codes=codes[order[start]],
-            weights=np.bincount(group, weights=self.weights, minlength=len(start)).astype(np.int64),
-            sensitive=tuple(merge_counts(counts, group, len(start)) for counts in self.sensitive),
-            targets=tuple(merge_counts(counts, group, len(start)) for counts in self.targets),
-            persons=None if self.persons is None else merge_counts(self.persons, group, len(start)),
+            codes=codes[first],
+            weights=np.bincount(group, weights=self.weights, minlength=count).astype(np.int64),
+            sensitive=tuple(merge_counts(counts, group, count) for counts in self.sensitive),
+            targets=tuple(merge_counts(counts, group, count) for counts in self.targets),
+            persons=None if self.persons is None else merge_counts(self.persons, group, count),
             domain=domain,
             population=None,
             bare=tuple(n for n, h in zip(self.schema.quasi, hierarchies, strict=True) if n in self.bare and h in old),
@@ -389,7 +387,7 @@ class Table:
         for column, hierarchy in enumerate(self.hierarchies):
             there = names.index(hierarchy.name)
             leaf = hierarchy.locate(theirs.hierarchies[there].leaves)
-            _check_covered(hierarchy, theirs.hierarchies[there].leaves, theirs.leaf_rows[there], leaf)
+            check_places(hierarchy, theirs.hierarchies[there].leaves, theirs.leaf_rows[there], leaf, "population")
             codes[:, column] = leaf[theirs.codes[:, there]]
         groups, counts = merge_classes(codes, theirs.weights[:, None])
         seen = Table(Schema(self.schema.quasi), self.hierarchies, groups, counts[:, 0])
@@ -433,17 +431,6 @@ def _check_contained(table: Table) -> None:
         )
 
 
-def _check_covered(hierarchy: Hierarchy, values: Sequence[str], rows: np.ndarray, leaf: np.ndarray) -> None:
-    """Raise where values of the population have no leaf."""
-    lost = sorted((index for index in np.flatnonzero(leaf < 0).tolist() if rows[index]), key=lambda p: -int(rows[p]))
-    if lost:
-        named = [f"{values[index]!r} ({several(int(rows[index]), 'row')})" for index in lost]
-        raise BadHierarchy(
-            f"The hierarchy of {hierarchy.name!r} has no place for {len(lost):,} value{'s' if len(lost) > 1 else ''} "
-            f"of the population: {shorten(named, 5)}. Add them to the hierarchy, although the table lacks them."
-        )
-
-
 def hierarchies_by_name(hierarchies: Mapping[str, Any] | Sequence[Hierarchy], schema: Schema) -> Mapping[str, Any]:
     """Column -> what is given as its hierarchy; a column that is no quasi-identifier is an error."""
     by_name = hierarchies if isinstance(hierarchies, Mapping) else {h.name: h for h in hierarchies}
@@ -451,14 +438,19 @@ def hierarchies_by_name(hierarchies: Mapping[str, Any] | Sequence[Hierarchy], sc
     return by_name
 
 
-def check_places(hierarchy: Hierarchy, values: Sequence[str], rows: np.ndarray, leaf: np.ndarray) -> None:
-    """Raise where values of a column, each in so many rows, have no leaf (-1) in its hierarchy."""
-    lost = [i for i in np.flatnonzero(leaf < 0).tolist() if rows[i]]
-    if not lost:
-        return
-    lost.sort(key=lambda i: -int(rows[i]))
-    named = [f"{values[i]!r} ({several(int(rows[i]), 'row')})" for i in lost]
-    raise BadHierarchy(tell_lost(hierarchy.name, [values[i] for i in lost], named))
+def check_places(
+    hierarchy: Hierarchy,
+    values: Sequence[str],
+    rows: np.ndarray,
+    leaf: np.ndarray,
+    of: Literal["table", "population"] = "table",
+) -> None:
+    """Raise where a value that rows have found no leaf; the most frequent ones come first."""
+    lost = [place for place in np.flatnonzero(leaf < 0).tolist() if rows[place]]
+    lost.sort(key=lambda place: -int(rows[place]))
+    if lost:
+        named = [f"{values[place]!r} ({several(int(rows[place]), 'row')})" for place in lost]
+        raise BadHierarchy(tell_lost(hierarchy.name, [values[place] for place in lost], named, of))
 
 
 def table_digest(table: Table) -> str:
@@ -499,6 +491,14 @@ def distinct_rows(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return order, start
 
 
+def number_rows(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The number of each row among the distinct ones, in lexicographic order, and the first row of each: int64 each."""
+    order, start = distinct_rows(codes)
+    numbers = np.empty(len(order), dtype=np.int64)
+    numbers[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
+    return numbers, order[start]
+
+
 def merge_classes(groups: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Equal rows as one, their counts added up: groups (classes, quasi), counts (classes, kinds)."""
     order, start = distinct_rows(groups)
@@ -534,10 +534,8 @@ def make_table(
     (sensitive, target, person) its dictionary, its code per row (n,), and its numbers where it is numeric.
 
     Spellings of one sensitive value, and of one person, become one unless the schema says otherwise."""
-    order, start = distinct_rows(codes)
-    count = len(start)
-    group = np.empty(len(codes), dtype=np.int64)
-    group[order] = np.repeat(np.arange(count), np.diff(np.append(start, len(order))))
+    group, first = number_rows(codes)
+    count = len(first)
     units = weights.astype(np.int64)
     people = _tell_persons(schema, extras, units)
 
@@ -552,7 +550,7 @@ def make_table(
     return Table(
         schema,
         hierarchies,
-        codes[order[start]].astype(np.int32) if count else codes.reshape(0, len(schema.quasi)).astype(np.int32),
+        codes[first].astype(np.int32) if count else codes.reshape(0, len(schema.quasi)).astype(np.int32),
         np.bincount(group, weights=weights, minlength=count).astype(np.int64),
         tuple(counts(name, fold) for name in schema.sensitive),
         tuple(counts(name, fold and name in schema.sensitive) for name in schema.target),
@@ -610,13 +608,11 @@ def _tell_persons(schema: Schema, extras: Mapping[str, Extra], weights: np.ndarr
     parts = [_fold(extras[name]) if schema.spellings == "fold" else extras[name] for name in schema.persons]
     known = np.logical_and.reduce([np.array([v != MISSING for v in values])[code] for values, code, _ in parts])
     theirs = np.column_stack([code for _, code, _ in parts])[known]
-    order, first = distinct_rows(theirs)
-    people = np.empty(len(theirs), dtype=np.int32)
-    people[order] = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(order))))
-    ids = [[values[place] for place in theirs[order[first], at].tolist()] for at, (values, _, _) in enumerate(parts)]
+    people, first = number_rows(theirs)
+    ids = [[values[place] for place in theirs[first, at].tolist()] for at, (values, _, _) in enumerate(parts)]
     names = ids[0] if len(ids) == 1 else map("\0".join, zip(*([fold_spelling(v) for v in p] for p in ids), strict=True))
     start = np.concatenate(([0], np.cumsum(known)))
-    return Counts(", ".join(schema.persons), tuple(names), start, people, weights[known])
+    return Counts(", ".join(schema.persons), tuple(names), start, people.astype(np.int32), weights[known])
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ import numpy as np
 from kpareto._version import __version__
 from kpareto.engines import in_form
 from kpareto.engines.form import form_from
-from kpareto.engines.read import read
-from kpareto.engines.wishes import Missing
+from kpareto.engines.read import Missing, read
 from kpareto.errors import BadInput, BadJob, did_you_mean, shorten
 from kpareto.fronts.problem import settled_rule
 from kpareto.measures.properties import PROPERTIES, Comparison, Property, compare, property_vector

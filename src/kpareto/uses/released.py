@@ -13,12 +13,14 @@ import numpy as np
 
 from kpareto.engines import file_of, in_form, open_source
 from kpareto.engines.form import form_from
-from kpareto.engines.read import read
-from kpareto.engines.wishes import Missing
+from kpareto.engines.read import Missing, read
 from kpareto.errors import BadInput, BadTable, shorten
+from kpareto.interrupts import pause
+from kpareto.kernels.local.neighbours import block_boxes, boxes_near
 from kpareto.measures.use import LabelView, further_counts, occurring_values, spread_evenly
 from kpareto.releases.choice import Stored, read_stored
 from kpareto.releases.documents import document_files
+from kpareto.releases.labels import has_counts
 from kpareto.strict import FileKind, anything, map_of, read_json
 from kpareto.tables.hierarchy import MISSING, STAR, Hierarchy
 from kpareto.tables.schema import Schema
@@ -66,7 +68,8 @@ def read_released(
             f"The release was made from {several(rows, 'row')}, and the original has {table.rows:,}. {OTHER}"
         )
     shown = read(written, wished, "category", marks)
-    return table, _view(table, shown, stored, documents["confidential"]["recoding"], more)
+    view = _view(table, shown, stored, documents["confidential"]["recoding"], more)
+    return table, replace(view, counted=has_counts(documents["public"]))
 
 
 def _there(file: Path) -> Path:
@@ -124,17 +127,16 @@ def _view(
             )
         ends = np.array([_find(runs, hierarchy, label) or (0, 0) for label in labels], dtype=np.int64)
         spread = spread_evenly(ends[:, 0], ends[:, 1], occurring_values(table, column), len(hierarchy.leaves))
-        _check_possible(hierarchy, ends, shown.leaf_rows[column], labels, table.leaf_rows[column])
         codes.append(np.ascontiguousarray(shown.codes[:, column]))
         spreads.append(spread)
         shows.append(ends)
-    if not stored.local:
-        _check_together(table, shown, stored.recoding.cuts, shows)
-    pairs = zip(further_counts(table), further_counts(shown), strict=True)
     further = []
-    for own, written in pairs:
+    pairs = []
+    for own, written in zip(further_counts(table), further_counts(shown), strict=True):
         with suppress(BadTable) if own.name in plain else nullcontext():
             further.append(_in_values(own, written))
+            pairs += [] if own.name in plain else [(own, further[-1])]
+    _check_together(table, shown, shows, pairs)
     return LabelView(table.schema.quasi, shown.weights.astype(float), tuple(codes), tuple(spreads), tuple(further))
 
 
@@ -147,7 +149,11 @@ def _label_runs(stored: Stored, column: int, recoding: Mapping[str, Any]) -> dic
             ends = stored.recoding.pairs(column)
         else:
             ends = zip(*([hierarchy.index[leaf] for leaf in part] for part in zip(*groups, strict=True)), strict=True)
-        return dict(zip(labels, ends, strict=True))
+        known: dict[str, tuple[int, int]] = {}
+        for label, (first, last) in zip(labels, ends, strict=True):  # classes may share a midpoint: then it is of both
+            wide = known.get(label, (first, last))
+            known[label] = min(wide[0], first), max(wide[1], last)
+        return known
     except (KeyError, TypeError, ValueError):
         raise BadInput(
             f"The certificate and the recoding are of two releases: they divide {hierarchy.name!r} otherwise. "
@@ -176,40 +182,41 @@ def _is_number(text: str, number: float) -> bool:
         return False
 
 
-def _check_possible(
-    hierarchy: Hierarchy, ends: np.ndarray, rows: np.ndarray, labels: Sequence[str], original: np.ndarray
+def _check_together(
+    table: Table, shown: Table, ends: Sequence[np.ndarray], pairs: Sequence[tuple[Counts, Counts]]
 ) -> None:
-    """Raise where more rows show a label than the original has rows that it can stand for."""
-    before = np.concatenate(([0], np.cumsum(original)))
-    behind = before[ends[:, 1] + 1] - before[ends[:, 0]]
-    worst = int(np.argmax(rows - behind))
-    if rows[worst] > behind[worst]:
-        raise BadTable(
-            f"The release is not one of this original: {several(int(rows[worst]), 'row')} of it show {labels[worst]!r} "
-            f"in {hierarchy.name!r}, and the original has {int(behind[worst]):,} such rows. {OTHER}"
-        )
+    """Raise where rows of the release have no rows that they can come from, or rows of the original nowhere to go.
+
+    Of every class, with each value of a further column, the original has as many rows that fit its labels at least; and
+    rows that fit no class are no more than were left out. pairs: the further columns of both, in the same values.
+    """
+    sides = [((own.row, own.code, own.count), (shows.row, shows.code, shows.count)) for own, shows in pairs]
+    for (row, value, rows), (line, code, written) in sides or [(_all_rows(table), _all_rows(shown))]:
+        codes = np.column_stack((table.codes[row], value)).astype(np.int32)
+        labels = [each[shown.codes[line, column]] for column, each in enumerate(ends)]
+        first, last = (np.column_stack((*(each[:, end] for each in labels), code)).astype(np.int32) for end in (0, 1))
+        order = np.lexsort(codes.T[::-1])
+        blocks, near = block_boxes(codes, codes, order), np.empty(len(codes), dtype=np.int64)
+        homeless = np.ones(len(codes), dtype=np.bool_)
+        for low, high, many in zip(first, last, written.tolist(), strict=True):
+            pause()
+            fitting = near[: boxes_near(low, high, codes, codes, order, blocks, near)]
+            homeless[fitting] = False
+            if many > (there := int(rows[fitting].sum())):
+                raise BadTable(
+                    f"The release is not one of this original: {several(many, 'row')} of it look alike, and the "
+                    f"original has {there:,} such rows. {OTHER}"
+                )
+        if (lost := int(rows[homeless].sum())) > table.rows - shown.rows:
+            raise BadTable(
+                f"The release is not one of this original: {several(lost, 'row')} of the original fit no class of it, "
+                f"and it lacks {table.rows - shown.rows:,}. {OTHER}"
+            )
 
 
-def _check_together(table: Table, shown: Table, cuts: Sequence[np.ndarray], ends: Sequence[np.ndarray]) -> None:
-    """Raise where more rows show some labels together than the original has rows that become these; masked rows may."""
-    place = np.zeros(table.distinct + shown.distinct, dtype=np.int64)
-    known = np.ones(shown.distinct, dtype=np.bool_)
-    for column, (cut, (first, last)) in enumerate(zip(cuts, (each.T for each in ends), strict=True)):
-        groups = int(cut[-1]) + 1
-        if len(np.unique(first)) < len(first):
-            return  # one group is spelled in two ways, or two groups in one
-        whole = (cut[first] == cut[last]) & (np.bincount(cut)[cut[first]] == last - first + 1)
-        known &= whole[shown.codes[:, column]]
-        own = np.concatenate((cut[table.codes[:, column]], cut[first][shown.codes[:, column]]))
-        place = np.unique(place * groups + own, return_inverse=True)[1]
-    before = np.bincount(place[: table.distinct], table.weights, int(place.max()) + 1)
-    after = np.bincount(place[table.distinct :], shown.weights * known, len(before))
-    worst = int(np.argmax(after - before))
-    if after[worst] > before[worst]:
-        raise BadTable(
-            f"The release is not one of this original: {several(int(after[worst]), 'row')} of it look alike, and the "
-            f"original has {int(before[worst]):,} such rows. {OTHER}"
-        )
+def _all_rows(table: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All rows of a table as a further column with one value has them."""
+    return np.arange(table.distinct), np.zeros(table.distinct, dtype=np.int64), table.weights
 
 
 def _in_values(own: Counts, written: Counts) -> Counts:

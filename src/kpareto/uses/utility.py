@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
@@ -24,6 +24,8 @@ from kpareto.measures.use import (
     view_original,
     view_release,
 )
+from kpareto.releases.labels import has_counts
+from kpareto.releases.release import Release
 from kpareto.tables.hierarchy import MISSING
 from kpareto.tables.partition import Partition
 from kpareto.tables.spelling import percent
@@ -236,7 +238,8 @@ def open_release(
     if original is not None or recoding is not None:
         raise BadJob("A point or a choice knows its table. Leave original and recoding out.")
     partition = _partition_of(release)
-    return partition.table, view_release(partition)
+    counted = isinstance(release, Release) and has_counts(release.certificate.public)
+    return partition.table, replace(view_release(partition), counted=counted)
 
 
 def _partition_of(chosen: object) -> Partition:

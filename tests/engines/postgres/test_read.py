@@ -22,9 +22,8 @@ from kpareto.engines import open_source
 from kpareto.engines.duckdb.connect import HELD
 from kpareto.engines.postgres.connect import Postgres, bare, hide_password, pieces
 from kpareto.engines.postgres.read import PostgresSource
-from kpareto.engines.read import fingerprint, read
+from kpareto.engines.read import POLICIES, Missing, fingerprint, read
 from kpareto.engines.unique_rows import unique_rows
-from kpareto.engines.wishes import POLICIES, Missing
 from kpareto.errors import BadInput, BadJob, BadTable, MissingExtra
 from kpareto.faces import cli
 from kpareto.jobs.front import search_job

@@ -15,8 +15,7 @@ import pytest
 import kpareto as kp
 from kpareto.faces import console
 from kpareto.faces.cli import main
-from kpareto.faces.cli.front_table import pick_shown
-from kpareto.faces.cli.fronts import models_command
+from kpareto.faces.cli.fronts import models_command, pick_shown
 from kpareto.jobs.front import search_job
 from kpareto.jobs.parse import load_job
 from kpareto.kernels.compiling import NotCompiled

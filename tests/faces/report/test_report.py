@@ -36,19 +36,19 @@ from kpareto.faces.report import (
     report_of,
     write_report,
 )
+from kpareto.faces.report.blocks import escape_text
 from kpareto.faces.report.discretion import Discretion, round_number
 from kpareto.faces.report.front import _tell_marks
 from kpareto.faces.report.make import _public_w16
-from kpareto.faces.report.markdown import escape_text
 from kpareto.faces.report.regulator_form import CHECKLIST, ISO, SEEN_BY, UNREAD, technique
 from kpareto.faces.report.report import ProfileRow
 from kpareto.faces.report.words import chance, notice, sample_title
+from kpareto.fronts.choose import find_safer
 from kpareto.fronts.front import Front, Point, load_front, make_front, mark_points
 from kpareto.fronts.markup import safe
 from kpareto.fronts.numbers import Provenance
 from kpareto.fronts.picture import sketch, ticks
 from kpareto.fronts.problem import problem
-from kpareto.fronts.safer import find_safer
 from kpareto.jobs.parse import load_job
 from kpareto.jobs.release import release_job
 from kpareto.releases.choice import as_choice

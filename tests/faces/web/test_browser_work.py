@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from kpareto.errors import Stopped
-from kpareto.faces.report.use import ATTACKED
+from kpareto.faces.report.answers import ATTACKED
 from kpareto.faces.web import explore, release, search, session
 from kpareto.faces.web.search import Searching
 from kpareto.faces.web.turns import Work

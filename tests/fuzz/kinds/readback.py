@@ -16,7 +16,7 @@ import kpareto as kp
 from kpareto.fronts.front import load_front
 from kpareto.releases.choice import read_stored
 from kpareto.releases.signing import load_key, new_key
-from kpareto.searches.checkpoint import read_checkpoint
+from kpareto.searches.driver import read_checkpoint
 from kpareto.strict import FileKind
 from kpareto.verifier import parts
 from kpareto.verifier.signatures import trusted_bytes

@@ -7,7 +7,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from kpareto.measures.estimators import expected_risk, least_people
+from kpareto.measures.population import expected_risk, least_people
 
 PEOPLE = 100_000
 DRAWS = 5

@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 from kpareto.engines.unique_rows import unique_rows
 from kpareto.errors import BadInput, BadJob, BadSchema, BadTable
 from kpareto.measures import make
-from kpareto.measures.estimators import (
+from kpareto.measures.population import (
     estimate_uniques,
     expected_risk,
+    people_behind,
     pitman,
     snb,
     zayatz,
 )
-from kpareto.measures.population import people_behind
 from kpareto.releases.risk.risk import (
     PRESETS,
     THRESHOLDS,

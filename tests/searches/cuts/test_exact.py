@@ -17,7 +17,7 @@ from kpareto.errors import BadJob, Stopped
 from kpareto.fronts.dominance import achievement
 from kpareto.fronts.problem import Problem, problem
 from kpareto.searches import exact_front
-from kpareto.searches.checkpoint import Cancelled
+from kpareto.searches.driver import Cancelled
 from kpareto.searches.exact_front import NumberedCuts
 from kpareto.searches.run import Plan, run_plan
 from kpareto.tables.adult import adult_table

@@ -13,7 +13,7 @@ from kpareto.fronts.front import Front
 from kpareto.fronts.problem import problem
 from kpareto.kernels.dominance import dominance_ranks
 from kpareto.searches.cuts.nsga2 import Members, Nsga2, Preference, Ranked, crowding, ranks, tournament
-from kpareto.searches.cuts.starts import lattice_starts
+from kpareto.searches.lattice.climbing import lattice_starts
 from kpareto.searches.run import run
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import make_cuts, make_order

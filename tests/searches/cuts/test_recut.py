@@ -11,12 +11,13 @@ from kpareto.errors import BadJob
 from kpareto.fronts.dominance import non_dominated
 from kpareto.fronts.problem import problem
 from kpareto.searches.bounds import all_cuts
-from kpareto.searches.cuts import flip, starts
+from kpareto.searches.cuts import flip
 from kpareto.searches.cuts.flip import Flip, neighbours
 from kpareto.searches.cuts.recut import Recutter, kick, recut_columns
 from kpareto.searches.cuts.score import Score
-from kpareto.searches.cuts.starts import lattice_starts
 from kpareto.searches.exact_front import exact_front
+from kpareto.searches.lattice import climbing
+from kpareto.searches.lattice.climbing import lattice_starts
 from kpareto.searches.run import run
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import make_cuts
@@ -200,8 +201,8 @@ def test_a_large_lattice_is_not_counted_before_a_search_over_cuts_begins(monkeyp
     """Beyond a bound the starts come from a sample of so many nodes, and still trade off against each other."""
     table = adult_table("default")
     made = problem(table, ["k", "glm"], Suppression("cap-max-k", 0.01))
-    monkeypatch.setattr(starts, "MOST_WORK", 1000)
-    monkeypatch.setattr(starts, "SAMPLE_WORK", 200 * table.distinct)
+    monkeypatch.setattr(climbing, "MOST_WORK", 1000)
+    monkeypatch.setattr(climbing, "SAMPLE_WORK", 200 * table.distinct)
     monkeypatch.setattr(type(made), "whole_lattice", lambda *_: pytest.fail("the whole lattice was counted"))
     space = make_cuts(table.hierarchies)
     genomes = lattice_starts(made, space)

@@ -16,7 +16,7 @@ from kpareto.errors import BadInput, BadJob, Interrupted, Stopped
 from kpareto.fronts.front import Front, load_front
 from kpareto.fronts.problem import Problem, problem
 from kpareto.jobs.proposals import complete_hierarchies
-from kpareto.searches.local.further import is_searched, search_further
+from kpareto.searches.local.driven import is_searched, search_further
 from kpareto.searches.run import Plan, run_plan
 from tests.twins.strategies import Case, cases
 

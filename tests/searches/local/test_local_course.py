@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kpareto.errors import BadInput, BadJob, Stopped
 from kpareto.fronts.front import Front, load_front
 from kpareto.fronts.problem import Problem, problem
-from kpareto.searches.checkpoint import Cancelled
+from kpareto.searches.driver import Cancelled
 from kpareto.searches.local import driven
 from kpareto.searches.local.bound import LocalBound, lower_bound
 from kpareto.searches.local.driven import PARTS

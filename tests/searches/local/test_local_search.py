@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +17,7 @@ from kpareto.kernels.local.suppress import recut_dropping
 from kpareto.measures.cells import nwp
 from kpareto.searches.lattice.mondrian import relaxed
 from kpareto.searches.local import problem as problems
+from kpareto.searches.local import search as searches
 from kpareto.searches.local.problem import LocalWish, make_problem
 from kpareto.searches.local.recoding import LocalClasses, LocalRecoding, read_classes
 from kpareto.searches.local.search import Effort, Workers, first_classes, search, search_classes
@@ -137,6 +139,20 @@ def test_threads_and_seeds() -> None:
     answers = [search_classes(problem, Effort(seed=seed, turns=5, threads=n)) for seed, n in ((1, 1), (1, 2), (2, 2))]
     assert equal(answers[0], answers[1])
     assert not equal(answers[0], answers[2])
+
+
+def test_very_many_rows_begin_with_fewer_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless the effort says otherwise, and not for large classes; a million rows have four turns."""
+    table = read(people(), SCHEMA, hierarchies=hierarchies())
+    for k, few in ((2, searches.PEELING_MANY), (21, searches.PEELING_LARGE)):
+        problem = make_problem(table, LocalWish(k))
+        with monkeypatch.context() as patched:
+            patched.setattr(searches, "MANY", 10)
+            many = first_classes(problem, Effort(), Workers())
+        same = first_classes(problem, Effort(peeling=few), Workers())
+        assert many.order.tolist() == same.order.tolist()
+        assert many.cuts.tolist() == same.cuts.tolist()
+    assert searches.usual_turns(replace(problem, table=replace(table, weights=table.weights * 10**6))) == 4
 
 
 def test_below_mondrian_on_adult() -> None:

@@ -6,8 +6,7 @@ import pytest
 
 from kpareto.errors import BadHierarchy
 from kpareto.tables.hierarchies import KNOWN, known_hierarchy, load
-from kpareto.tables.hierarchies.known import country_name, fits, read_list
-from kpareto.tables.hierarchies.known.systems import postcode_systems
+from kpareto.tables.hierarchies.known import country_name, fits, postcode_systems, read_list
 
 
 def labels_of(word: str, value: str, *others: str) -> list[str]:

@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kpareto.atomic import is_running
 from kpareto.engines.apart import memory_apart
 from kpareto.engines.values import encode, refuse, take_texts
 from kpareto.errors import EAR, BadTable, Progress, keep_interrupt
@@ -35,7 +36,7 @@ TICK = 0.1  # seconds between two looks at a query that runs
 FOLDER = "kpareto-rows-"  # temporary folders: this, the process that made it, and a random end
 # Types whose values have no text, and types that only the engine itself can write as text.
 NESTED = re.compile(r"\]$|^(STRUCT|MAP|UNION|BLOB|INTERVAL|GEOMETRY|VARIANT)\b")
-_WRITTEN = re.compile(r"^(U?HUGEINT|BIGNUM|VARINT|UUID|BIT|TIME WITH TIME ZONE)$")
+WRITTEN = re.compile(r"^(U?HUGEINT|BIGNUM|VARINT|UUID|BIT|TIME WITH TIME ZONE)$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,18 +55,8 @@ def sweep() -> None:
         number = left.name.removeprefix(FOLDER).partition("-")[0]
         with suppress(OSError):  # another user's, or gone meanwhile
             mine = left.stat().st_uid == getattr(os, "getuid", lambda: 0)()  # Windows knows no user numbers
-            if mine and number.isdecimal() and not _alive(int(number)):
+            if mine and number.isdecimal() and not is_running(int(number)):
                 shutil.rmtree(left)
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 @contextmanager
@@ -263,7 +254,7 @@ def grouping(ask: Ask, rows: str, columns: Sequence[str], wanted: Sequence[str])
         position = columns.index(name)
         if NESTED.search(kinds[position]):
             raise refuse(name, kinds[position].lower())
-        chosen.append(f"c{position}::VARCHAR" if _WRITTEN.search(kinds[position]) else f"c{position}")
+        chosen.append(f"c{position}::VARCHAR" if WRITTEN.search(kinds[position]) else f"c{position}")
     listed = ", ".join(f"{column} AS v{index}" for index, column in enumerate(chosen))
     return f"SELECT {listed}, count(*) AS weight FROM {table} GROUP BY ALL"
 

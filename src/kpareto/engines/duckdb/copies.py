@@ -37,10 +37,15 @@ _WORKBOOK_PARTS = ("xl/workbook.xml", "xl/workbook.bin", "content.xml")
 # -- packed files --------------------------------------------------------------------------------------------------
 
 
+def first_bytes(path: Path, count: int) -> bytes:
+    """What a file begins with, by which it is recognised whatever its name says."""
+    with path.open("rb") as stream:
+        return stream.read(count)
+
+
 def is_packed(path: Path) -> bool:
     """Whether a file is packed in a way that is undone by a copy; gzip of text is not, as the engine reads that."""
-    with path.open("rb") as stream:
-        start = stream.read(10)
+    start = first_bytes(path, 10)
     if start.startswith(b"PK\x03\x04"):
         return not is_workbook(path)
     if start.startswith(b"\x1f\x8b"):
@@ -50,8 +55,7 @@ def is_packed(path: Path) -> bool:
 
 def unpack(path: Path, folder: Path) -> Path:
     """The one file inside, as a copy in the folder that keeps its ending."""
-    with path.open("rb") as stream:
-        start = stream.read(6)
+    start = first_bytes(path, 6)
     try:
         if start.startswith(b"PK\x03\x04"):
             return _unzip(path, folder)
@@ -77,14 +81,10 @@ def _too_large(path: Path, size: str) -> BadTable:
 
 def open_packed(path: Path) -> IO[bytes]:
     """The bytes inside of a file that is packed by gzip, bzip2, xz or zstd."""
-    with path.open("rb") as stream:
-        start = stream.read(6)
-    if start.startswith(b"\x1f\x8b"):
-        return cast(IO[bytes], gzip.open(path))
-    if start.startswith(b"BZh"):
-        return cast(IO[bytes], bz2.open(path))
-    if start.startswith(b"\xfd7zXZ"):
-        return cast(IO[bytes], lzma.open(path))
+    start = first_bytes(path, 6)
+    for mark, unpacked in ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ", lzma.open)):
+        if start.startswith(mark):
+            return cast(IO[bytes], unpacked(path))
     import pyarrow as pa
 
     return cast(IO[bytes], pa.CompressedInputStream(pa.OSFile(str(path)), "zstd"))
@@ -117,8 +117,7 @@ def _is_hidden(name: str) -> bool:
 
 def is_workbook(path: Path) -> bool:
     """Whether a file holds sheets: one of the zip archives that spreadsheets write, or their old binary form."""
-    with path.open("rb") as stream:
-        start = stream.read(8)
+    start = first_bytes(path, 8)
     if start.startswith(b"\xd0\xcf\x11\xe0"):
         return True
     if not start.startswith(b"PK\x03\x04"):
@@ -247,8 +246,7 @@ def _sheet_column(cells: Sequence[object], name: str) -> pa.Array:
 
 def is_statistics(path: Path, name: str) -> bool:
     """Whether a file comes from Stata, SPSS or SAS, by its beginning or its ending."""
-    with path.open("rb") as stream:
-        start = stream.read(84)
+    start = first_bytes(path, 84)
     known = (b"<stata_dta>", b"$FL2", b"$FL3", b"HEADER RECORD*******LIBRARY", b"HEADER RECORD*******LIBV8")
     return start.startswith(known) or Path(name).suffix.lower() in statistics_endings()
 
@@ -306,8 +304,7 @@ def _statistics_reader(path: Path, shown: str) -> tuple[Any, Callable[..., Any]]
         import pyreadstat
     except ImportError as error:
         raise MissingExtra(f"{shown!r} is a file of statistics, which pyreadstat reads. {INSTALL}") from error
-    with path.open("rb") as stream:
-        start = stream.read(84)
+    start = first_bytes(path, 84)
     by_ending = {
         ".dta": "read_dta",
         ".sav": "read_sav",

@@ -19,7 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO, cast
 
-from kpareto.engines.duckdb.copies import name_columns
+from kpareto.engines.duckdb.copies import first_bytes, name_columns
 from kpareto.engines.form import SEPARATORS, DataFile
 from kpareto.engines.values import BLANKS
 from kpareto.errors import BadTable, Remedy
@@ -41,11 +41,11 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 # Numbers, with a decimal comma too, and dates in any order of their parts; leading zeros make a code.
-_NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
+NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _COMMA = r"[+-]?[0-9]+,[0-9]+"
-_DATE = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?Z?)?"
+DATE = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?Z?)?"
 _OTHER_DATE = r"[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}"
-_VALUE = re.compile("|".join(f"(?:{pattern})" for pattern in (_NUMBER, _COMMA, _DATE, _OTHER_DATE)))
+_VALUE = re.compile("|".join(f"(?:{pattern})" for pattern in (NUMBER, _COMMA, DATE, _OTHER_DATE)))
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,7 @@ class Cells:
 def examine(source: DataFile, folder: Path) -> Cells:
     """Look at the beginning of a file; one that is not UTF-8 is copied into the folder as UTF-8."""
     form, shown, path = source.form, str(source.path), Path(source.path)
-    with path.open("rb") as raw:
-        packed = raw.read(2) == b"\x1f\x8b"
+    packed = first_bytes(path, 2) == b"\x1f\x8b"
     beginning = _beginning(path, packed, shown)
     encoding = codecs.lookup(form.encoding).name
     if encoding in ("utf-8", "utf-8-sig"):
@@ -114,6 +113,13 @@ def marked_encoding(beginning: bytes) -> str | None:
     return next((name for mark, name in _MARKS if beginning.startswith(mark)), None)
 
 
+def wide_encoding(beginning: bytes) -> str | None:
+    """The encoding of a text in which every second byte is mostly 0, if this is one."""
+    if beginning.count(0) * 3 <= len(beginning) or beginning[::2].count(0) * beginning[1::2].count(0):
+        return None
+    return "utf-16-le" if beginning[1::2].count(0) else "utf-16-be"
+
+
 def _without_titles(text: str, skip: int) -> tuple[str | None, str, int]:
     """A separator that the first line tells (sep=;), the text from the first line that counts, and the lines before."""
     sep = re.match(r"sep=(.)(?:\r\n|\r|\n)", text)
@@ -153,11 +159,9 @@ def _empty(shown: str) -> BadTable:
 
 
 def _check_text(beginning: bytes, shown: str) -> None:
-    nulls = beginning.count(0)
-    if not nulls:
+    if not beginning.count(0):
         return
-    if nulls * 3 > len(beginning) and not beginning[::2].count(0) * beginning[1::2].count(0):
-        name = "utf-16-le" if beginning[1::2].count(0) else "utf-16-be"
+    if name := wide_encoding(beginning):
         raise BadTable(f"File {shown!r} is not UTF-8; it looks like UTF-16.", remedy=_give(name))
     raise BadTable(f"File {shown!r} is a binary file, not text. Give a CSV or Parquet file.")
 

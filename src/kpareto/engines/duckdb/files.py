@@ -20,7 +20,15 @@ from typing import Any, TypeVar
 from kpareto.engines.admission import allowed_bytes
 from kpareto.engines.apart import run_apart
 from kpareto.engines.duckdb.connect import Engine, escape_glob, grouping, hold, in_order, no_room
-from kpareto.engines.duckdb.copies import copy_sheet, copy_statistics, is_packed, is_statistics, is_workbook, unpack
+from kpareto.engines.duckdb.copies import (
+    copy_sheet,
+    copy_statistics,
+    first_bytes,
+    is_packed,
+    is_statistics,
+    is_workbook,
+    unpack,
+)
 from kpareto.engines.duckdb.csv import Cells, complaint, examine, plain
 from kpareto.engines.form import DataFile, Form
 from kpareto.engines.source import trim_text
@@ -75,9 +83,7 @@ def scan(source: DataFile, engine: Engine) -> Scan:
 def _scan_file(source: DataFile, engine: Engine) -> Scan:
     """A plain file, by what it holds: Parquet, a workbook, a file of statistics, JSON, or else text of cells."""
     path, shown = unpack_all(Path(source.path), engine.folder), str(source.path)
-    with path.open("rb") as stream:
-        parquet = stream.read(4) == b"PAR1"
-    if parquet:
+    if first_bytes(path, 4) == b"PAR1":
         return _parquet(path, [path])
     if path.suffix.lower() in PARTS and path.stat().st_size:
         raise BadTable(f"File {shown!r} is not a Parquet file, whatever its name says. Write it again.")
@@ -152,8 +158,7 @@ def iso_date(cell: str, form: str) -> str:
 
 def is_json(path: Path) -> bool:
     """Whether a file holds JSON records, one after the other or in a list."""
-    with path.open("rb") as stream:
-        start = stream.read(1 << 12)
+    start = first_bytes(path, 1 << 12)
     if start.startswith(b"\x1f\x8b"):
         try:
             start = zlib.decompressobj(31).decompress(start)
@@ -254,21 +259,15 @@ def roll_up_file(file: Scan, engine: Engine, wanted: Sequence[str]) -> Rolled:
     """The distinct rows of a file over the wanted columns, by one GROUP BY."""
     _check_parts(file, wanted)
     ask = engine.connection.sql
-
-    def roll_up(rows: str) -> Rolled:
-        return roll(ask(grouping(ask, rows, file.columns, wanted)).to_arrow_table(), wanted)
-
-    return ask_file(file, engine, roll_up)
+    grouped = ask_file(file, engine, lambda rows: ask(grouping(ask, rows, file.columns, wanted)).to_arrow_table())
+    return roll(grouped, wanted)
 
 
 def hold_file(file: Scan, engine: Engine, wanted: Sequence[str], report: Progress | None = None) -> None:
     """Roll a file up into the engine's own table HELD, which goes to its folder where memory is short."""
     _check_parts(file, wanted)
-
-    def hold_rows(rows: str) -> None:
-        hold(engine, grouping(engine.connection.sql, rows, file.columns, wanted), report)
-
-    ask_file(file, engine, hold_rows)
+    ask = engine.connection.sql
+    ask_file(file, engine, lambda rows: hold(engine, grouping(ask, rows, file.columns, wanted), report))
 
 
 def ask_file(file: Scan, engine: Engine, answer: Callable[[str], Answer], raw: bool = False) -> Answer:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -153,9 +155,10 @@ def arrow_view(table: pa.Table, engine: Engine) -> View:
 
 
 @contextmanager
-def open_file(file: DataFile, opening: Opening) -> Iterator[Source]:
+def open_file(file: str | PathLike[str] | DataFile, opening: Opening) -> Iterator[Source]:
     """A file or a folder of Parquet parts."""
-    yield DuckSource(File(scan(file, opening.start())), opening.start)
+    named = file if isinstance(file, DataFile) else DataFile(Path(file), Form(opening.encoding))
+    yield DuckSource(File(scan(named, opening.start())), opening.start)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
 from kpareto.atomic import check_target, reason, whole, whole_folder
-from kpareto.engines.duckdb.connect import NESTED, Engine, carry_out, escape_glob
+from kpareto.engines.duckdb.connect import NESTED, WRITTEN, Engine, carry_out, escape_glob
 from kpareto.engines.duckdb.files import iso_date, point_number, write_workbook
 from kpareto.engines.form import Form, TextForm
 from kpareto.engines.source import FORMATS, Outgoing, SourceLayout, Target, Written, ending_of, format_of
@@ -104,18 +104,16 @@ def lay_out(engine: Engine, table: str, kinds: Sequence[str], large: bool, raw: 
         sql=duck_sql(large),
         table=table,
         # Columns whose kind Arrow lacks are compared by their texts.
-        keys=tuple(f"t.c{index}::VARCHAR" if _odd(kind) else f"t.c{index}" for index, kind in enumerate(kinds)),
+        keys=tuple(
+            f"t.c{index}::VARCHAR" if kind.startswith("ENUM") or WRITTEN.search(kind) else f"t.c{index}"
+            for index, kind in enumerate(kinds)
+        ),
         textual=tuple(kind == "VARCHAR" or kind.startswith("ENUM") for kind in kinds),
         native=tuple(kind in NATIVE or kind == "DOUBLE" for kind in kinds),
         discrete=tuple(kind in NATIVE for kind in kinds),
         nested=[index for index, kind in enumerate(kinds) if NESTED.search(kind)],
         cell=cell,
     )
-
-
-def _odd(kind: str) -> bool:
-    odd = kind.startswith("ENUM") or kind in ("HUGEINT", "UHUGEINT", "BIGNUM", "VARINT", "UUID", "BIT")
-    return odd or kind == "TIME WITH TIME ZONE"
 
 
 def _name(engine: Engine, kind: str, words: list[str]) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from kpareto.atomic import PART
+from kpareto.atomic import PART, is_running
 from kpareto.engines.spark.connect import is_remote
 from kpareto.errors import BadInput
 
@@ -42,15 +42,7 @@ def writer_is_gone(writer_mark: str, age: float) -> bool:
     parts = re.fullmatch(r"([0-9a-f]{8})_(\d+)_[0-9a-f]{8}", writer_mark)
     if parts is None:
         return False
-    if parts[1] != _machine():
-        return age > OLD
-    try:
-        os.kill(int(parts[2]), 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False
+    return age > OLD if parts[1] != _machine() else not is_running(int(parts[2]))
 
 
 def _machine() -> str:

@@ -1,6 +1,7 @@
 """The command line: every verb of the library as a word in the shell.
 
-A command is a short function here that imports its room when it runs, so that ``--help`` stays quick.
+A command is a table of options here, and a function with a parameter for each, which is imported when the command
+runs, so that ``--help`` stays quick.
 Answers go to standard output, remarks and progress to standard error.
 """
 
@@ -8,20 +9,24 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 
 import click
 
-from kpareto.errors import BadJob, Interrupted, KparetoError, Unsafe, keep_interrupt, say_unusable
+from kpareto.errors import Interrupted, KparetoError, Unsafe, keep_interrupt, say_unusable
 from kpareto.faces.cli.hierarchies import HIERARCHY_COMMANDS
 from kpareto.faces.cli.options import (
     Commands,
     accept_option,
     commands,
+    form_option,
     json_option,
     model_option,
+    original_option,
     overwrite_option,
     quiet_option,
+    recoding_option,
     set_option,
     sign_option,
     table_option,
@@ -36,11 +41,17 @@ BROKEN_PIPE = 141  # what the shell reports for any program whose reader went aw
 __all__ = ["commands", "main"]
 
 
+def run_command(place: str, options: Mapping[str, object]) -> None:
+    """Call the function that does a command's work, such as ``cli.fronts.show_front``, with the options of it."""
+    module, _, name = place.rpartition(".")
+    getattr(import_module(f"kpareto.faces.{module}"), name)(**options)
+
+
 @commands.command(
     epilog="Example: kpareto front people.toml --picture front.svg",
     short_help="Show every trade-off that a job allows.",
 )
-@click.argument("job")
+@click.argument("path", metavar="JOB")
 @json_option
 @click.option("--picture", metavar="FILE", help="Draw the front: FILE ends in .svg, .png or .pdf.")
 @set_option
@@ -53,44 +64,21 @@ __all__ = ["commands", "main"]
 @click.option(
     "--measure", "measures", multiple=True, metavar="NAME", help="A further number on each point, such as cm."
 )
-@click.option("--tree-error", is_flag=True, help="How well a decision tree learns the target from each point's rows.")
+@click.option(
+    "--tree-error", "tree", is_flag=True, help="How well a decision tree learns the target from each point's rows."
+)
 @click.option("--models", metavar="LIST", help="Compare models at usual k instead: lattice,cuts,strict,local.")
 @quiet_option
-def front(  # noqa: PLR0913 (the options of the command)
-    job: str,
-    json_file: str | None,
-    picture: str | None,
-    changes: tuple[str, ...],
-    resume: bool,
-    local: bool,
-    model: str | None,
-    prefer: str | None,
-    measures: tuple[str, ...],
-    tree_error: bool,
-    models: str | None,
-    quiet: bool,
-) -> None:
+def front(**options: object) -> None:
     """Show every trade-off that JOB allows (a job file, or the word adult)."""
-    if models is not None:
-        from kpareto.faces.cli.fronts import show_models
-
-        if resume or local or prefer or measures or tree_error or model is not None:
-            raise BadJob(
-                "--models compares models by itself. Leave --resume, --local, --prefer, --measure, --tree-error and "
-                "--model out."
-            )
-        show_models(job, models, json_file, picture, changes, quiet)
-        return
-    from kpareto.faces.cli.fronts import Beside, show_front
-
-    show_front(job, json_file, picture, resume, quiet, changes, Beside(local, prefer, measures, tree_error, model))
+    run_command("cli.fronts.show_front", options)
 
 
 @commands.command(
     epilog="Example: kpareto compare people.toml --search nsga2 --search genitor",
     short_help="Compare searches, or settings of one, over many seeds.",
 )
-@click.argument("job")
+@click.argument("path", metavar="JOB")
 @click.option(
     "--search", "searches", multiple=True, required=True, metavar="NAME[:KEY=VALUE,…]", help="Two or more (repeatable)."
 )
@@ -101,24 +89,9 @@ def front(  # noqa: PLR0913 (the options of the command)
 @set_option
 @json_option
 @quiet_option
-def compare(  # noqa: PLR0913 (the options of the command)
-    job: str,
-    searches: tuple[str, ...],
-    seeds: int,
-    output: str | None,
-    picture: str | None,
-    overwrite: bool,
-    changes: tuple[str, ...],
-    json_file: str | None,
-    quiet: bool,
-) -> None:
+def compare(**options: object) -> None:
     """Run several searches on JOB with many seeds, and tell them apart; --seconds is for each run."""
-    from kpareto.faces.cli.comparing import show_searches
-    from kpareto.faces.cli.releases import refuse_unasked
-
-    if output is not None:
-        refuse_unasked(output, overwrite, "-o")
-    show_searches(job, searches, seeds, output, json_file, picture, changes, quiet)
+    run_command("cli.measuring.show_searches", options)
 
 
 @commands.command(
@@ -136,20 +109,9 @@ def compare(  # noqa: PLR0913 (the options of the command)
 @table_option
 @json_option
 @quiet_option
-def compare_releases(  # noqa: PLR0913 (the options of the command)
-    first: str,
-    second: str,
-    original: str,
-    by: str | None,
-    properties: tuple[str, ...],
-    table: str | None,
-    json_file: str | None,
-    quiet: bool,
-) -> None:
+def compare_releases(**options: object) -> None:
     """Compare the releases FIRST and SECOND row by row: who gains, who loses, and by how much."""
-    from kpareto.faces.cli.comparing import show_release_changes
-
-    show_release_changes(first, second, original, by, properties, table, json_file, quiet)
+    run_command("cli.measuring.show_release_changes", options)
 
 
 @commands.command(
@@ -157,84 +119,46 @@ def compare_releases(  # noqa: PLR0913 (the options of the command)
     epilog="Example: kpareto inspect people.csv -o people.toml",
     short_help="Look at a table: types, uniqueness, roles; propose a job.",
 )
-@click.argument("data")
-@click.option("-o", "--output", metavar="JOB", help="Write a job file that runs as it is.")
-@click.option("--encoding", default="utf-8", show_default=True, help="Of a text file, such as latin-1.")
-@click.option("--form", multiple=True, metavar="KEY=VALUE", help="Of a file: sheet=People, header=true, skip=2, …")
+@click.argument("source", metavar="DATA")
+@click.option("-o", "--output", "target", metavar="JOB", help="Write a job file that runs as it is.")
+@form_option
 @table_option
 @json_option
 @quiet_option
-def inspect_(
-    data: str,
-    output: str | None,
-    encoding: str,
-    form: tuple[str, ...],
-    table: str | None,
-    json_file: str | None,
-    quiet: bool,
-) -> None:
+def inspect_(**options: object) -> None:
     """Profile DATA (a file, or the word adult): types, uniqueness, likely roles; propose a job.
 
     A project of ARX (.deid) becomes a job with its table, hierarchies and settings.
     """
-    if data.lower().endswith(".deid"):
-        from kpareto.faces.cli.releases import inspect_project
-
-        if form or table is not None or encoding != "utf-8":
-            raise BadJob("A project of ARX says how it is to be read. Leave --encoding, --form and --table out.")
-        inspect_project(data, output, json_file, quiet)
-        return
-    from kpareto.faces.cli.releases import inspect_data
-
-    inspect_data(data, output, json_file, quiet, encoding, table, form)
+    run_command("cli.releases.inspect_data", options)
 
 
 @commands.command(
     epilog="Example: kpareto measure people.csv --quasi age,zip,sex",
     short_help="How anonymous a table is as it stands.",
 )
-@click.argument("data")
+@click.argument("source", metavar="DATA")
 @click.option("--quasi", required=True, metavar="COLUMNS", help="What others may know of a person: age,zip,sex.")
 @click.option("--sensitive", default="", metavar="COLUMNS", help="What nobody should learn: diagnosis,income.")
 @click.option("--population", metavar="WHO", help="Whom the rows are drawn from: a file, a share (0.1) or a number.")
 @click.option("--person", metavar="COLUMN", help="Tells persons apart who have several rows.")
 @click.option("--rows", type=click.IntRange(0), default=10, show_default=True, help="Rows most at risk to name.")
 @click.option("-o", "--output", metavar="FILE", help="Write a page: FILE ends in .html.")
-@click.option("--encoding", default="utf-8", show_default=True, help="Of a text file, such as latin-1.")
-@click.option("--form", multiple=True, metavar="KEY=VALUE", help="Of a file: sheet=People, header=true, skip=2, …")
+@form_option
 @table_option
 @json_option
 @overwrite_option
 @quiet_option
-def measure(  # noqa: PLR0913 (the options of the command)
-    data: str,
-    quasi: str,
-    sensitive: str,
-    population: str | None,
-    person: str | None,
-    rows: int,
-    output: str | None,
-    encoding: str,
-    form: tuple[str, ...],
-    table: str | None,
-    json_file: str | None,
-    overwrite: bool,
-    quiet: bool,
-) -> None:
+def measure(**options: object) -> None:
     """How anonymous DATA is as it stands: k, l, t and their like, risks, and what singles people out."""
-    from kpareto.faces.cli.measuring import show_anonymity
-    from kpareto.faces.cli.releases import refuse_unasked
-
-    if output is not None:
-        refuse_unasked(output, overwrite, "-o")
-    show_anonymity(data, quasi, sensitive, population, person, rows, output, json_file, encoding, form, table, quiet)
+    run_command("cli.measuring.show_anonymity", options)
 
 
 @commands.command(
     epilog="Example: kpareto release people.toml --choose k=5 --target people-anon.csv",
     short_help="Release the chosen trade-off: recoded, verified, certified.",
 )
-@click.argument("job")
+@click.argument("path", metavar="JOB")
 @click.option("--choose", metavar="WORDS", help="Instead of the job's: k=5, recommended, id=17, 'prefer: lm=0.2'.")
 @click.option("--target", metavar="FILE", help="Instead of the job's: a .csv, .parquet or .xlsx file, or a table.")
 @click.option("--counts", is_flag=True, help="The public part says how many rows have each value, none below k.")
@@ -245,39 +169,16 @@ def measure(  # noqa: PLR0913 (the options of the command)
 @model_option
 @json_option
 @quiet_option
-def release(  # noqa: PLR0913 (the options of the command)
-    job: str,
-    choose: str | None,
-    target: str | None,
-    counts: bool,
-    accept: tuple[str, ...],
-    sign: str | None,
-    overwrite: bool,
-    changes: tuple[str, ...],
-    model: str | None,
-    json_file: str | None,
-    quiet: bool,
-) -> None:
+def release(**options: object) -> None:
     """Search as JOB says, choose a point, and release it: recoded, verified, certified."""
-    from pathlib import Path
-
-    from kpareto.engines.source import is_file_name
-    from kpareto.faces.cli.releases import show_release
-    from kpareto.strict import toml_value
-
-    more = [f"release.choose={toml_value(choose)}"] if choose else []
-    more += ["release.counts=true"] if counts else []
-    if target:  # anything but a file is the name of a table, where the rows are in a database
-        named = str(Path(target).absolute()) + "/" * target.endswith("/") if is_file_name(target) else target
-        more.append(f"release.target={toml_value(named)}")
-    show_release(job, (*changes, *more), json_file, quiet, sign=sign, model=model, overwrite=overwrite, accept=accept)
+    run_command("cli.releases.show_release", options)
 
 
 @commands.command(
     epilog="Example: kpareto private people.toml --epsilon 1 --delta 1e-6 --total 4 1e-5",
     short_help="Release with differential privacy.",
 )
-@click.argument("job")
+@click.argument("path", metavar="JOB")
 @click.option("--epsilon", required=True, metavar="NUMBER", help="What this run spends, such as 1.")
 @click.option("--delta", required=True, metavar="NUMBER", help="The same of delta, such as 1e-6.")
 @click.option(
@@ -292,126 +193,76 @@ def release(  # noqa: PLR0913 (the options of the command)
 @set_option
 @json_option
 @quiet_option
-def private(  # noqa: PLR0913 (the options of the command)
-    job: str,
-    epsilon: str,
-    delta: str,
-    total: tuple[str, str] | None,
-    score: str,
-    target: str | None,
-    seed: str | None,
-    changes: tuple[str, ...],
-    json_file: str | None,
-    quiet: bool,
-) -> None:
+def private(**options: object) -> None:
     """Release JOB with differential privacy: drawn rows, a privately chosen recoding, small classes dropped."""
-    from kpareto.faces.cli.releases import show_private
-    from kpareto.jobs.private import PrivateWish
-
-    show_private(job, PrivateWish(epsilon, delta, total, score, seed), target, changes, json_file, quiet)
+    run_command("cli.releases.show_private", options)
 
 
 @commands.command(
     epilog="Example: kpareto verify people-anon.csv people-anon.certificate.json",
     short_help="Check that a release holds what its certificate claims.",
 )
-@click.argument("release_file", metavar="RELEASE")
+@click.argument("path", metavar="RELEASE")
 @click.argument("certificate")
 @trust_option
 @click.option("--signer", metavar="NAME", help="Whose signature it must be, by a name in the file of --trust.")
 @click.option("--population", metavar="FILE", help="The population it was made with, to count k-map and presence.")
 @table_option
 @json_option
-def verify(
-    release_file: str,
-    certificate: str,
-    trust: str | None,
-    signer: str | None,
-    population: str | None,
-    table: str | None,
-    json_file: str | None,
-) -> None:
+def verify(**options: object) -> None:
     """Check that the file RELEASE holds what CERTIFICATE claims; status 3 if it does not."""
-    from kpareto.faces.cli.releases import verify_file
-
-    verify_file(release_file, certificate, json_file, table, trust, population, signer)
+    run_command("cli.releases.verify_file", options)
 
 
 @commands.command(
     epilog="Example: kpareto utility people-anon.csv --original people.csv",
     short_help="What an analyst still gets from a release.",
 )
-@click.argument("release_file", metavar="RELEASE")
-@click.option("--original", required=True, metavar="TABLE", help="What it was released from: a file, or adult.")
+@click.argument("release", metavar="RELEASE")
+@original_option
 @click.option("--job", metavar="JOB", help="Ask its own questions too: tables and means under [use].")
-@click.option("--recoding", metavar="FILE", help="The recoding file, where it does not lie beside the release.")
+@recoding_option
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the random counts and folds.")
 @table_option
 @json_option
 @quiet_option
-def utility(  # noqa: PLR0913 (the options of the command)
-    release_file: str,
-    original: str,
-    job: str | None,
-    recoding: str | None,
-    seed: int,
-    table: str | None,
-    json_file: str | None,
-    quiet: bool,
-) -> None:
+def utility(**options: object) -> None:
     """What an analyst still gets from RELEASE: counts, relations, models, beside who has column totals alone."""
-    from kpareto.faces.cli.measuring import show_utility
-
-    show_utility(release_file, original, job, recoding, seed, table, json_file, quiet)
+    run_command("cli.measuring.show_utility", options)
 
 
 @commands.command(
     epilog="Example: kpareto attack people-anon.csv --original people.csv",
     short_help="Try to single out, link and infer people.",
 )
-@click.argument("release_file", metavar="RELEASE")
-@click.option("--original", required=True, metavar="TABLE", help="What it was released from: a file, or adult.")
+@click.argument("release", metavar="RELEASE")
+@original_option
 @click.option("--control", metavar="TABLE", help="People who are not in it; without it own rows are left out instead.")
 @click.option("--known", multiple=True, metavar="A,B,…", help="Columns that an attacker knows; again for another set.")
-@click.option("--recoding", metavar="FILE", help="The recoding file, where it does not lie beside the release.")
+@recoding_option
 @click.option("--attempts", type=click.IntRange(1), default=1000, show_default=True, help="For each attack.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of what is drawn.")
 @table_option
 @json_option
 @quiet_option
-def attack(  # noqa: PLR0913 (the options of the command)
-    release_file: str,
-    original: str,
-    control: str | None,
-    known: tuple[str, ...],
-    recoding: str | None,
-    attempts: int,
-    seed: int,
-    table: str | None,
-    json_file: str | None,
-    quiet: bool,
-) -> None:
+def attack(**options: object) -> None:
     """Attack RELEASE: single people out, link them, infer about them; beside a control and the raw table."""
-    from kpareto.faces.cli.measuring import show_attack
-
-    show_attack(release_file, original, control, known, recoding, attempts, seed, table, json_file, quiet)
+    run_command("cli.measuring.show_attack", options)
 
 
 @commands.command(
     epilog="Example: kpareto impute people-anon.csv -o people-drawn.csv --copies 5",
     short_help="Draw values in place of a release's labels.",
 )
-@click.argument("release_file", metavar="RELEASE")
+@click.argument("path", metavar="RELEASE")
 @click.option("-o", "--output", metavar="FILE", required=True, help="A new .csv or .parquet file.")
 @click.option("--certificate", metavar="FILE", help="The public part; the one beside RELEASE unless given.")
 @click.option("--copies", type=int, default=5, show_default=True, help="How often the rows are drawn.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The same seed draws the same values.")
 @quiet_option
-def impute(release_file: str, output: str, certificate: str | None, copies: int, seed: int, quiet: bool) -> None:
+def impute(**options: object) -> None:
     """Draw values that the labels of RELEASE may stand for, as copies below each other; nobody's values."""
-    from kpareto.faces.cli.releases import draw_copies
-
-    draw_copies(release_file, output, certificate, copies, seed, quiet)
+    run_command("cli.releases.draw_copies", options)
 
 
 @commands.group(cls=Commands, epilog="Example: kpareto key new office")
@@ -422,11 +273,9 @@ def key() -> None:
 @key.command(name="new", epilog="Example: kpareto key new office")
 @click.argument("name")
 @quiet_option
-def new_key(name: str, quiet: bool) -> None:
+def new_key(**options: object) -> None:
     """Make the key NAME, for its owner alone, and NAME.pub, for everybody."""
-    from kpareto.faces.cli.releases import make_key
-
-    make_key(name, quiet)
+    run_command("cli.releases.make_key", options)
 
 
 @commands.group(
@@ -445,14 +294,12 @@ def hierarchy() -> None:
 )
 @click.argument("job")
 @click.option("--to", type=click.Choice(["arx"]), required=True, expose_value=False, help="The other program.")
-@click.option("-o", "--output", metavar="FOLDER", required=True, help="A new folder; no row goes into it.")
+@click.option("-o", "--output", "target", metavar="FOLDER", required=True, help="A new folder; no row goes into it.")
 @set_option
 @quiet_option
-def export(job: str, output: str, changes: tuple[str, ...], quiet: bool) -> None:
+def export(**options: object) -> None:
     """Write the hierarchies of JOB in another program's layout, and a script with its settings."""
-    from kpareto.faces.cli.releases import export_job
-
-    export_job(job, output, changes, quiet)
+    run_command("cli.releases.export_job", options)
 
 
 @commands.command(
@@ -460,7 +307,7 @@ def export(job: str, output: str, changes: tuple[str, ...], quiet: bool) -> None
     short_help="Recode new rows as an earlier release was.",
 )
 @click.argument("recoding")
-@click.argument("data")
+@click.argument("source", metavar="DATA")
 @click.option("--target", metavar="FILE", help="Where the recoded rows go; beside you as NAME-recoded.csv otherwise.")
 @click.option(
     "--unseen",
@@ -485,41 +332,9 @@ def export(job: str, output: str, changes: tuple[str, ...], quiet: bool) -> None
 @table_option
 @json_option
 @quiet_option
-def apply(  # noqa: PLR0913 (the options of the command)
-    recoding: str,
-    data: str,
-    target: str | None,
-    unseen: str,
-    earlier: tuple[str, ...],
-    new_columns: str,
-    encoding: str | None,
-    accept: tuple[str, ...],
-    sign: str | None,
-    overwrite: bool,
-    trust: str | None,
-    table: str | None,
-    json_file: str | None,
-    quiet: bool,
-) -> None:
+def apply(**options: object) -> None:
     """Recode new rows in DATA by the stored RECODING; suppression is worked out anew."""
-    from kpareto.faces.cli.releases import apply_recoding
-
-    apply_recoding(
-        recoding,
-        data,
-        target,
-        unseen,  # type: ignore[arg-type]  # click checked
-        earlier,
-        json_file,
-        quiet,
-        new_columns,  # type: ignore[arg-type]  # click checked
-        encoding,
-        table,
-        trust,
-        sign,
-        overwrite,
-        accept,
-    )
+    run_command("cli.releases.apply_recoding", options)
 
 
 @commands.command(
@@ -572,23 +387,19 @@ def report(  # noqa: PLR0913 (the options of the command)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Another address opens the page to the network.")
 @click.option("--token", help="The key in the link, instead of a random one.")
 @click.option("--password", envvar="KPARETO_PASSWORD", help="Ask for a password instead of a key in the link.")
-@click.option("--upload-limit", type=click.IntRange(1), default=200, show_default=True, help="Megabytes of a file.")
-@click.option("--no-browser", is_flag=True, help="Only print the link.")
+@click.option(
+    "--upload-limit",
+    type=click.IntRange(1),
+    default=200,
+    show_default=True,
+    callback=lambda _context, _option, megabytes: megabytes << 20,
+    help="Megabytes of a file.",
+)
+@click.option("--no-browser", "browser", is_flag=True, flag_value=False, default=True, help="Only print the link.")
 @sign_option
-def serve(  # noqa: PLR0913 (the options of the command)
-    job: str | None,
-    port: int | None,
-    host: str,
-    token: str | None,
-    password: str | None,
-    upload_limit: int,
-    no_browser: bool,
-    sign: str | None,
-) -> None:
+def serve(**options: object) -> None:
     """Open a page in the browser to configure, search, explore and release (JOB: a job, a data file, or adult)."""
-    from kpareto.faces.web import serve as start
-
-    start(job, host, port, token, password, not no_browser, upload_limit << 20, sign)
+    run_command("web.serve", options)
 
 
 @commands.command(
@@ -599,14 +410,9 @@ def serve(  # noqa: PLR0913 (the options of the command)
 )
 @json_option
 @quiet_option
-def demo(paper: str | None, json_file: str | None, quiet: bool) -> None:
+def demo(**options: object) -> None:
     """Run the main job on the embedded Adult table: front, release, verification, report."""
-    from kpareto.faces.cli.walkthrough import run, run_example
-
-    if paper is not None:
-        run_example(paper, json_file, quiet)
-    else:
-        run(json_file=json_file, quiet=quiet)
+    run_command("cli.walkthrough.show_demo", options)
 
 
 def main(arguments: Sequence[str] | None = None, command: click.Command = commands, name: str = "kpareto") -> int:

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 import click
 import numpy as np
 
 from kpareto.errors import BadInput, BadJob, Unsafe
-from kpareto.faces.cli.front_table import pick_shown, show_points
-from kpareto.faces.console import remark, reporting, show_table, write_json
+from kpareto.faces.console import fits_width, remark, reporting, show_table, write_json
 from kpareto.fronts.choose import answer_wishes, choose_point, read_wish
-from kpareto.fronts.front import Front, front_sentence, kept_percent, mark_points
+from kpareto.fronts.front import Front, Point, front_sentence, kept_percent, mark_points, marks_of, save_picture
 from kpareto.fronts.models import ModelCurves, read_models
-from kpareto.fronts.picture import Curve, check_picture
+from kpareto.fronts.picture import RECOMMENDED, Curve, check_picture
 from kpareto.fronts.problem import Problem
 from kpareto.fronts.use import PointUse, use_of_marks, use_sentence
 from kpareto.jobs.front import checkpoint_of, is_searched_for, keep_front, plan_of, read_in_time, search_job
@@ -30,10 +30,23 @@ from kpareto.jobs.job import Job
 from kpareto.jobs.parse import load_job
 from kpareto.kernels.compiling import working
 from kpareto.measures.measure import make
+from kpareto.measures.use import control_of
 from kpareto.releases.documents import refuse_overwriting
-from kpareto.searches.checkpoint import Cancelled
 from kpareto.searches.defects import say_defects
-from kpareto.tables.spelling import spell_infinite
+from kpareto.searches.driver import Cancelled
+from kpareto.tables.recoding import AS_IT_IS, column_words
+from kpareto.tables.spelling import EXACT, percent, spell_infinite, without_point
+
+MOST_LINES = 48  # points printed; the JSON has them all
+FIRST = (RECOMMENDED, "k ≥ 5", "k ≥ 11", "k ≥ 3", "k ≥ 20")  # whose columns are shown first where there is little room
+
+
+class CommandAnswer(Protocol):
+    """What a command answers with."""
+
+    def to_dict(self) -> Mapping[str, Any]:
+        """The answer as plain data."""
+
 
 WAIT = 5.0  # seconds from which on a person is told beforehand how long it will be
 
@@ -99,37 +112,80 @@ def tell_forecast(job: Job, problem: Problem, quiet: bool) -> None:
         remark(forecast, quiet)
 
 
-@dataclass(frozen=True)
-class Beside:
-    """What is shown beside a front on request."""
+def open_job(
+    path: str, changes: Sequence[str], *outputs: str | None, model: str | None = None, picture: str | None = None
+) -> Job:
+    """The job of a command that writes these files; one that cannot be written is told before anything is searched."""
+    job = load_job(path, changes, model)
+    protect(job, path, *outputs, picture)
+    check_files(*outputs, picture)
+    check_picture(picture)
+    return job
 
-    local: bool = False  # Mondrian's local recodings
-    prefer: str | None = None  # wishes: NSGA-II looks for the answer, other searches choose it from their front
-    measures: tuple[str, ...] = ()  # further numbers about every point
-    tree: bool = False  # the error of a decision tree on every point that is shown
-    model: str | None = None  # another model of recoding than the job's
+
+def show_answer(answer: CommandAnswer, json_file: str | None, show: Callable[[Any], None]) -> None:
+    """Print an answer, unless its JSON goes to standard output, and write that where it is asked for."""
+    if json_file != "-":
+        show(answer)
+    write_json(answer.to_dict() if json_file else None, json_file)
 
 
-def show_front(
+def show_front(  # noqa: PLR0913 (the options of the command)
     path: str,
     json_file: str | None = None,
     picture: str | None = None,
-    resume: bool = False,
-    quiet: bool = False,
     changes: Sequence[str] = (),
-    beside: Beside | None = None,
-) -> Front:
+    resume: bool = False,
+    local: bool = False,
+    model: str | None = None,
+    prefer: str | None = None,
+    measures: Sequence[str] = (),
+    tree: bool = False,
+    models: str | None = None,
+    quiet: bool = False,
+) -> None:
     """``kpareto front JOB``: search, print the trade-offs, write JSON and a picture."""
-    more = beside or Beside()
-    wished = read_wish(f"prefer: {more.prefer}").numbers if more.prefer else {}
-    measures = [make(name) for name in more.measures]
-    job = load_job(path, changes, more.model)
-    if wished and job.method == "nsga2":
+    if models is not None:
+        if resume or local or prefer or measures or tree or model is not None:
+            raise BadJob(
+                "--models compares models by itself. Leave --resume, --local, --prefer, --measure, --tree-error and "
+                "--model out."
+            )
+        show_models(path, models, json_file, picture, changes, quiet)
+        return
+    wished = read_wish(f"prefer: {prefer}").numbers if prefer else {}
+    beside = [make(name) for name in measures]
+    if wished and load_job(path, changes, model).method == "nsga2":  # it looks for the answer itself
         table = ", ".join(f"{json.dumps(name)} = {value!r}" for name, value in wished.items())
-        job, wished = load_job(path, (*changes, f"search.preference={{{table}}}"), more.model), {}
-    protect(job, path, json_file, picture)
-    check_files(json_file, picture)
-    check_picture(picture)
+        changes, wished = (*changes, f"search.preference={{{table}}}"), {}
+    job = open_job(path, changes, json_file, model=model, picture=picture)
+    front, stopped = _search_on(path, job, resume, quiet)
+    if wished:
+        details = {**front.provenance.details, "preference": answer_wishes(front, wished).as_data()}
+        front = replace(front, provenance=replace(front.provenance, details=details))
+    numbers = [{m.name: float(m(point.partition)) for m in beside} for point in front] if beside else []
+    uses = use_of_marks(front) if stopped is None else {}
+    if json_file != "-":
+        print_front(front, uses, job.choose)
+        if stopped is None and front.problem.table.persons is None:
+            remark(f"Other models may keep more. Compare them with: {models_command(path, changes)}", quiet)
+        if beside:
+            rows = [[place, *by.values()] for place, by in enumerate(numbers)]
+            show_table(["id", *(m.name for m in beside)], rows, "Measured beside")
+    if json_file is not None:
+        write_json(_front_data(front, numbers, uses), json_file)
+    if tree:
+        show_trees(front, json_file != "-")
+    curves = local_curve(front, json_file != "-") if local else ()
+    if picture is not None:
+        upright = next((m.name for m in beside if control_of(front.problem.table, m.name) is not None), None)
+        remark(f"Picture: {save_picture(front, picture, y=upright, curves=() if upright else curves)}", quiet)
+    if stopped is not None:
+        raise stopped
+
+
+def _search_on(path: str, job: Job, resume: bool, quiet: bool) -> tuple[Front, Cancelled | None]:
+    """The front of a job, which is kept beside it; one that was stopped is as far as it came."""
     checkpoint = checkpoint_of(path)
     if not resume:
         with suppress(OSError):
@@ -139,42 +195,22 @@ def show_front(
     else:
         remark("There is no checkpoint to go on from; starting anew.", quiet)
     since, problem = working(), read_problem(job, quiet, job.remarks)
-    stopped: Cancelled | None = None
     try:
         front = find_front(job, problem, quiet, checkpoint, since)
-        keep_front(path, job, front)
-    except Cancelled as error:
-        front, stopped = error.front, error
-    if wished:
-        details = {**front.provenance.details, "preference": answer_wishes(front, wished).as_data()}
-        front = replace(front, provenance=replace(front.provenance, details=details))
-    numbers = [{m.name: float(m(point.partition)) for m in measures} for point in front] if measures else []
-    uses = use_of_marks(front) if stopped is None else {}
-    if json_file != "-":
-        print_front(front, uses, job.choose)
-        if stopped is None and problem.table.persons is None:
-            remark(f"Other models may keep more. Compare them with: {models_command(path, changes)}", quiet)
-        if measures:
-            rows = [[place, *by.values()] for place, by in enumerate(numbers)]
-            show_table(["id", *(m.name for m in measures)], rows, "Measured beside")
-    data = front.to_dict() if json_file else None
-    for point, by in zip(data["points"] if data else (), numbers, strict=False):
-        point["measured"] = spell_infinite(by)
-    for mark in data["marks"] if data else ():
-        mark |= {"use": uses[mark["id"]].to_dict()} if mark["id"] in uses else {}
-    write_json(data, json_file)
-    if more.tree:
-        show_trees(front, json_file != "-")
-    curves = local_curve(front, json_file != "-") if more.local else ()
-    if picture is not None:
-        from kpareto.fronts.front import save_picture
-        from kpareto.measures.use import control_of
+    except Cancelled as stopped:
+        return stopped.front, stopped
+    keep_front(path, job, front)
+    return front, None
 
-        upright = next((m.name for m in measures if control_of(front.problem.table, m.name) is not None), None)
-        remark(f"Picture: {save_picture(front, picture, y=upright, curves=() if upright else curves)}", quiet)
-    if stopped is not None:
-        raise stopped
-    return front
+
+def _front_data(front: Front, numbers: Sequence[Mapping[str, float]], uses: Mapping[int, PointUse]) -> dict[str, Any]:
+    """The front for JSON, with what was measured beside of each point, and what use marked ones have."""
+    data = front.to_dict()
+    for point, measured in zip(data["points"], numbers, strict=False):
+        point["measured"] = spell_infinite(measured)
+    for mark in data["marks"]:
+        mark |= {"use": uses[mark["id"]].to_dict()} if mark["id"] in uses else {}
+    return data
 
 
 def show_trees(front: Front, shown: bool) -> None:
@@ -196,15 +232,15 @@ def local_curve(front: Front, shown: bool) -> tuple[Curve, ...]:
     if shown:
         show_table(
             ["k asked", "k", "lm", "glm", "classes"],
-            [[each.asked, each.k, each.lm, float(each.glm), each.classes] for each in points],
+            [[point.asked, point.k, point.lm, float(point.glm), point.classes] for point in points],
             "Local recoding (Mondrian, relaxed), to stand beside; kpareto releases those of --model local",
         )
         click.echo(WARNING)
     loss = next((name for name in ("glm", "lm") if name in front.names), None)
     if loss is None or "k" not in front.names:
         return ()
-    height = [float(each.glm) if loss == "glm" else each.lm for each in points]
-    return (Curve("Mondrian (local recoding)", np.array([float(each.k) for each in points]), np.array(height)),)
+    height = [float(point.glm) if loss == "glm" else point.lm for point in points]
+    return (Curve("Mondrian (local recoding)", np.array([float(point.k) for point in points]), np.array(height)),)
 
 
 def print_front(front: Front, uses: Mapping[int, PointUse] = MappingProxyType({}), choice: str | None = None) -> None:
@@ -268,33 +304,27 @@ def _causes(defect: Mapping[str, Any]) -> str:
 def show_models(
     path: str,
     models: str,
-    json_file: str | None = None,
-    picture: str | None = None,
-    changes: Sequence[str] = (),
-    quiet: bool = False,
-) -> ModelCurves:
+    json_file: str | None,
+    picture: str | None,
+    changes: Sequence[str],
+    quiet: bool,
+) -> None:
     """Compare models on a job's table: a table of what you would gain, JSON and one picture of all curves."""
     from kpareto.searches.models import compare_models, usual_ks
 
     names = read_models(models)
-    job = load_job(path, changes)
-    protect(job, path, json_file, picture)
-    check_files(json_file, picture)
-    check_picture(picture)
+    job = open_job(path, changes, json_file, picture=picture)
     problem = read_problem(job, quiet, job.remarks)
     plan = plan_of(job)
     wished = read_wish(job.choose).models() if job.choose else {}
     ks = usual_ks(problem, plan, [wished["k"]] if "k" in wished else [])
     with reporting("Comparing models", quiet) as report:
         curves = compare_models(problem, names, ks, job.options.get("seconds"), job.seed, report, plan)
-    if json_file != "-":
-        print_models(curves)
-    write_json(curves.to_dict() if json_file else None, json_file)
+    show_answer(curves, json_file, print_models)
     if picture is not None:
         from kpareto.fronts.models import save_models
 
         remark(f"Picture: {save_models(curves, picture)}", quiet)
-    return curves
 
 
 def print_models(curves: ModelCurves) -> None:
@@ -318,3 +348,111 @@ def print_models(curves: ModelCurves) -> None:
         click.echo(f"{curve.words} ({proof}, {curve.seconds:.1f} s)")
     if advice := curves.advice():
         click.echo(advice)
+
+
+# -- a front as tables that fit the screen: the points, and how the marked ones show each column, in words -------------
+
+
+def show_points(front: Front, uses: Mapping[int, PointUse]) -> int:
+    """Print the points, and how columns are shown; the number of different points that found no place."""
+    places, hidden = pick_shown(front)
+    marks = marks_of(front)
+    names = [hierarchy.name for hierarchy in front.problem.table.hierarchies]
+    points = [front[place] for place in places]
+    numbers = [_point_cells(point) for point in points]
+    if uses:
+        numbers = [[*n, percent(uses[at].error) if at in uses else ""] for n, at in zip(numbers, places, strict=True)]
+    levels = [[_brief(point, column) for column in range(len(names))] for point in points]
+    differing = [c for c in range(len(names)) if len({row[c] for row in levels}) > 1]
+    ends = [", ".join(marks.get(place, ())) for place in places]
+    floors = [f"least {front.names[column]}" for column in _floor_columns(front)]
+    heads = ["id", *front.names, *floors, "kept", "suppressed", "classes", *(["off"] if uses else [])]
+    wide = [[*n, *(row[c] for c in differing), end] for n, row, end in zip(numbers, levels, ends, strict=True)]
+    wide_heads = [*heads, *(names[c] for c in differing), ""]
+    if fits_width(wide_heads, wide, screen_width()):
+        show_table(wide_heads, wide)
+    else:
+        show_table([*heads, ""], [[*n, end] for n, end in zip(numbers, ends, strict=True)])
+    if places:
+        _show_columns(front, places, marks)
+    return hidden
+
+
+def screen_width() -> int:
+    """Columns of the terminal; 80 where there is none."""
+    return shutil.get_terminal_size((80, 24)).columns
+
+
+def _floor_columns(front: Front) -> list[int]:
+    return [] if front.floors is None else np.flatnonzero(~np.isnan(front.floors).all(axis=0)).tolist()
+
+
+def _point_cells(point: Point) -> list[object]:
+    """What the table says of a point before its columns."""
+    front = point.front
+    floors = [] if front.floors is None else front.floors[point.id, _floor_columns(front)].tolist()
+    values = [without_point(value, EXACT) for value in point.values.values()]
+    kept = f"{kept_percent(point):.1f} %"
+    return [point.id, *values, *floors, kept, point.partition.suppressed_rows, point.partition.classes]
+
+
+def _brief(point: Point, column: int) -> str:
+    """How a column is shown, in a word or two."""
+    words = column_words(point.recoding, column)
+    if words == AS_IT_IS:
+        return "as is"
+    return words.removeprefix("in ").replace("steps of ", "by ").replace(" groups", "").replace(" labels, by class", "")
+
+
+def _show_columns(front: Front, places: Sequence[int], marks: dict[int, tuple[str, ...]]) -> None:
+    """How the marked points show each column, side by side, as many as have room."""
+    first = {mark: at for at, mark in enumerate(FIRST)}
+    ranked = sorted((p for p in places if p in marks), key=lambda p: min(first.get(m, len(first)) for m in marks[p]))
+    hierarchies = front.problem.table.hierarchies
+    chosen: list[int] = []
+    for place in ranked or places[:1]:
+        trial = sorted([*chosen, place])
+        heads, rows = _columns_table(front, trial, marks)
+        if not chosen or fits_width(heads, rows, screen_width()):
+            chosen = trial
+    heads, rows = _columns_table(front, chosen, marks)
+    show_table(heads, rows, f"How each column is shown ({len(hierarchies)} quasi-identifiers)")
+
+
+def _columns_table(
+    front: Front, places: Sequence[int], marks: dict[int, tuple[str, ...]]
+) -> tuple[list[str], list[list[object]]]:
+    heads = ["", *(f"{place}: {', '.join(marks[place])}" if place in marks else f"point {place}" for place in places)]
+    recodings = [front[place].recoding for place in places]
+    rows: list[list[object]] = [
+        [hierarchy.name, *(column_words(recoding, column) for recoding in recodings)]
+        for column, hierarchy in enumerate(front.problem.table.hierarchies)
+    ]
+    return heads, rows
+
+
+def pick_shown(front: Front) -> tuple[list[int], int]:
+    """One point of each different vector, or an even choice of them with the marked ones; how many are left out."""
+    if not len(front):
+        return [], 0
+    marked = set(marks_of(front))
+    best: dict[tuple[int, ...], int] = {}
+    for place, key in enumerate(map(tuple, front.numbers.keys.tolist())):
+        other = best.get(key)
+        if other is None or (_height(front, place), place) < (_height(front, other), other):
+            best[key] = place
+    keys = [tuple(key) for key in front.numbers.keys.tolist()]
+    for place in marked:  # a mark is on one of the equal points
+        best[keys[place]] = place
+    places = sorted(best.values())
+    if len(places) <= MOST_LINES:
+        return places, 0
+    even = {places[round(i * (len(places) - 1) / (MOST_LINES - 1))] for i in range(MOST_LINES)}
+    shown = sorted(even | marked)
+    return shown, len(places) - len(shown)
+
+
+def _height(front: Front, place: int) -> int:
+    """How coarse a point's labels are, among points with equal numbers."""
+    levels = front[place].recoding.levels
+    return 0 if levels is None else sum(levels)

@@ -18,7 +18,7 @@ def list_known() -> None:
     from kpareto.faces.console import show_table
     from kpareto.tables.hierarchies.known import KNOWN
 
-    rows = [[each.name, each.title, " → ".join((*each.levels, "*")), each.source] for each in KNOWN.values()]
+    rows = [[known.name, known.title, " → ".join((*known.levels, "*")), known.source] for known in KNOWN.values()]
     show_table(["name", "what", "levels", "source"], rows)
     click.echo('In a job: hierarchy = {known = "countries"}')
 

@@ -12,33 +12,60 @@ from kpareto.errors import BadJob, did_you_mean
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks.")
+json_option = click.option(
+    "--json",
+    "json_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="Write the answer as JSON to FILE; '-' is standard output.",
+)
+table_option = click.option("--table", metavar="NAME", help="The table, where an address postgresql://… is given.")
+sign_option = click.option("--sign", metavar="KEY", help="Sign the documents with a key of kpareto key new.")
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace what lies where this goes.")
+trust_option = click.option("--trust", metavar="KEY.pub", help="Refuse what none of these keys has signed.")
+original_option = click.option(
+    "--original", required=True, metavar="TABLE", help="What it was released from: a file, or adult."
+)
+recoding_option = click.option(
+    "--recoding", metavar="FILE", help="The recoding file, where it does not lie beside the release."
+)
+accept_option = click.option(
+    "--accept",
+    metavar="W1,W17",
+    default="",
+    callback=lambda _context, _option, words: tuple(word.strip() for word in words.split(",") if word.strip()),
+    help="Release in spite of these warnings where they are dangers; else a danger stops it.",
+)
 
-def quiet_option(function: Function) -> Function:
-    """``-q``, in the same words for every command."""
-    return click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks.")(function)
 
-
-def json_option(function: Function) -> Function:
-    """``--json FILE``, in the same words for every command that has an answer."""
-    option = click.option(
-        "--json",
-        "json_file",
-        metavar="FILE",
-        type=click.Path(dir_okay=False, allow_dash=True),
-        help="Write the answer as JSON to FILE; '-' is standard output.",
+def form_option(function: Function) -> Function:
+    """``--encoding`` and ``--form``: how a file is to be read."""
+    encoding = click.option("--encoding", default="utf-8", show_default=True, help="Of a text file, such as latin-1.")
+    form = click.option(
+        "--form", multiple=True, metavar="KEY=VALUE", help="Of a file: sheet=People, header=true, skip=2, …"
     )
-    return option(function)
+    return encoding(form(function))
+
+
+def _note(key: str) -> Callable[[click.Context, click.Parameter, object], None]:
+    """What keeps the value of an option for ``--set``, which puts it among the changes of the job."""
+
+    def note(context: click.Context, _: click.Parameter, value: object) -> None:
+        context.meta[key] = value
+
+    return note
 
 
 def set_option(function: Function) -> Function:
-    """``--set part.key=value`` and ``--seconds N``, in the same words for every command that takes a job."""
+    """``--set part.key=value`` and ``--seconds N``: changes of a job."""
     seconds = click.option(
         "--seconds",
         type=float,
         metavar="N",
         is_eager=True,
         expose_value=False,
-        callback=_note_seconds,
+        callback=_note("kpareto.seconds"),
         help="The time that the search may take; then its best so far, with proven bounds, is the answer.",
     )
     option = click.option(
@@ -46,67 +73,27 @@ def set_option(function: Function) -> Function:
         "changes",
         multiple=True,
         metavar="PART.KEY=VALUE",
-        callback=_add_seconds,
+        callback=_add_noted,
         help='Change the job, such as --set search.method=nsga2 --set \'search.objectives=["k", "lm"]\' (repeatable).',
     )
     return option(seconds(function))
 
 
-def _note_seconds(context: click.Context, _: click.Parameter, value: float | None) -> None:
-    context.meta["kpareto.seconds"] = value
-
-
-def _add_seconds(context: click.Context, _: click.Parameter, changes: tuple[str, ...]) -> tuple[str, ...]:
+def _add_noted(context: click.Context, _: click.Parameter, changes: tuple[str, ...]) -> tuple[str, ...]:
     """The changes of a job, among them the time that ``--seconds`` gives it and the proof that ``--prove`` asks for."""
     seconds = context.meta.get("kpareto.seconds")
     more = () if seconds is None else (f"search.seconds={seconds!r}",)
     return (*changes, *more, *(("search.prove=true",) if context.meta.get("kpareto.prove") else ()))
 
 
-def table_option(function: Function) -> Function:
-    """``--table NAME``, in the same words for every command that takes rows or a release."""
-    option = click.option("--table", metavar="NAME", help="The table, where an address postgresql://… is given.")
-    return option(function)
-
-
-def sign_option(function: Function) -> Function:
-    """``--sign KEY``, in the same words for every command that writes what a person keeps."""
-    option = click.option("--sign", metavar="KEY", help="Sign the documents with a key of kpareto key new.")
-    return option(function)
-
-
-def overwrite_option(function: Function) -> Function:
-    """``--overwrite``, in the same words for every command that writes what a person keeps."""
-    option = click.option("--overwrite", is_flag=True, help="Replace what lies where this goes.")
-    return option(function)
-
-
-def accept_option(function: Function) -> Function:
-    """``--accept W1,W17``, in the same words for every command that writes what a person keeps."""
-    option = click.option(
-        "--accept",
-        metavar="W1,W17",
-        default="",
-        callback=lambda _context, _option, words: tuple(word.strip() for word in words.split(",") if word.strip()),
-        help="Release in spite of these warnings where they are dangers; else a danger stops it.",
-    )
-    return option(function)
-
-
-def trust_option(function: Function) -> Function:
-    """``--trust KEY.pub``, in the same words for every command that reads a signed document."""
-    option = click.option("--trust", metavar="KEY.pub", help="Refuse what none of these keys has signed.")
-    return option(function)
-
-
-def model_option(function: Callable[..., None]) -> Callable[..., None]:
+def model_option(function: Function) -> Function:
     """``--model`` takes the search of another model of recoding, ``--prove`` lets its bound take longer."""
     prove = click.option(
         "--prove",
         is_flag=True,
         is_eager=True,
         expose_value=False,
-        callback=_note_proof,
+        callback=_note("kpareto.prove"),
         help="Labels by class only: let the proof of the gap take longer, so that it says more.",
     )
     option = click.option(
@@ -115,10 +102,6 @@ def model_option(function: Callable[..., None]) -> Callable[..., None]:
         help="Instead of the job's search: whole levels, cuts of hierarchies, or labels by class.",
     )
     return option(prove(function))
-
-
-def _note_proof(context: click.Context, _: click.Parameter, value: bool) -> None:
-    context.meta["kpareto.prove"] = value
 
 
 # The word kpareto itself: the group that every command belongs to.

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from warnings import catch_warnings, simplefilter
 
 import click
@@ -19,12 +19,12 @@ from kpareto.engines.postgres.connect import bare
 from kpareto.engines.recognise import recognise
 from kpareto.engines.source import format_of, is_file_name
 from kpareto.errors import BadInput, BadJob, ReleaseWarning, Unsafe, shorten
-from kpareto.faces.cli.fronts import check_files, find_front, models_command, protect, read_problem
+from kpareto.faces.cli.fronts import check_files, find_front, models_command, protect, read_problem, show_answer
 from kpareto.faces.console import remark, reporting, show_table, visible, write_json
 from kpareto.fronts.choose import check_wish
 from kpareto.fronts.front import Front
 from kpareto.jobs.arx.export import PROGRAM, export_arx
-from kpareto.jobs.arx.project import look_at, read_arx
+from kpareto.jobs.arx.project import ArxProject, look_at, read_arx
 from kpareto.jobs.front import (
     check_choice,
     for_choice,
@@ -50,13 +50,14 @@ from kpareto.releases.release import Release
 from kpareto.releases.signing import key_named, load_key, new_key, signature_files, with_signatures
 from kpareto.releases.spread import impute, note_of
 from kpareto.releases.warnings import Remark, count_remarks, rank_remarks, read_accepted
-from kpareto.strict import FileKind
+from kpareto.strict import FileKind, toml_value
 from kpareto.tables.proposals import UNKNOWN
 from kpareto.tables.recoding import recoding_words
 from kpareto.tables.spelling import MARKS, several
 from kpareto.verifier import Verified, parts, verify
 from kpareto.verifier.signatures import trusted_bytes
 
+EMBEDDED: Mapping[str, Literal["train", "test"]] = {"adult": "train"}  # the word -> its part
 MOST_READ = 200_000  # rows that inspect reads once more, to measure two models on a sample of them
 
 
@@ -69,35 +70,41 @@ def where(source: str, table: str | None) -> Any:
     return Path(source)
 
 
-def inspect_data(
-    source: str,
-    target: str | None,
-    json_file: str | None,
-    quiet: bool,
-    encoding: str = "utf-8",
-    table: str | None = None,
-    form: Sequence[str] = (),
-) -> None:
-    """``kpareto inspect DATA``: profile the columns, propose roles and hierarchies, write a job."""
-    data: object = where(source, table)
-    if source == "adult":
+def rows_of(source: str, table: str | None, embedded: Mapping[str, Literal["train", "test"]] = EMBEDDED) -> Any:
+    """The rows that a command names: the embedded table too, by a word."""
+    if table is None and source in embedded:
         from kpareto.tables.adult import adult
 
-        data = adult("train")
-    refuse_overwriting([] if source == "adult" else [Path(source)], target, json_file)
+        return adult(embedded[source])
+    return where(source, table)
+
+
+def file_of_rows(source: str, table: str | None) -> list[Path]:
+    """The file that a command reads rows from, which it must not write over; none of the embedded table."""
+    return [] if source == "adult" or table else [Path(source)]
+
+
+def inspect_data(
+    source: str,
+    target: str | None = None,
+    encoding: str = "utf-8",
+    form: Sequence[str] = (),
+    table: str | None = None,
+    json_file: str | None = None,
+    quiet: bool = False,
+) -> None:
+    """``kpareto inspect DATA``: profile the columns, propose roles and hierarchies, write a job."""
+    if source.lower().endswith(".deid"):
+        if form or table is not None or encoding != "utf-8":
+            raise BadJob("A project of ARX says how it is to be read. Leave --encoding, --form and --table out.")
+        inspect_project(source, target, json_file, quiet)
+        return
+    data = rows_of(source, table)
+    refuse_overwriting(file_of_rows(source, table), target, json_file)
     if target is not None and Path(target).exists():
         raise BadJob(f"{target!r} is there already, and may hold your own changes. Give another name, or remove it.")
     profile = inspect(data, encoding=encoding, form=read_form_words(form, source))
-    if json_file != "-":
-        print_profile(profile)
-        for sentence in profile.sentences():
-            click.echo(sentence)
-        if may_ask_model(profile):
-            click.echo(
-                f"{SAME_WAY} If so, stay with whole columns; if not, class by class is recommended (--model local). "
-                + say_models_in_use(profile)
-            )
-    write_json(profile.to_dict() if json_file else None, json_file)
+    show_answer(profile, json_file, print_inspection)
     if target is None:
         remark("Write a job from this with: -o job.toml", quiet)
     else:
@@ -152,19 +159,39 @@ def print_profile(profile: Profile) -> None:
         click.echo(visible(f"{shorten(unknown)}: {says} nothing."))
 
 
+def print_inspection(profile: Profile) -> None:
+    """The columns, the sentences on the whole table, and which model of recoding suits."""
+    print_profile(profile)
+    for sentence in profile.sentences():
+        click.echo(sentence)
+    if may_ask_model(profile):
+        click.echo(
+            f"{SAME_WAY} If so, stay with whole columns; if not, class by class is recommended (--model local). "
+            + say_models_in_use(profile)
+        )
+
+
 def show_release(  # noqa: PLR0913 (the options of the command)
     path: str,
+    choose: str | None = None,
+    target: str | None = None,
+    counts: bool = False,
+    accept: Sequence[str] = (),
+    sign: str | None = None,
+    overwrite: bool = False,
     changes: Sequence[str] = (),
+    model: str | None = None,
     json_file: str | None = None,
     quiet: bool = False,
     front: Front | None = None,
-    sign: str | None = None,
-    model: str | None = None,
-    overwrite: bool = False,
-    accept: Sequence[str] = (),
 ) -> Release:
     """``kpareto release JOB``: search, choose, recode, verify, certify; nothing is written that misses a limit."""
-    job = load_job(path, changes, model)
+    more = [f"release.choose={toml_value(choose)}"] if choose else []
+    more += ["release.counts=true"] if counts else []
+    if target:  # anything but a file is the name of a table, where the rows are in a database
+        named = str(Path(target).absolute()) + "/" * target.endswith("/") if is_file_name(target) else target
+        more.append(f"release.target={toml_value(named)}")
+    job = load_job(path, (*changes, *more), model)
     if sign is not None:
         job = replace(job, release={**job.release, "sign": str(Path(sign).absolute())})
     if accept:
@@ -179,9 +206,7 @@ def show_release(  # noqa: PLR0913 (the options of the command)
     front = front or front_of_job(path, job, quiet)
     with reporting("Writing the release", quiet) as report:
         released = release_job(job, front, place, report)
-    if json_file != "-":
-        print_release(released)
-    write_json(released.to_dict() if json_file else None, json_file)
+    show_answer(released, json_file, print_release)
     return released
 
 
@@ -310,11 +335,11 @@ def unchecked_statements(verified: Verified) -> list[str]:
 def verify_file(
     path: str,
     certificate: str,
-    json_file: str | None,
-    table: str | None = None,
     trust: str | None = None,
-    population: str | None = None,
     signer: str | None = None,
+    population: str | None = None,
+    table: str | None = None,
+    json_file: str | None = None,
 ) -> None:
     """``kpareto verify RELEASE CERTIFICATE``: re-derive every claim from the released file or table."""
     refuse_overwriting([Path(path), Path(certificate), *([Path(population)] if population else [])], json_file)
@@ -375,22 +400,18 @@ def apply_recoding(  # noqa: PLR0913 (the options of the command)
     target: str | None,
     unseen: Unseen,
     earlier: Sequence[str],
+    new_columns: NewColumns,
+    encoding: str | None,
+    accept: Sequence[str],
+    sign: str | None,
+    overwrite: bool,
+    trust: str | None,
+    table: str | None,
     json_file: str | None,
     quiet: bool,
-    new_columns: NewColumns = "error",
-    encoding: str | None = None,
-    table: str | None = None,
-    trust: str | None = None,
-    sign: str | None = None,
-    overwrite: bool = False,
-    accept: Sequence[str] = (),
 ) -> None:
     """``kpareto apply RECODING DATA``: recode new rows as stored, suppress there, and watch for drift."""
-    data: object = where(source, table)
-    if source == "adult-test":
-        from kpareto.tables.adult import adult
-
-        data = adult("test")
+    data = rows_of(source, table, {"adult-test": "test"})
     place = target or f"{file_name(table) if table else Path(source).stem}-recoded.csv"
     written = place if table is None or is_file_name(place) else None
     beside = written or file_name(place)  # the documents of a table lie here
@@ -413,7 +434,7 @@ def apply_recoding(  # noqa: PLR0913 (the options of the command)
             data,
             place if table else Path(place),
             unseen=unseen,
-            earlier=[Path(each) for each in earlier],
+            earlier=[Path(file) for file in earlier],
             new_columns=new_columns,
             encoding=encoding,
             accept=read_accepted(accept, "--accept"),
@@ -459,14 +480,17 @@ def inspect_project(source: str, target: str | None, json_file: str | None, quie
     """Say what a project of ARX asks for and what of it has no counterpart; write it as a job."""
     refuse_overwriting([Path(source)], target, json_file)
     project = look_at(source) if target is None else read_arx(source, target)
-    if json_file != "-":
-        for sentence in project.sentences():
-            click.echo(visible(sentence))
-    write_json(project.to_dict() if json_file else None, json_file)
+    show_answer(project, json_file, print_project)
     if target is None:
         remark("Make a job of it with: -o job.toml", quiet)
     else:
         remark(f"Wrote {target}. Look it over, then: kpareto front {target}", quiet)
+
+
+def print_project(project: ArxProject) -> None:
+    """The sentences."""
+    for sentence in project.sentences():
+        click.echo(visible(sentence))
 
 
 def export_job(job: str, target: str, changes: tuple[str, ...], quiet: bool) -> None:
@@ -487,10 +511,20 @@ LEARNED = (
 UNUSED = "[search], [limits], [suppression] and [population] of the job play no part here."
 
 
-def show_private(
-    path: str, wish: PrivateWish, target: str | None, changes: Sequence[str], json_file: str | None, quiet: bool
+def show_private(  # noqa: PLR0913 (the options of the command)
+    path: str,
+    epsilon: str,
+    delta: str,
+    total: tuple[str, str] | None,
+    score: str,
+    target: str | None,
+    seed: str | None,
+    changes: Sequence[str],
+    json_file: str | None,
+    quiet: bool,
 ) -> None:
     """``kpareto private JOB``: one run, its place in the ledger, and what it left."""
+    wish = PrivateWish(epsilon, delta, total, score, seed)
     job = load_job(path, changes)
     if was_proposed(path):
         click.echo(f"Warning: {LEARNED}", err=True)
@@ -498,9 +532,7 @@ def show_private(
     with catch_warnings():
         simplefilter("ignore", ReleaseWarning)  # they are printed below
         done = privatize(job, wish, None if target is None else Path(target).absolute())
-    if json_file != "-":
-        print_private(done)
-    write_json(done.to_dict() if json_file else None, json_file)
+    show_answer(done, json_file, print_private)
 
 
 def was_proposed(path: str) -> bool:

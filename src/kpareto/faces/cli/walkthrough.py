@@ -13,7 +13,7 @@ from kpareto.faces.cli.fronts import find_front, print_front
 from kpareto.faces.cli.releases import inspect_data, show_release, verify_file
 from kpareto.faces.console import remark, write_json
 from kpareto.faces.report import write_report
-from kpareto.fronts.front import Point, save_picture
+from kpareto.fronts.front import Front, Point, save_picture
 from kpareto.jobs.examples import example_text
 from kpareto.jobs.parse import load_job
 
@@ -58,13 +58,19 @@ target = "adult-5.csv"
 """
 
 
-def run(json_file: str | None = None, quiet: bool = False, folder: str = FOLDER) -> None:
-    """Inspect, front, choose k = 5, release, verify, report; everything lands in one folder."""
-    began = time.perf_counter()
-    place = Path(folder)
+def show_demo(paper: str | None = None, json_file: str | None = None, quiet: bool = False) -> None:
+    """``kpareto demo [--paper NAME]``: everything lands in one folder."""
+    place = Path(FOLDER)
     place.mkdir(parents=True, exist_ok=True)
-    job_file = place / "job.toml"
     show = json_file != "-"
+    answer = _run_job(place, show, quiet) if paper is None else _run_example(place, paper, show, quiet)
+    write_json(answer if json_file else None, json_file)
+
+
+def _run_job(place: Path, show: bool, quiet: bool) -> dict[str, object]:
+    """Inspect, front, choose k = 5, release, verify, report."""
+    began = time.perf_counter()
+    job_file = place / "job.toml"
 
     def step(text: str) -> None:
         if show:
@@ -74,26 +80,21 @@ def run(json_file: str | None = None, quiet: bool = False, folder: str = FOLDER)
     if show:
         proposed = place / "proposed-job.toml"
         proposed.unlink(missing_ok=True)  # the folder is the demo's own, and it runs as often as one likes
-        inspect_data("adult", str(proposed), None, quiet=True)
+        inspect_data("adult", str(proposed), quiet=True)
     write_whole(job_file, JOB)
 
     step(f"2. Every trade-off it allows (kpareto front {job_file})")
-    job = load_job(job_file)
-    front = find_front(job, job.problem(), quiet)
-    if show:
-        print_front(front)
-    write_json(front.to_dict(), str(place / "front.json"))
+    front = _front_of(job_file, place / "front.json", show, quiet)
     save_picture(front, place / "front.svg")
 
     step(f"3. The cheapest one with k = 5, released (kpareto release {job_file})")
-    released = show_release(
-        str(job_file), json_file=None if show else str(place / "release.json"), quiet=quiet, front=front, overwrite=True
-    )
+    answers = [None if show else str(place / f"{name}.json") for name in ("release", "verified")]
+    released = show_release(str(job_file), json_file=answers[0], quiet=quiet, front=front, overwrite=True)
     point = cast(Point, released.point)  # of the front above
 
     step("4. Checked again from the file alone (kpareto verify adult-5.csv adult-5.certificate.json)")
     target, certificate = str(place / "adult-5.csv"), str(place / "adult-5.certificate.json")
-    verify_file(target, certificate, None if show else str(place / "verified.json"))
+    verify_file(target, certificate, json_file=answers[1])
 
     step(f"5. The report (kpareto report {job_file})")
     report = write_report(str(job_file), str(place / "report.html"), front=front, point=point, release=released)
@@ -112,34 +113,37 @@ def run(json_file: str | None = None, quiet: bool = False, folder: str = FOLDER)
             click.echo(f"  {name:<12}{file}")
         click.echo(f"\nDone in {seconds:.1f} s. Open {report} in a browser.")
     remark("Nothing left this machine.", quiet)
-    answer = {name: str(file) for name, file in files.items()} | {"seconds": round(seconds, 2), "k": point.values["k"]}
-    write_json(answer if json_file else None, json_file)
+    return {name: str(file) for name, file in files.items()} | {"seconds": round(seconds, 2), "k": point.values["k"]}
 
 
-def run_example(name: str, json_file: str | None = None, quiet: bool = False) -> None:
-    """``kpareto demo --paper NAME``: write the job of a paper into a folder, show its front, release and verify."""
-    text = example_text(name)
-    place = Path(FOLDER)
-    place.mkdir(parents=True, exist_ok=True)
-    job_file, front_file = place / f"{name}.toml", place / f"{name}-front.json"
-    write_whole(job_file, text)
-    show = json_file != "-"
-    if show:
-        click.echo(f"{text.splitlines()[0].lstrip('# ')}\n\n== The front (kpareto front {job_file})")
+def _front_of(job_file: Path, front_file: Path, show: bool, quiet: bool) -> Front:
+    """The front of a job, printed and written."""
     job = load_job(job_file)
     front = find_front(job, job.problem(), quiet)
     if show:
         print_front(front)
-        click.echo(f"\n== The release (kpareto release {job_file})")
     write_json(front.to_dict(), str(front_file))
-    answers = {kind: None if show else str(place / f"{name}-{kind}.json") for kind in ("release", "verified")}
-    released = show_release(str(job_file), json_file=answers["release"], quiet=quiet, front=front, overwrite=True)
+    return front
+
+
+def _run_example(place: Path, name: str, show: bool, quiet: bool) -> dict[str, object]:
+    """Write the job of a paper into a folder, show its front, release and verify."""
+    text = example_text(name)
+    job_file, front_file = place / f"{name}.toml", place / f"{name}-front.json"
+    write_whole(job_file, text)
+    if show:
+        click.echo(f"{text.splitlines()[0].lstrip('# ')}\n\n== The front (kpareto front {job_file})")
+    front = _front_of(job_file, front_file, show, quiet)
+    if show:
+        click.echo(f"\n== The release (kpareto release {job_file})")
+    answers = [None if show else str(place / f"{name}-{kind}.json") for kind in ("release", "verified")]
+    released = show_release(str(job_file), json_file=answers[0], quiet=quiet, front=front, overwrite=True)
+    job = load_job(job_file)
     target = job.path(str(job.target))
     certificate = target.with_suffix(".certificate.json")
     if show:
         click.echo(f"\n== Checked again from the file alone (kpareto verify {target} {certificate})")
-    verify_file(str(target), str(certificate), answers["verified"])
+    verify_file(str(target), str(certificate), json_file=answers[1])
     files = {"job": job_file, "front": front_file, "release": target, "certificate": certificate}
     point = cast(Point, released.point)  # of the front above
-    answer = {kind: str(file) for kind, file in files.items()} | {"id": point.id, **point.values}
-    write_json(answer if json_file else None, json_file)
+    return {kind: str(file) for kind, file in files.items()} | {"id": point.id, **point.values}

@@ -3,9 +3,8 @@
 import warnings
 from functools import partial
 
-from kpareto.faces.report.html import html
 from kpareto.faces.report.make import context_of, make_report
-from kpareto.faces.report.markdown import markdown
+from kpareto.faces.report.parts import html, markdown
 from kpareto.faces.report.report import Report
 from kpareto.faces.report.write import (
     FrontFound,

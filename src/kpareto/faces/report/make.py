@@ -29,8 +29,8 @@ from kpareto.faces.report.report import (
     Sizes,
     Summary,
 )
+from kpareto.fronts.choose import SaferPoint, find_safer
 from kpareto.fronts.front import Point
-from kpareto.fronts.safer import SaferPoint, find_safer
 from kpareto.measures.cells import lm
 from kpareto.measures.measure import Measure, aspect_of, make, meets, parameters_of
 from kpareto.measures.plain import promise_of
@@ -313,8 +313,9 @@ def _profiles(partition: Partition, discretion: Discretion) -> tuple[tuple[Profi
 def _warning(remark: Remark, context: Context, ids: Sequence[int], discretion: Discretion) -> Remark:
     """A warning as it may be shown."""
     numbers = dict(remark.numbers)
+    remark = replace(remark, numbers=numbers)
     if discretion.confidential:
-        return Remark(remark.id, remark.severity, remark.text, numbers, remark.remedy)
+        return remark
     if remark.id == "W7":
         return _public_w7(remark, context.partition, discretion)
     if remark.id == "W16":
@@ -329,7 +330,7 @@ def _warning(remark: Remark, context: Context, ids: Sequence[int], discretion: D
     ):
         first = remark.text.partition(". ")[0] if remark.id == "W5" else _SUBJECTS.get(remark.id, "A warning applies")
         return _advise(remark, f"{first.rstrip('.')}. {SEE_OTHER}", {})
-    return Remark(remark.id, remark.severity, remark.text, numbers, remark.remedy)
+    return remark
 
 
 _SUBJECTS: Mapping[str, str] = {

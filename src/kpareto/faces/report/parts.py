@@ -1,8 +1,13 @@
-"""The report as parts made of blocks: what every page of it shows, in which words and in which order."""
+"""The report as parts made of blocks: what every page of it shows, in which words, pictures and order."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
+from kpareto._version import __version__
 from kpareto.faces.report import words
+from kpareto.faces.report.answers import attack_blocks, use_blocks
 from kpareto.faces.report.blocks import (
     Alerts,
     Block,
@@ -18,14 +23,16 @@ from kpareto.faces.report.blocks import (
     Term,
     Tiles,
     Together,
+    blocks_html,
+    blocks_markdown,
+    escape_text,
+    whole_page,
 )
 from kpareto.faces.report.columns import LABELS
 from kpareto.faces.report.regulator_form import technique
-from kpareto.faces.report.report import Code, ColumnPart, FrontPart, Report, RiskPart, Template
-from kpareto.faces.report.svg import hierarchy_picture, loss_picture, size_picture
-from kpareto.faces.report.use import attack_blocks, use_blocks
-from kpareto.fronts.markup import SHORT, number
-from kpareto.fronts.picture import sketch
+from kpareto.faces.report.report import Code, ColumnPart, FrontPart, LevelBand, Report, RiskPart, Sizes, Template
+from kpareto.fronts.markup import SHORT, Markup, number, rect, svg, tag, text
+from kpareto.fronts.picture import LETTER, WIDTH, sketch
 from kpareto.releases.warnings import rank_remarks
 from kpareto.tables.recoding import HIDDEN
 from kpareto.tables.spelling import several
@@ -34,6 +41,51 @@ CODES = 60  # lines of a code book on the page; the JSON has all
 GROUPS = 6  # groups of a profile on the page
 SIGNS = {"higher": "≥", "lower": "≤"}
 FORM = "Anonymisation report (draft)"
+NEW_PAGE = ("warnings", "front", "hierarchies", "codebook", "method", "form")  # parts that begin a page when printed
+
+
+def html(report: Report, form: bool = False) -> str:
+    """The whole report as a page; the anonymisation report alone if ``form``."""
+    parts = report_parts(report)
+    links = [tag("li", tag("a", part.title, at={"href": f"#{part.name}"})) for part in parts]
+    nav = tag("nav", tag("h2", "Contents"), tag("ol", links), at={"aria-label": "Contents"})
+    alone = tag("section", blocks_html(form_blocks(report.template)), at={"id": "form"})
+    dated = f" · {report.date}" if report.date else ""
+    who, what = words.notice(report.confidential, report.least)
+    header = tag(
+        "header",
+        tag("div", f"kpareto · release report{dated}", at={"class": "brand"}),
+        tag("h1", FORM if form else report.title),
+        tag("p", tag("strong", f"{who} "), what, at={"class": "notice secret" if report.confidential else "notice"}),
+        None if form else nav,
+    )
+    title = f"{report.title} – {'confidential' if report.confidential else 'public'} report"
+    return whole_page(title, header, [alone] if form else [_section(part) for part in parts])
+
+
+def _section(part: PagePart) -> Markup:
+    kind = "newpage" if part.name in NEW_PAGE else "whole" if part.name in ("classes", "loss") else None
+    title = f"{part.name}-title"
+    inside = tag("h2", part.title, at={"id": title}), blocks_html(part.blocks)
+    return tag("section", inside, at={"id": part.name, "class": kind, "aria-labelledby": title})
+
+
+def markdown(report: Report, form: bool = False) -> str:
+    """The whole report as Markdown; the anonymisation report alone if ``form``."""
+    who, what = words.notice(report.confidential, report.least)
+    notice = [f"**{who}** {what}", *([f"Date: {escape_text(report.date)}."] if report.date else [])]
+    if form:
+        return _join([f"# {FORM}", "", *notice, *blocks_markdown(form_blocks(report.template), "##"), ""])
+    lines = [f"# {escape_text(report.title)}", "", *notice]
+    for part in report_parts(report):
+        if inside := blocks_markdown(part.blocks, "###"):
+            lines += ["", f"## {part.title}", "", *inside]
+    return _join([*lines, "", f"Made by kpareto {__version__}.", ""])
+
+
+def _join(lines: Sequence[str]) -> str:
+    """The lines as a text, never more than one of them empty in a row."""
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
 
 
 def report_parts(report: Report) -> list[PagePart]:
@@ -299,3 +351,101 @@ def form_blocks(template: Template) -> list[Block]:
         blocks += [Fields(part.fields)] if part.fields else []
         blocks += [] if part.grid is None else [TableBlock(part.grid.caption, part.grid.head, part.grid.rows)]
     return blocks
+
+
+# -- pictures: bars and bands as SVG inside the page, real text, colours by its style ----------------------------------
+
+
+def size_picture(sizes: Sequence[Sizes], unit: str) -> Markup:
+    """Rows by the size of their class, as bars from the smallest classes to the largest."""
+    if not sizes:
+        return Markup("")
+    line, left, right = 26, 128, 210
+    most = max(band.rows for band in sizes) or 1
+    height = line * len(sizes) + 26
+    parts: list[object] = [text(left - 10, 14, f"{unit} in the class", "tick", "end"), text(left, 14, "rows", "tick")]
+    for row, band in enumerate(sizes):
+        y = 22 + row * line
+        width = band.rows / most * (WIDTH - left - right)
+        span = f"{band.low:,}" if band.low == band.high else f"{band.low:,}–{band.high:,}"
+        words = f"{several(band.rows, 'row')} in {several(band.classes, 'class', 'classes')}"
+        words += ", suppressed" if band.suppressed else ""
+        parts.append(text(left - 10, y + 16, span, "tick", "end"))
+        parts.append(
+            rect(
+                left,
+                y + 3,
+                max(width, 1.5 if band.rows else 0),
+                line - 8,
+                "bar lost" if band.suppressed else "bar",
+                words,
+            )
+        )
+        parts.append(text(left + width + 7, y + 16, words, "tick"))
+    description = "; ".join(f"{band.low} to {band.high}: {several(band.rows, 'row')}" for band in sizes)
+    return svg("Rows by the size of their class", description, WIDTH, height, parts)
+
+
+def loss_picture(columns: Sequence[ColumnPart]) -> Markup:
+    """How much of each column is lost, as bars."""
+    line, left, right = 26, 170, 80
+    height = line * len(columns) + 8
+    room = WIDTH - left - right
+    parts: list[object] = []
+    for row, column in enumerate(columns):
+        loss = column.kept_loss if column.loss is None else column.loss
+        y = 4 + row * line
+        name = column.name if len(column.name) <= 24 else column.name[:23] + "…"
+        parts.append(text(left - 10, y + 16, name, "tick", "end"))
+        parts.append(rect(left, y + 3, room, line - 8, "trough"))
+        parts.append(rect(left, y + 3, room * loss, line - 8, "bar", f"{column.name}: {loss:.1%} lost"))
+        parts.append(text(left + room + 8, y + 16, f"{loss:.1%}", "tick"))
+    description = "; ".join(f"{c.name} {(c.kept_loss if c.loss is None else c.loss):.1%}" for c in columns)
+    return svg("Loss per column", description, WIDTH, height, parts)
+
+
+def hierarchy_picture(column: ColumnPart) -> Markup:
+    """The levels of a column as bands of groups, the leaves at the bottom, the chosen cut in colour."""
+    line, left = 28, 128
+    shown = [band for band in column.bands if band.chosen]
+    bands = list(reversed(column.bands))
+    if column.level is None:  # what is no level stands above them
+        bands = [*shown, *(band for band in bands if not band.chosen)]
+    height = line * len(bands) + 4
+    room = WIDTH - left - 4
+    boxes = column.leaves or max((last + 1 for band in bands for _, last, _ in band.runs), default=1)
+    parts: list[object] = []
+    for row, band in enumerate(bands):
+        y = 2 + row * line
+        kind = "mark chosen" if band.chosen else "tick"
+        parts.append(text(left - 10, y + 17, f"{band.name}: {band.groups:,}", kind, "end"))
+        parts += _draw_band(band, boxes, left, y, room, line - 5)
+    description = ", ".join(f"{band.name} has {several(band.groups, 'group')}" for band in column.bands)
+    words = f"{description}; chosen is {shown[0].name}"
+    return svg(f"Hierarchy of {column.name}", words, WIDTH, height, parts)
+
+
+def _draw_band(band: LevelBand, boxes: int, left: float, y: float, room: float, high: float) -> list[Markup]:
+    style = "group on" if band.chosen else "group"
+    if not band.runs:
+        return [
+            rect(left, y, room, high, style),
+            text(
+                left + room / 2,
+                y + 16,
+                f"{several(band.groups, 'group')}, too many to draw",
+                "label on" if band.chosen else "label",
+                "middle",
+            ),
+        ]
+    shapes = []
+    for first, last, label in band.runs:
+        x, wide = left + first / boxes * room, (last - first + 1) / boxes * room
+        gap = min(1.5, wide * 0.18)
+        shapes.append(rect(x, y, wide - gap, high, style, label))
+        fits = label if len(label) * LETTER <= wide - 6 else ""
+        if not fits and wide > 40:
+            fits = label[: int((wide - 6) / LETTER) - 1] + "…"
+        if fits:
+            shapes.append(text(x + (wide - gap) / 2, y + 16, fits, "label on" if band.chosen else "label", "middle"))
+    return shapes

@@ -19,10 +19,9 @@ from kpareto.faces.report.report import ColumnPart, FormField, GridView, Method,
 from kpareto.fronts.front import Point
 from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.risk.risk import PRESETS
-from kpareto.tables.forms import form_of
 from kpareto.tables.hierarchy import STAR
 from kpareto.tables.spelling import several
-from kpareto.tables.vocabulary import SAFE_HARBOR, identifier_kinds, topics_of
+from kpareto.tables.vocabulary import SAFE_HARBOR, form_of, identifier_kinds, topics_of
 
 INVENTORY = "Variable inventory"
 CHECKLIST = "HIPAA Safe Harbor checklist"

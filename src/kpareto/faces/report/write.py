@@ -18,13 +18,12 @@ from kpareto.engines import in_form, open_source
 from kpareto.engines.form import form_from
 from kpareto.engines.unique_rows import unique_rows
 from kpareto.errors import BadInput, BadJob, BadTable, KparetoError, Progress, Unsafe
+from kpareto.faces.report.answers import round_use
 from kpareto.faces.report.discretion import Discretion
-from kpareto.faces.report.html import html
 from kpareto.faces.report.make import TOO_FEW, VEILED, complete_board, context_of, make_report
-from kpareto.faces.report.markdown import markdown
+from kpareto.faces.report.parts import html, markdown
 from kpareto.faces.report.regulator_form import with_rows
 from kpareto.faces.report.report import Report
-from kpareto.faces.report.use import round_use
 from kpareto.fronts.choose import choose_point, read_wish
 from kpareto.fronts.front import Front, Point, load_front
 from kpareto.fronts.json_file import front_data
@@ -190,7 +189,8 @@ class Evidence:
     def attacks(self) -> AttackEvidence | None:
         """What attacks on people reach; None where the table is too small to say."""
         with suppress(BadTable), self.phase("Attacking"):
-            return attack_people(*open_release(self.context.partition, None, None))
+            table, view = open_release(self.context.partition, None, None)
+            return attack_people(table, replace(view, counted=bool(self.finding.job.release.get("counts"))))
         return None
 
     @cached_property

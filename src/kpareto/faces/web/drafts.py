@@ -48,7 +48,8 @@ def adult_draft(profile: Profile) -> Draft:
     draft = propose_draft(profile, "adult")
     draft["data"] = {"source": "adult", "preset": "default"}
     draft["columns"] = {
-        each.facts.name: {"role": _adult_role(schema, each.facts.name, each.proposal.role)} for each in profile.columns
+        column.facts.name: {"role": _adult_role(schema, column.facts.name, column.proposal.role)}
+        for column in profile.columns
     }
     draft["search"] = {"method": "exact", "space": "lattice", "objectives": ["k", "glm"], "seed": 1}
     draft["limits"] = {}
@@ -93,6 +94,11 @@ def keep_edited(edits: Path, number: int, column: str, text: str) -> str:
     file = f"{number}-{plain_name(column, 'column')}-{digest}.csv"
     inside(edits, file).write_text(text, encoding="utf-8", newline="")
     return EDITED + file
+
+
+def edited_name(source: object) -> str | None:
+    """The file of a hierarchy that was edited on the page; None for any other source."""
+    return source.removeprefix(EDITED) if isinstance(source, str) and source.startswith(EDITED) else None
 
 
 def check_draft(message: object) -> Draft:
@@ -169,8 +175,8 @@ def draft_job(draft: Draft, folder: Path, edited: Path, working: Path | None = N
     columns = {}
     for name, column in job.columns.items():
         source = column.hierarchy
-        if isinstance(source, str) and source.startswith(EDITED):
-            source = str(inside(edited, source.removeprefix(EDITED)))
+        if (name_of_edit := edited_name(source)) is not None:
+            source = str(inside(edited, name_of_edit))
         else:
             for file in named_files(source):
                 inside(folder, file)
@@ -203,7 +209,7 @@ class WatchedJob(Job):
 
 def watch(job: Job, seen: str | None = None) -> WatchedJob:
     """The job, tied to its file as it was seen, or as it is now."""
-    values = {each.name: getattr(job, each.name) for each in fields(Job)}
+    values = {setting.name: getattr(job, setting.name) for setting in fields(Job)}
     return WatchedJob(**values, seen=state_of(job.rows_source()) if seen is None else seen)
 
 
@@ -220,8 +226,8 @@ def draft_print(draft: Draft, folder: Path, edited: Path, working: Path) -> str:
     parts = [draft_text({**draft, "release": {}, "use": {}})]
     for column in draft["columns"].values():
         source = column.get("hierarchy") if isinstance(column, dict) else None
-        if isinstance(source, str) and source.startswith(EDITED):
-            parts.append(_content(inside(edited, source.removeprefix(EDITED))))
+        if (name := edited_name(source)) is not None:
+            parts.append(_content(inside(edited, name)))
         elif source is not None:
             parts += [_content(inside(folder, file)) for file in named_files(source)]
     for place, name in ((folder, draft["data"].get("source")), (working, draft["population"].get("source"))):
@@ -238,8 +244,8 @@ def _content(file: Path) -> str:
 
 def edited_files(draft: Draft) -> list[str]:
     """The names of the edited hierarchies that a draft goes by."""
-    sources = (column.get("hierarchy") for column in draft["columns"].values() if isinstance(column, dict))
-    return [source.removeprefix(EDITED) for source in sources if isinstance(source, str) and source.startswith(EDITED)]
+    columns = (column for column in draft["columns"].values() if isinstance(column, dict))
+    return [name for column in columns if (name := edited_name(column.get("hierarchy"))) is not None]
 
 
 def _place_people(source: str, folder: Path) -> Path:
@@ -270,10 +276,10 @@ def write_job_files(draft: Draft, edits: Path, stem: str) -> dict[str, str]:
     files: dict[str, str] = {}
     columns = {}
     for name, column in draft["columns"].items():
-        source = column.get("hierarchy")
-        if isinstance(source, str) and source.startswith(EDITED):
+        edited = edited_name(column.get("hierarchy"))
+        if edited is not None:
             file = f"{stem}-{plain_name(name, 'column')}.csv"
-            files[file] = inside(edits, source.removeprefix(EDITED)).read_text(encoding="utf-8")
+            files[file] = inside(edits, edited).read_text(encoding="utf-8")
             column = {**column, "hierarchy": file}
         columns[name] = column
     return {f"{stem}.toml": draft_text({**draft, "columns": columns}), **files}

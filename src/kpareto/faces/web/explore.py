@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from kpareto.attacks.evidence import attack_people
+from kpareto.engines.read import MOST_DROPPED
 from kpareto.engines.unique_rows import KeptRows, open_view
-from kpareto.engines.wishes import MOST_DROPPED
 from kpareto.errors import BadInput, BadJob, Progress, did_you_mean, shorten
 from kpareto.faces.report import make_report
+from kpareto.faces.report.answers import CONTROL, METHOD, RELATED, attack_tables, drawn_words, use_tables
 from kpareto.faces.report.blocks import TableBlock
-from kpareto.faces.report.use import CONTROL, METHOD, RELATED, attack_tables, drawn_words, use_tables
 from kpareto.faces.web.turns import Work
 from kpareto.fronts.choose import answer_wishes
 from kpareto.fronts.dominance import non_dominated
@@ -25,12 +26,12 @@ from kpareto.fronts.picture import is_drawn_by_factors
 from kpareto.fronts.use import use_of_marks, use_sentence
 from kpareto.interrupts import Hearing, hearing
 from kpareto.jobs.job import Job
-from kpareto.measures.measure import Measure, aspect_of, is_privacy, make, parameters_of
+from kpareto.measures.measure import INFORMATION, aspect_of, is_privacy, make, parameters_of
 from kpareto.measures.plain import PLAIN, USUAL, USUAL_OF_POPULATION, most_lost, plain_of
 from kpareto.measures.properties import PROPERTIES, Comparison, subgroups
 from kpareto.measures.use import OF_USE, control_of, yardstick
 from kpareto.releases.risk.anonymity import measure
-from kpareto.searches.local.further import is_searched, search_further
+from kpareto.searches.local.driven import is_searched, search_further
 from kpareto.tables.hierarchies import numbers_of
 from kpareto.tables.hierarchy import Hierarchy
 from kpareto.tables.partition import Partition
@@ -61,35 +62,30 @@ def front_view(front: Front) -> dict[str, Any]:
     if len(front) == 0:
         raise BadJob("The search has found no point yet. Let it go on, relax the limits, or allow more suppression.")
     values = front.numbers.values
-    provenance = front.provenance
     cloud = np.zeros((0, values.shape[1])) if front.cloud is None else front.cloud
     cloud = cloud[np.isfinite(cloud).all(axis=1)]
     cloud = cloud[:: max(1, math.ceil(len(cloud) / CLOUD))]
     return {
         "objectives": [_axis(front, place) for place in range(len(front.names))],
-        "values": [[_number(each) for each in row] for row in values.tolist()],
+        "values": [[_number(value) for value in row] for row in values.tolist()],
         "suppressed": front.numbers.suppressed.tolist(),
         "rows": front.problem.table.rows,
-        "cloud": [[_round(each) for each in row] for row in cloud.tolist()],
+        "cloud": [[_round(value) for value in row] for row in cloud.tolist()],
         "marks": [{"id": place, "label": ", ".join(words)} for place, words in marks_of(front).items()],
         "recommended": front.recommendation.point.id,
         "advice": [mark.to_dict() for mark in mark_points(front)],
-        "complete": provenance.complete,
-        "method": provenance.method,
-        "seconds": provenance.seconds,
-        "evaluated": provenance.evaluated,
-        "size": front.space.size if front.space.size < EXACT else float(front.space.size),
+        "complete": front.provenance.complete,
         "sentence": _proof(front),
         "answer": _answer(front),
         "prices": _prices(front),
         "groups": _group_columns(front),
-        "target": [counts.name for counts in front.problem.table.targets],
     }
 
 
 def _axis(front: Front, place: int) -> dict[str, Any]:
     """What the picture must know of one objective."""
     measure, values = front.problem.objectives[place], front.numbers.values[:, place]
+    plain = plain_of(measure)
     return {
         "name": measure.name,
         "better": measure.better,
@@ -99,7 +95,10 @@ def _axis(front: Front, place: int) -> dict[str, Any]:
         "high": _number(float(values.max())),
         "logs": bool((values > 0).all()),
         "control": control_of(front.problem.table, measure.name),
-        **_spoken(measure, front.problem.table),
+        "label": plain.label,
+        "words": plain.words,
+        "reading": plain.reading,
+        "most": most_lost(measure, front.problem.table),
         "log": is_drawn_by_factors(measure, values),
     }
 
@@ -107,7 +106,7 @@ def _axis(front: Front, place: int) -> dict[str, Any]:
 def axes_view(front: Front, wider: Front) -> dict[str, Any]:
     """What an axis may show besides objectives: the measures that were taken of every point, and those that can be."""
     taken = [
-        {**_axis(wider, place), "values": [_number(each) for each in wider.numbers.values[:, place].tolist()]}
+        {**_axis(wider, place), "values": [_number(value) for value in wider.numbers.values[:, place].tolist()]}
         for place in range(len(front.names), len(wider.names))
     ]
     by_class = front[0].recoding.boxes is not None  # labels differ by class, and relations looks at whole columns
@@ -138,12 +137,6 @@ def _answer(front: Front) -> dict[str, Any] | None:
     return {"id": answer.id, "words": answer.words()}
 
 
-def _spoken(measure: Measure, table: Table) -> dict[str, Any]:
-    """A measure in plain words, and the loss that is 0 % of the detail kept."""
-    plain = plain_of(measure)
-    return {"label": plain.label, "words": plain.words, "reading": plain.reading, "most": most_lost(measure, table)}
-
-
 def measures_view() -> list[dict[str, Any]]:
     """Every measure by its name in plain words, and what it needs besides the quasi-identifiers."""
     order = [*USUAL, *USUAL_OF_POPULATION]
@@ -153,16 +146,14 @@ def measures_view() -> list[dict[str, Any]]:
 
 def _needs(name: str) -> dict[str, Any]:
     """The column and the knowledge that a measure asks for, and whether it is privacy."""
-    try:
+    aspect = INFORMATION
+    with suppress(BadJob):  # it has parameters that only a person can give
         aspect = aspect_of(make(name))
-    except BadJob:  # it has parameters that only a person can give
-        return {"column": None, "population": False, "privacy": False, "logarithmic": False, "asks": True}
     return {
         "column": aspect.column,
         "population": aspect.population,
         "privacy": aspect.side == "privacy",
         "logarithmic": aspect.logarithmic,
-        "asks": False,
     }
 
 
@@ -213,7 +204,7 @@ def pair_view(front: Front, x: str, y: str) -> dict[str, Any]:
     columns = [front._column(x), front._column(y)]
     places = non_dominated(front.numbers.keys[:, columns], "one")
     order = np.argsort(front.numbers.values[places, columns[0]], kind="stable")
-    return {"x": x, "y": y, "ids": places[order].tolist()}
+    return {"ids": places[order].tolist()}
 
 
 def prefer(front: Front, wishes: Mapping[str, Any]) -> dict[str, Any]:
@@ -250,13 +241,12 @@ def point_view(front: Front, place: int) -> dict[str, Any]:
     """All about one point: the report's own numbers, with the rows as they were, for the person at this machine."""
     point = front[place]
     report = make_report(point, confidential=True)
-    shown = ("summary", "sample", "columns", "sizes", "risks", "profiles", "profile_note")
+    shown = ("sample", "columns", "sizes", "risks")
     return {
         "id": point.id,
         "values": {name: _number(value) for name, value in point.values.items()},
         "suppressed": point.partition.suppressed_rows,
         "classes": point.partition.classes,
-        "levels": list(point.recoding.levels) if point.recoding.levels is not None else None,
         "tree": bool(point.table.targets),
         **{name: _plain(getattr(report, name)) for name in shown},
     }
@@ -264,7 +254,7 @@ def point_view(front: Front, place: int) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
-        return [_plain(each) for each in value]
+        return [_plain(part) for part in value]
     return asdict(value) if hasattr(value, "__dataclass_fields__") else value
 
 
@@ -274,10 +264,7 @@ def compare_view(front: Front, first: int, second: int, by: str | None, what: st
         raise BadJob(f"No property {what!r} to compare by. There are: {', '.join(PROPERTIES)}.")
     comparison = front.compare(first, second, what, by)  # type: ignore[arg-type]  # checked above
     groups = _compared_groups(front.problem.table, by, comparison)
-    one, two = front[first], front[second]
     return {
-        "by": by,
-        "what": what,
         "rows": comparison.rows,
         "gain": comparison.gain_rows,
         "lose": comparison.lose_rows,
@@ -290,9 +277,12 @@ def compare_view(front: Front, first: int, second: int, by: str | None, what: st
                 "values": {name: _number(value) for name, value in p.values.items()},
                 "suppressed": p.partition.suppressed_rows,
                 "classes": p.partition.classes,
-                "recoding": {n: v if isinstance(v, int) else f"{len(v)} groups" for n, v in _describe(p).items()},
+                "recoding": {
+                    column: shown if isinstance(shown, int) else f"{len(shown)} groups"
+                    for column, shown in p.recoding.describe().items()
+                },
             }
-            for p in (one, two)
+            for p in (front[first], front[second])
         ],
     }
 
@@ -311,22 +301,14 @@ def _compared_groups(table: Table, by: str | None, comparison: Comparison) -> li
     level = _compared_level(table, by)
     sums: dict[str, dict[str, Any]] = {}
     hierarchy = table.hierarchies[table.column(by)] if by is not None and by in table.schema.quasi else None
-    for label, each in comparison.groups.items():
-        group = (
-            label
-            if hierarchy is None
-            else hierarchy.labels[level][int(hierarchy.groups[level][hierarchy.index[label]])]
-        )
-        own = sums.setdefault(group, {"group": group, "rows": 0, "gain": 0, "lose": 0})
-        for key, rows in (("rows", each.rows), ("gain", each.gain_rows), ("lose", each.lose_rows)):
-            own[key] += rows
+    for label, changed in comparison.groups.items():
+        group = label if hierarchy is None else hierarchy.labels[level][hierarchy.groups[level][hierarchy.index[label]]]
+        line = sums.setdefault(group, {"group": group, "rows": 0, "gain": 0, "lose": 0})
+        line["rows"] += changed.rows
+        line["gain"] += changed.gain_rows
+        line["lose"] += changed.lose_rows
     ordered = hierarchy is not None and (hierarchy.ordered or hierarchy.spans is not None)
-    return list(sums.values()) if ordered else sorted(sums.values(), key=lambda each: -each["rows"])
-
-
-def _describe(point: Any) -> dict[str, Any]:
-    description: dict[str, Any] = point.recoding.describe()
-    return description
+    return list(sums.values()) if ordered else sorted(sums.values(), key=lambda group: -group["rows"])
 
 
 def tree_view(front: Front, place: int, report: Progress | None = None) -> dict[str, Any]:
@@ -335,8 +317,7 @@ def tree_view(front: Front, place: int, report: Progress | None = None) -> dict[
 
     if not front.problem.table.targets:
         raise BadJob("A decision tree needs a target column. Give a column the role target and search again.")
-    tree_errors = tree_error(front[place].partition, folds=5, report=report)
-    return {**asdict(tree_errors), "sentence": tree_errors.sentence()}
+    return {"sentence": tree_error(front[place].partition, folds=5, report=report).sentence()}
 
 
 def attack_view(point: Point, piece: Work) -> dict[str, Any]:
@@ -345,7 +326,7 @@ def attack_view(point: Point, piece: Work) -> dict[str, Any]:
         answer = attack_people(*open_release(point, None, None), report=piece)
     return {
         "sentences": answer.sentences(),
-        "tables": [_table(each) for each in attack_tables(answer)],
+        "tables": [_table(table) for table in attack_tables(answer)],
         "remarks": [drawn_words(answer), *answer.remarks],
     }
 
@@ -361,7 +342,7 @@ def use_view(point: Point, use: Mapping[str, Any], piece: Work) -> dict[str, Any
         answer = utility(point, **use)
     return {
         "sentences": [*answer.sentences(), *answer.remarks],
-        "tables": [_table(each) for each in use_tables(answer) if each.head != RELATED],
+        "tables": [_table(table) for table in use_tables(answer) if table.head != RELATED],
         "relations": _square_up(point.table, answer.relations),
         "method": METHOD,
     }
@@ -380,8 +361,8 @@ def marks_view(front: Front, piece: Work) -> dict[str, Any]:
     rows = [(", ".join(labels[place]), place, percent(use.error)) for place, use in uses.items()]
     head = ("marked", "point", "off")
     block = TableBlock("How far off counts are", head, (*rows, (CONTROL, "", percent(control))), (1, 2))
-    told = [use_sentence(uses), *filter(None, (use.words() for use in uses.values()))]
-    return {"table": _table(block), "sentences": told}
+    sentences = [use_sentence(uses), *filter(None, (use.words() for use in uses.values()))]
+    return {"table": _table(block), "sentences": sentences}
 
 
 def models_view(job: Job, piece: Work) -> dict[str, Any]:
@@ -394,8 +375,8 @@ def models_view(job: Job, piece: Work) -> dict[str, Any]:
 def _square_up(table: Table, relations: Relations) -> dict[str, Any]:
     """What is left of every relation as the lower half of a square; None where two columns were not related."""
     left = {frozenset(pair.columns): pair.share for pair in relations.pairs}
-    own = dict.fromkeys((*table.schema.quasi, *table.schema.sensitive, *table.schema.target))
-    names = [name for name in own if any(name in pair for pair in left)]
+    columns = dict.fromkeys((*table.schema.quasi, *table.schema.sensitive, *table.schema.target))
+    names = [name for name in columns if any(name in pair for pair in left)]
     return {
         "names": names,
         "shares": [[left.get(frozenset((name, other))) for other in names[:place]] for place, name in enumerate(names)],
@@ -412,8 +393,8 @@ def distribution_view(point: Point, name: str) -> dict[str, Any]:
     column = table.column(name)
     leaves = table.hierarchies[column].leaves
     before = np.bincount(table.codes[:, column], weights=table.weights, minlength=len(leaves))  # (leaves,) float64
-    rows = _group_rows(partition, column)  # (groups,) float64
-    first, last = partition.recoding.runs(column)
+    kept, (first, last) = ~partition.suppressed, partition.recoding.runs(column)
+    rows = np.bincount(partition.groups[kept, column], weights=partition.rows[kept], minlength=len(first))  # per group
     steps = np.zeros(len(leaves) + 1)
     np.add.at(steps, first, rows / (last - first + 1))
     np.add.at(steps, last + 1, -rows / (last - first + 1))
@@ -431,14 +412,7 @@ def distribution_view(point: Point, name: str) -> dict[str, Any]:
         "groups": [{"label": labels[g], "rows": int(rows[g])} for g in sorted(order.tolist())],
         "left": max(0, len(rows) - CELLS),
         "moved": float(np.abs(shares[0] - shares[1]).sum() / 2),
-        "suppressed": partition.suppressed_rows,
     }
-
-
-def _group_rows(partition: Partition, column: int) -> np.ndarray:
-    kept = ~partition.suppressed
-    count = len(partition.recoding.runs(column)[0])
-    return np.bincount(partition.groups[kept, column], weights=partition.rows[kept], minlength=count)
 
 
 def _span(leaves: tuple[str, ...], first: int, last: int) -> str:
@@ -496,7 +470,7 @@ def _pairs(partition: Partition, names: tuple[str, str], *, released: bool) -> _
 def _cramer(pairs: _Pairs) -> float | None:
     """From 0 (nothing to do with each other) to 1 (one tells the other); None where a column has one value only."""
     sums = [np.bincount(pairs.codes[:, side], weights=pairs.rows) for side in (0, 1)]
-    sizes = [int((each > 0).sum()) for each in sums]
+    sizes = [int((rows > 0).sum()) for rows in sums]
     if min(sizes, default=0) < 2:
         return None
     expected = sums[0][pairs.codes[:, 0]] * sums[1][pairs.codes[:, 1]]
@@ -532,10 +506,10 @@ def _few(
         present = np.sort(present[np.argsort(-sums[present], kind="stable")[: CELLS - 1]])
         place = np.full(len(labels), len(present))
         place[present] = np.arange(len(present))
-        return [*(labels[each] for each in present), OTHERS], place[codes]
+        return [*(labels[code] for code in present), OTHERS], place[codes]
     place = np.zeros(len(labels), dtype=np.int64)
     place[present] = np.arange(len(present))
-    return [labels[each] for each in present], place[codes]
+    return [labels[code] for code in present], place[codes]
 
 
 def at_risk_view(point: Point) -> dict[str, Any]:
@@ -554,11 +528,11 @@ def at_risk_view(point: Point) -> dict[str, Any]:
         "rows_at_least": int(partition.rows[seen][smallest].sum()),
         "classes": [
             {
-                "labels": [labels[column][g] for column, g in enumerate(partition.groups[each].tolist())],
-                "size": int(partition.sizes[each]),
-                "risk": 1.0 / int(partition.sizes[each]),
+                "labels": [labels[column][g] for column, g in enumerate(partition.groups[group].tolist())],
+                "size": int(partition.sizes[group]),
+                "risk": 1.0 / int(partition.sizes[group]),
             }
-            for each in order[:CLASSES].tolist()
+            for group in order[:CLASSES].tolist()
         ],
         "left": max(0, len(order) - CLASSES),
         "without": [_without(partition, seen, column, name) for column, name in enumerate(names)],
@@ -597,7 +571,7 @@ def table_rows_view(job: Job, start: int, count: int = ROWS) -> dict[str, Any]:
         cells = ", ".join(f"c{place}::VARCHAR" for place in range(len(rows.columns)))
         answer = rows.ask(f"SELECT {cells} FROM {rows.table} LIMIT {count} OFFSET {start}").fetchall()
         shown = [[None if cell is None else str(cell)[:MOST_LETTERS] for cell in row] for row in answer]
-        return {"columns": list(rows.columns), "kinds": list(rows.kinds), "start": start, "total": total, "rows": shown}
+        return {"columns": list(rows.columns), "start": start, "total": total, "rows": shown}
 
 
 def column_view(job: Job, name: str) -> dict[str, Any]:
@@ -620,16 +594,13 @@ def column_view(job: Job, name: str) -> dict[str, Any]:
     else:
         ranked = sorted(present.items(), key=lambda pair: (-pair[1], pair[0]))
         bars, ordered = [[*pair] for pair in ranked[:BARS]], False
-    shown = sum(int(rows_of) for _, rows_of in bars)
-    total = sum(present.values())
     return {
         "name": name,
         "distinct": len(present),
         "missing": int(missing),
         "bars": bars,
         "ordered": ordered,
-        "others": int(total - shown),
-        "rows": int(total + missing),
+        "others": sum(present.values()) - sum(int(rows_of) for _, rows_of in bars),
     }
 
 
@@ -656,18 +627,16 @@ def role_facts(job: Job, kept: KeptRows | None = None) -> dict[str, Any]:
         "rows": total,
         "columns": [] if unique is None else list(unique.columns),
         "unique": None if unique is None else unique.unique,
-        "groups": None if unique is None else unique.groups,
         "lacking": lacking,
         "named": job.missing,
         "policy": policy,
-        "dropped": lacking if policy == "drop" else 0,
     }
 
 
 def say_unlimited(job: Job) -> list[str]:
     """Which sensitive columns no limit of the job is about, where there are any."""
     limits = [make(spec) for spec in job.limits]
-    about = [(parameters_of(each) or {}).get("column") for each in limits if aspect_of(each).column == "sensitive"]
+    about = [(parameters_of(limit) or {}).get("column") for limit in limits if aspect_of(limit).column == "sensitive"]
     names = [] if None in about else [name for name in job.schema().sensitive if name not in about]
     why = "whoever finds the class of a person may learn it. Give a limit on the Search step, such as l at least 2."
     return [f"Nothing limits what a class tells of {shorten(names)}: {why}"] if names else []

@@ -101,13 +101,20 @@ MOST_IN_WINDOW = 30  # wrong passwords of all addresses together
 FORGOTTEN = 3600.0  # seconds after which an address has a fresh start
 
 
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """An address of the network; None for a name."""
+    try:
+        return ipaddress.ip_address(text.strip("[]"))
+    except ValueError:
+        return None
+
+
 def group_of(address: str) -> str:
     """Whom an attempt is counted for: an IPv4 address, or the network of an IPv6 one, which has addresses to waste."""
-    try:
-        known = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    return str(known) if known.version == 4 else str(ipaddress.ip_network(f"{known}/64", strict=False))
+    known = _address(address)
+    if known is None or known.version == 4:
+        return address if known is None else str(known)
+    return str(ipaddress.ip_network(f"{known}/64", strict=False))
 
 
 @dataclass(eq=False)
@@ -151,12 +158,8 @@ class Attempts:
 
 def is_loopback(host: str) -> bool:
     """Whether only programs of this machine can reach an address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+    known = _address(host)
+    return host == "localhost" if known is None else known.is_loopback
 
 
 @dataclass(frozen=True)
@@ -184,7 +187,7 @@ class Keys:
     def opens(self, token: str) -> str | None:
         """Which of the links that are good once, or the token that always is, this is; None for any other."""
         known = [*self.links, *([] if self.token is None or self.once else [self.token])]
-        return next((each for each in known if secrets.compare_digest(each.encode(), token.encode())), None)
+        return next((other for other in known if secrets.compare_digest(other.encode(), token.encode())), None)
 
     def accepts(self, token: str | None, password: str | None) -> bool:
         """Whether one of the two is right; the comparison takes as long for a wrong one."""
@@ -226,17 +229,9 @@ def allowed_hosts(host: str, port: int) -> Callable[[str], bool]:
             name, number = header.lower(), "80"
         if number != str(port) and not (plain and not colon):
             return False
-        return name in names or (every and _is_address(name))
+        return name in names or (every and _address(name) is not None)
 
     return is_allowed
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name.strip("[]"))
-    except ValueError:
-        return False
-    return True
 
 
 class Tickets:

@@ -42,8 +42,7 @@ def hierarchy_view(hierarchy: Hierarchy, rows: Mapping[str, int]) -> dict[str, A
         "levels": levels,
         "editable": hierarchy.edges is None,
         "ordered": hierarchy.ordered or hierarchy.spans is not None,
-        "data_dependent": hierarchy.data_dependent,
-        "lint": [vars(each) for each in lint(hierarchy, rows)],
+        "lint": [vars(remark) for remark in lint(hierarchy, rows)],
     }
 
 
@@ -264,10 +263,10 @@ class Shelf:
 
 
 def _naming(draft: Draft, column: str, source: Any) -> Draft:
-    own = {**draft["columns"].get(column, {"role": "quasi-identifier"}), "hierarchy": source}
+    entry = {**draft["columns"].get(column, {"role": "quasi-identifier"}), "hierarchy": source}
     if source is None:
-        del own["hierarchy"]
-    return {**draft, "columns": {**draft["columns"], column: own}}
+        del entry["hierarchy"]
+    return {**draft, "columns": {**draft["columns"], column: entry}}
 
 
 @dataclass(frozen=True)

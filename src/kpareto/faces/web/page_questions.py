@@ -19,7 +19,7 @@ from kpareto.errors import BadInput, Interrupted, KparetoError, Unsafe, say_unus
 from kpareto.faces.web.files import TooLarge
 from kpareto.faces.web.page_words import page_sentence
 from kpareto.faces.web.session import LateWrite, Session, SessionOver, Sessions, TableClosed
-from kpareto.faces.web.turns import Busy, Work, aside, do_in_turn, do_long
+from kpareto.faces.web.turns import Busy, aside, do_in_turn, do_long
 from kpareto.strict import FileKind, anything, parse_json
 
 QUESTION = FileKind("The question", "Load the page again.")
@@ -67,44 +67,29 @@ async def asked(request: Request) -> tuple[Session, Question]:
     return session, question | {name: text for name, text in request.path_params.items() if name != "session"}
 
 
-def at_once(work: Callable[[Session, Question], Answer]) -> Endpoint:
-    """The endpoint of a question that waits for nothing but a thread."""
+def _endpoint(
+    way: Callable[[Request, Session, Callable[..., Answer]], Awaitable[Answer]],
+) -> Callable[[Callable[..., Answer]], Endpoint]:
+    """What makes the endpoint of a function of a session and a question, which is answered in this way."""
 
-    async def endpoint(request: Request) -> Response:
-        session, question = await asked(request)
-        return JSONResponse(await aside(partial(work, session, question)))
+    def endpoint_of(work: Callable[..., Answer]) -> Endpoint:
+        async def endpoint(request: Request) -> Response:
+            session, question = await asked(request)
+            return JSONResponse(await way(request, session, partial(work, session, question)))
 
-    return endpoint
+        return endpoint
 
-
-def looking(work: Callable[[Session, Question], Answer]) -> Endpoint:
-    """The endpoint of a look at the table: one at a time, beside changes of the job."""
-
-    async def endpoint(request: Request) -> Response:
-        session, question = await asked(request)
-        return JSONResponse(await session.turns.looks.do(partial(work, session, question)))
-
-    return endpoint
+    return endpoint_of
 
 
-def in_turn(work: Callable[[Session, Question], Answer]) -> Endpoint:
-    """The endpoint of a question that changes the job, or goes by it: one at a time."""
-
-    async def endpoint(request: Request) -> Response:
-        session, question = await asked(request)
-        return JSONResponse(await do_in_turn(session, partial(work, session, question)))
-
-    return endpoint
-
-
-def long(work: Callable[[Session, Question, Work], Answer]) -> Endpoint:
-    """The endpoint of a question that a person may have to wait for; it is seen, and can be stopped."""
-
-    async def endpoint(request: Request) -> Response:
-        session, question = await asked(request)
-        return JSONResponse(await do_long(session, work_of(request), partial(work, session, question)))
-
-    return endpoint
+# A question that waits for nothing but a thread.
+at_once = _endpoint(lambda _, __, work: aside(work))
+# A look at the table: one at a time, beside changes of the job.
+looking = _endpoint(lambda _, session, work: session.turns.looks.do(work))
+# A question that changes the job, or goes by it: one at a time.
+in_turn = _endpoint(lambda _, session, work: do_in_turn(session, work))
+# A question that a person may have to wait for, whose function is handed its Work too; it is seen, and can be stopped.
+long = _endpoint(lambda request, session, work: do_long(session, work_of(request), work))
 
 
 # -- what goes wrong -------------------------------------------------------------------------------------------------

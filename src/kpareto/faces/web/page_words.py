@@ -78,13 +78,12 @@ def page_sentence(error: KparetoError) -> str:
 
 
 def page_warnings(warnings: Iterable[Remark]) -> list[dict[str, Any]]:
-    """Warnings as the page says them, with the word for what to do."""
+    """Warnings as the page says them, with the step on which something is done about them."""
     return [
         {
             "id": warning.id,
             "severity": warning.severity,
             "text": _advise(warning.text.removesuffix(warning.remedy.text if warning.remedy else ""), warning.remedy),
-            "remedy": warning.remedy.word if warning.remedy else None,
             "step": STEP_OF.get(warning.remedy.word) if warning.remedy else None,
         }
         for warning in warnings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -67,33 +68,22 @@ def check(
     }
 
 
-def signing_job(job: Job, sign: str | None, folder: Path) -> Job:
-    """The job as the server signs it: with its own key, or with one the job names in the working folder."""
-    named = job.release.get("sign")
-    if sign is None and named is None:
-        return job
-    if sign is None:
-        sign = str(inside(folder, str(named)))  # a page reads nothing outside it
-    return replace(job, release={**job.release, "sign": sign})
+def asked_job(job: Job, question: Mapping[str, Any], sign: str | None, folder: Path) -> Job:
+    """The job with what the page says of its release; what it does not say stays as it is.
 
-
-def formula_job(job: Job, formulas: object) -> Job:
-    """The job with what the page says about cells that a spreadsheet would run; nothing said leaves it as it is."""
-    if formulas is None:
-        return job
-    if formulas not in WAYS["formulas"]:
-        raise BadJob(f"Cells that begin like a formula are to be {formulas!r}. Give report or neutralise.")
-    return replace(job, release={**job.release, "formulas": formulas})
-
-
-def counting_job(job: Job, counts: object) -> Job:
-    """The job with or without one-way counts, as the box on the page says; nothing said leaves it as it is."""
-    return job if counts is None else replace(job, release={**job.release, "counts": counts})
-
-
-def accepting_job(job: Job, accepted: object) -> Job:
-    """The job with the dangers that were ticked on the page, those of the job itself aside; nothing said leaves it."""
-    return job if accepted is None else replace(job, release={**job.release, "accept": read_accepted(accepted)})
+    It is signed with the server's own key, or with one that the job names in the working folder.
+    """
+    release = dict(job.release)
+    if sign is not None:
+        release["sign"] = sign
+    elif "sign" in release:
+        release["sign"] = str(inside(folder, str(release["sign"])))  # a page reads nothing outside it
+    if question.get("formulas") not in (None, *WAYS["formulas"]):
+        raise BadJob(f"Cells that begin like a formula are to be {question['formulas']!r}. Give report or neutralise.")
+    for key in ("formulas", "accept", "counts"):
+        if question.get(key) is not None:
+            release[key] = read_accepted(question[key]) if key == "accept" else question[key]
+    return replace(job, release=release)
 
 
 def release_point(job: Job, front: Front, place: int, target: Path, piece: Work | None = None) -> dict[str, Any]:
@@ -146,11 +136,8 @@ def is_verified(path: Path, certificate: Path) -> dict[str, Any]:
     return {
         "holds": True,
         "sentence": f"{sentence}. {verified.proves.replace(*TRUST)}",
-        "rows": verified.rows,
-        "classes": verified.classes,
         "numbers": dict(verified.numbers),
         "unlimited": list(unlimited),
         "unchecked": list(verified.unchecked),
         "said": list(verified.said),
-        "files": list(verified.files),
     }

@@ -75,7 +75,7 @@ def _archive(front: Front) -> dict[str, Any]:
         "widths": list(chosen.epsilons),
         "brackets": chosen.brackets,
         "most": chosen.size_bound(values),
-        "members": [{"point": p, "box": boxes[p].tolist(), "values": values[p].tolist()} for p in order],
+        "members": [{"box": boxes[place].tolist(), "values": values[place].tolist()} for place in order],
     }
 
 
@@ -93,13 +93,13 @@ def compare(session: Session, question: Question, piece: Work) -> Answer:
     if isinstance(seeds, bool) or not isinstance(seeds, int) or not 1 <= seeds <= MOST_SEEDS:
         raise BadJob(f"Each search is to run with {seeds!r} seeds. Give a whole number from 1 to {MOST_SEEDS}.")
     job = session.job
-    own = plan_of(job)
+    plan = plan_of(job)
     for words in searches:
-        read_search(words, own)  # a wrong one is a sentence before the table is read
+        read_search(words, plan)  # a wrong one is a sentence before the table is read
     with hearing(Hearing(stopped=piece.stopped)):
         asked = job.problem() if session.search is None or session.stale else session.front().problem
         k = read_wish(job.choose).models().get("k") if job.choose else None
-        return trials_view(compare_searches(asked, searches, seeds, k, own, piece))
+        return trials_view(compare_searches(asked, searches, seeds, k, plan, piece))
 
 
 def trials_view(trials: SearchTrials) -> dict[str, Any]:

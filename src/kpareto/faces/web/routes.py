@@ -60,12 +60,12 @@ MOST_TABLES = 100  # of which a browser asks at once
 FORM = ("encoding", "separator", "header", "skip", "decimal", "thousands", "sheet")
 
 
-def _place(number: object) -> int:
-    """A point by its number."""
+def _place(number: object, of: str = "a point") -> int:
+    """A point by its number, or a number of something else."""
     try:
         return int(str(number))
     except ValueError:
-        raise BadInput(f"{number!r} is no number of a point.") from None
+        raise BadInput(f"{number!r} is no number of {of}.") from None
 
 
 def _point(session: Session, question: Question) -> Point:
@@ -81,7 +81,6 @@ async def about(request: Request) -> Response:
     from kpareto.measures.population import COUNTED, ESTIMATED
     from kpareto.searches.names import COMMON, METHODS, OPTIONS
     from kpareto.tables.partition import RULES
-    from kpareto.tables.schema import ROLES
     from kpareto.tables.table import Estimator
 
     sessions = sessions_of(request)
@@ -94,9 +93,8 @@ async def about(request: Request) -> Response:
             "measures": explore.measures_view(),
             "people": {"counted": list(COUNTED), "estimated": list(ESTIMATED), "models": list(get_args(Estimator))},
             "methods": {name: list(kinds) for name, kinds in METHODS.items()},
-            "settings": {name: [*COMMON, *(each.name for each in OPTIONS[name])] for name in METHODS},
+            "settings": {name: [*COMMON, *(option.name for option in OPTIONS[name])] for name in METHODS},
             "rules": list(RULES),
-            "roles": list(ROLES),
             "papers": dict(PAPERS),
             "data_endings": list(data_endings()),
             "upload_limit": request.app.state.settings.upload_limit,
@@ -194,7 +192,12 @@ async def open_file(request: Request) -> Response:
     session = session_of(request)
     question = await read_question(request)
     name, encoding = str(question.get("name", "")), str(question.get("encoding") or "utf-8")
-    await do_long(session, work_of(request), partial(_open, session, name, encoding))
+    return await _opened(session, work_of(request), partial(_open, session, name, encoding))
+
+
+async def _opened(session: Session, name: str, work: Callable[[Work], None]) -> Response:
+    """The session as it is when a table was opened, which is long work."""
+    await do_long(session, name, work)
     return JSONResponse(await do_in_turn(session, session.state))
 
 
@@ -214,15 +217,14 @@ async def upload(request: Request) -> Response:
     await receive(request.stream(), length, target, limit, left)
     if kind == "data":
         encoding = request.headers.get("x-encoding") or "utf-8"
-        await do_long(session, work_of(request), partial(_open_uploaded_data, session, target, encoding, limit))
-    elif kind == "job":
-        await do_long(session, work_of(request), partial(_open_uploaded_job, session, target))
-    else:
-        for other in folder.iterdir():
-            if other != target:
-                other.unlink()
-        return JSONResponse({"name": name})
-    return JSONResponse(await do_in_turn(session, session.state))
+        work = partial(_open_uploaded_data, session, target, encoding, limit)
+        return await _opened(session, work_of(request), work)
+    if kind == "job":
+        return await _opened(session, work_of(request), partial(_open_uploaded_job, session, target))
+    for other in folder.iterdir():
+        if other != target:
+            other.unlink()
+    return JSONResponse({"name": name})
 
 
 def _open_uploaded_data(session: Session, target: Path, encoding: str, limit: int, report: Progress) -> None:
@@ -255,15 +257,8 @@ def look_again(session: Session, _: Question, piece: Work) -> Answer:
 
 def table_rows(session: Session, question: Question) -> Answer:
     """Some rows as they stand in the table."""
-    start, count = _count(question, "start", 0), _count(question, "count", explore.ROWS)
+    start, count = (_place(question.get(key, usual), "rows") for key, usual in (("start", 0), ("count", explore.ROWS)))
     return explore.table_rows_view(session.job, start, count)
-
-
-def _count(question: Question, key: str, otherwise: int) -> int:
-    try:
-        return int(str(question.get(key, otherwise)))
-    except ValueError:
-        raise BadInput(f"{question.get(key)!r} is no number of rows.") from None
 
 
 def table_column(session: Session, question: Question) -> Answer:
@@ -274,11 +269,9 @@ def table_column(session: Session, question: Question) -> Answer:
 def role_facts(session: Session, _: Question) -> Answer:
     """What the roles mean for the rows."""
     job, profile = session.job, session.profile
-    of_file = (
-        list(session.remarks) if profile is None else [*session.remarks, *profile.form.sentences(), *profile.remarks]
-    )
+    of_file = [] if profile is None else [*profile.form.sentences(), *profile.remarks]
     keys = [] if job.embedded else [key for key in FORM if key in USED[file_kind(job.source)]]
-    remarks = [*of_file, *job.remarks, *explore.say_unlimited(job)]
+    remarks = [*session.remarks, *of_file, *job.remarks, *explore.say_unlimited(job)]
     return {**explore.role_facts(job, session.kept_rows()), "remarks": remarks, "form_keys": keys}
 
 
@@ -305,8 +298,7 @@ def put_job(session: Session, question: Question) -> Answer:
 def save_job(session: Session, question: Question) -> Answer:
     """Write the job into the working folder."""
     name = str(question.get("name") or "job.toml")
-    _ = session.job  # checked before it is written
-    job = session.draft or {}
+    _, job = session.job, session.opened  # checked before it is written
     there = drafts.job_files_there(job, session.edits, session.folder, name)
     if there and question.get("overwrite") is not True:
         sentence = f"{', '.join(there)} {'is' if len(there) == 1 else 'are'} in the working folder already."
@@ -322,7 +314,7 @@ async def download_job(request: Request) -> Response:
 
     def work() -> Path:
         stem = plain_name(Path(session.job.source).name.split(".")[0], "job")
-        return drafts.job_archive(session.draft or {}, session.edits, f"{stem}-job", session.outbox)
+        return drafts.job_archive(session.opened, session.edits, f"{stem}-job", session.outbox)
 
     place = await do_in_turn(session, work)
     return FileResponse(place, filename=place.name, media_type="application/octet-stream")
@@ -372,7 +364,7 @@ def step_hierarchy(session: Session, question: Question) -> Answer:
     if action not in ("undo", "redo", "reset"):
         raise BadInput(f"No step {action!r}. There are: undo, redo, reset.")
     session.check_revision(question.get("revision", session.revision))
-    session.take_step(session.shelf.move(session.draft or {}, column, action))
+    session.take_step(session.shelf.move(session.opened, column, action))
     return _tell_change(session, column)
 
 
@@ -447,7 +439,6 @@ def _run_line(session: Session, run: RunRecord) -> Answer:
         "note": run.note,
         "running": session.attempt is not None and session.attempt.id == run.id and session.attempt.running,
         "limits": run.draft.get("limits", {}),
-        "suppression": run.draft.get("suppression", {}),
         "status": dict(run.status),
     }
 
@@ -546,7 +537,7 @@ def attack(session: Session, question: Question, piece: Work) -> Answer:
 def _told_once(session: Session, question: Question, what: str, work: Callable[[Point], Answer]) -> Answer:
     """What was worked out for a point before, or is now."""
     front, place = session.front(), _place(question["point"])
-    known = session.told.setdefault(front, {})
+    known = session.known.setdefault(front, {})
     if (what, place) not in known:
         known[what, place] = work(front[place])
     return known[what, place]
@@ -626,9 +617,7 @@ async def release_rows(request: Request) -> Response:
 
     def work(piece: Work) -> Answer:
         front, search = session.front(), session.searched()
-        job = release.signing_job(search.job, request.app.state.settings.sign, session.folder)
-        job = release.accepting_job(release.formula_job(job, question.get("formulas")), question.get("accept"))
-        job = release.counting_job(job, question.get("counts"))
+        job = release.asked_job(search.job, question, request.app.state.settings.sign, session.folder)
         fresh = session.own / f"out-{secrets.token_hex(4)}"
         fresh.mkdir()
         try:

@@ -137,9 +137,15 @@ class KeptRuns:
         """The folder of a run."""
         if not re.fullmatch(r"[0-9a-f]{16}", run):
             raise BadInput(f"There is no run {run!r}. Choose one from the list.")
-        for place in (self.root, self.root / "runs", self.root / "runs" / run):
+        return self._below("runs", run)
+
+    def _below(self, *names: str) -> Path:
+        """A folder below the root, none of which on the way may be a link."""
+        place = self.root
+        for name in ("", *names):
+            place = place / name
             refuse_link(place)
-        return self.root / "runs" / run
+        return place
 
     def keep(self, run: RunRecord, edits: Path, job: Job, front: Front | None) -> None:
         """Write a run; the front first, so that a run that says it has one has it."""
@@ -199,9 +205,11 @@ class KeptRuns:
     def points(self, run: str) -> dict[str, Any]:
         """The numbers of a run's front, for a picture; its table is not needed."""
         data = front_data(_read_front(self.folder(run) / FRONT)[0])
-        names = [each["name"] for each in data["objectives"]]
+        names = [objective["name"] for objective in data["objectives"]]
         return {
-            "objectives": [{"name": each["name"], "better": each["better"]} for each in data["objectives"]],
+            "objectives": [
+                {"name": objective["name"], "better": objective["better"]} for objective in data["objectives"]
+            ],
             "values": [
                 [None if isinstance(value := point["values"][name], str) else float(value) for name in names]
                 for point in data["points"]
@@ -233,9 +241,7 @@ class KeptRuns:
 
     def desk(self, owner: str) -> Path:
         """Where the job that a session was working on is kept."""
-        for place in (self.root, self.root / "sessions", self.root / "sessions" / owner):
-            refuse_link(place)
-        return self.root / "sessions" / owner
+        return self._below("sessions", owner)
 
     def own_desk(self, owner: str) -> Path:
         """The same, made for its owner alone."""

@@ -26,7 +26,7 @@ from kpareto.jobs.front import plan_of, search_job
 from kpareto.jobs.job import Job
 from kpareto.jobs.release import ReleaseTrial
 from kpareto.kernels.compiling import COMPILATIONS
-from kpareto.searches.checkpoint import Cancelled
+from kpareto.searches.driver import Cancelled
 from kpareto.searches.forecast import say_slow
 from kpareto.searches.models import compare_models
 from kpareto.searches.run import Plan
@@ -35,6 +35,23 @@ from kpareto.tables.spelling import several
 RUNNING = ("reading", "looking", "searching")
 PATIENCE = 0.7  # seconds in which a search that is stopped may end its step before it is left behind
 SHOWN = 2000  # points of a growing front that are sent
+
+
+def _say_failed(error: Exception, what: str) -> str:
+    """Why work in a thread has failed, as the page says it; what nobody foresaw stands in the terminal too."""
+    if isinstance(error, KparetoError):
+        return page_sentence(error)
+    if isinstance(error, MemoryError):
+        return f"The {what} needs more memory than there is. Take fewer columns or coarser levels."
+    traceback.print_exception(error)
+    return f"The {what} failed inside kpareto ({type(error).__name__}: {error})."
+
+
+def _later(work: Callable[..., None], *arguments: object) -> None:
+    """Do something when a step that is stopped has had its time to end."""
+    timer = threading.Timer(PATIENCE, work, arguments)
+    timer.daemon = True
+    timer.start()
 
 
 @dataclass(eq=False)
@@ -88,9 +105,7 @@ class Searching:
         """Stop: the loops under way are halted, and a step that cannot be is left to end by itself."""
         self._hearing.stop()
         if self.running:
-            later = threading.Timer(PATIENCE, self._leave_behind, [self._thread])
-            later.daemon = True
-            later.start()
+            _later(self._leave_behind, self._thread)
 
     def _leave_behind(self, thread: threading.Thread | None) -> None:
         """The person goes on; what the step under way has found is taken when it ends."""
@@ -166,13 +181,8 @@ class Searching:
             self._end_early(cancelled.front)
         except (Stopped, Interrupted):  # before it had counted anything itself
             self._end_early(None)
-        except KparetoError as error:
-            self._end("failed", page_sentence(error))
-        except MemoryError:
-            self._end("failed", "The search needs more memory than there is. Take fewer columns or coarser levels.")
         except Exception as error:  # noqa: BLE001 (a thread must not die in silence: the page shows the sentence)
-            traceback.print_exc()
-            self._end("failed", f"The search failed inside kpareto ({type(error).__name__}: {error}).")
+            self._end("failed", _say_failed(error, "search"))
 
     def _search(self) -> None:
         plan = plan_of(self.job)  # a job that cannot run is told before its rows are read
@@ -304,7 +314,7 @@ class ModelRun:
     models: tuple[str, ...]
     allowed: float  # seconds
     seed: int = 1
-    own: Plan | None = None  # the search of the job
+    plan: Plan | None = None  # the search of the job
     phase: str = "running"  # running, done, stopped, failed
     place: int = 0  # which model is at work
     sentence: str = ""
@@ -324,9 +334,7 @@ class ModelRun:
     def cancel(self) -> None:
         """Stop: loops under way are halted, and a step that cannot be, such as compiling, is left to end by itself."""
         self._hearing.stop()
-        later = threading.Timer(PATIENCE, self._end, ["stopped", STOPPED])
-        later.daemon = True
-        later.start()
+        _later(self._end, "stopped", STOPPED)
 
     def wait(self, seconds: float | None = None) -> None:
         """Until the thread has ended."""
@@ -337,15 +345,12 @@ class ModelRun:
         try:
             with hearing(self._hearing):
                 problem = self.front.problem
-                curves = compare_models(problem, self.models, None, self.allowed, self.seed, self._report, self.own)
+                curves = compare_models(problem, self.models, None, self.allowed, self.seed, self._report, self.plan)
             self._end("done", "", curves)
         except (Interrupted, Stopped):
             self._end("stopped", STOPPED)
-        except KparetoError as error:
-            self._end("failed", page_sentence(error))
-        except Exception as error:  # noqa: BLE001 (a thread must not die in silence: the page shows the sentence)
-            traceback.print_exc()
-            self._end("failed", f"The comparison failed inside kpareto ({type(error).__name__}: {error}).")
+        except Exception as error:  # noqa: BLE001 (as above)
+            self._end("failed", _say_failed(error, "comparison"))
 
     def _end(self, phase: str, sentence: str, curves: ModelCurves | None = None) -> None:
         """Over; what comes of a step that was left behind is not taken."""
@@ -384,20 +389,18 @@ class ModelRun:
 
 
 def _curve(curves: ModelCurves, name: str) -> dict[str, Any]:
-    curve = next(each for each in curves.curves if each.name == name)
+    curve = next(other for other in curves.curves if other.name == name)
     return {
         "name": curve.name,
         "words": MODELS[curve.name],
         "proven": curve.proven,
-        "seconds": curve.seconds,
         "points": [
-            {"k": p.k, "reached": p.reached, "kept": p.kept / 100, "most": None if p.most is None else p.most / 100,
-             "suppressed": p.suppressed} for p in curve.points
+            {"k": p.k, "kept": p.kept / 100, "most": None if p.most is None else p.most / 100} for p in curve.points
         ],
-    }  # fmt: skip
+    }
 
 
-def start_comparison(front: Front, question: Mapping[str, Any], own: Plan) -> ModelRun:
+def start_comparison(front: Front, question: Mapping[str, Any], plan: Plan) -> ModelRun:
     """Compare the models that are named, within the seconds that are given."""
     seconds = question.get("seconds", 30)
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 1 <= seconds <= SECONDS[-1]:
@@ -405,6 +408,6 @@ def start_comparison(front: Front, question: Mapping[str, Any], own: Plan) -> Mo
     models = question.get("models", ["lattice", "cuts", "local"])
     if not isinstance(models, list) or not models or not all(isinstance(name, str) for name in models):
         raise BadJob(f"The models to compare are {models!r}. Give a list of names, such as lattice and local.")
-    run = ModelRun(front, read_models(models), float(seconds), own.seed, own)
+    run = ModelRun(front, read_models(models), float(seconds), plan.seed, plan)
     run.start()
     return run

@@ -20,26 +20,11 @@ from kpareto.engines import file_of, is_address
 from kpareto.engines.admission import Admission, allowed_bytes
 from kpareto.engines.apart import run_apart
 from kpareto.engines.form import FORM_KEYS, data_endings
-from kpareto.engines.read import read_drawn
+from kpareto.engines.read import Wish, read_drawn
 from kpareto.engines.unique_rows import KeptRows, keep_rows, open_view
-from kpareto.engines.wishes import Wish
 from kpareto.errors import BadInput, BadJob, BadTable, Progress
-from kpareto.faces.web.drafts import (
-    EDITED,
-    Draft,
-    adult_draft,
-    carry_over,
-    check_columns,
-    check_draft,
-    draft_job,
-    draft_print,
-    keep_edited,
-    load_draft,
-    project_draft,
-    propose_draft,
-    state_of,
-    watch,
-)
+from kpareto.faces.web import drafts
+from kpareto.faces.web.drafts import Draft
 from kpareto.faces.web.files import files_in, inside
 from kpareto.faces.web.hierarchies import Shelf, edit, hierarchy_view
 from kpareto.faces.web.runs import KeptRuns, RunRecord, keep_job, owner_of, take_edits
@@ -100,7 +85,7 @@ class Session:
     kept: KeptRuns
     lock: threading.RLock = field(default_factory=threading.RLock)
     turns: Turns = field(default_factory=Turns)
-    told: WeakKeyDictionary[Front, dict[tuple[str, int], Any]] = field(default_factory=WeakKeyDictionary)  # of points
+    known: WeakKeyDictionary[Front, dict[tuple[str, int], Any]] = field(default_factory=WeakKeyDictionary)  # of points
     wider: WeakKeyDictionary[Front, Front] = field(default_factory=WeakKeyDictionary)  # with measures for axes alone
     reports: dict[tuple[int, int, bool], str] = field(default_factory=dict)  # front, point, confidential -> page
     used: float = field(default_factory=time.monotonic)
@@ -131,18 +116,18 @@ class Session:
 
             profile = inspect(adult("train"))
             tell(report)
-            self.start_with(self.folder, adult_draft(profile), profile)
+            self.start_with(self.folder, drafts.adult_draft(profile), profile)
             return
         profile = look_at(inside(self.folder, name), encoding)
         tell(report)
-        self.start_with(self.folder, propose_draft(profile, name), profile)
+        self.start_with(self.folder, drafts.propose_draft(profile, name), profile)
 
     def open_upload(self, name: str, encoding: str = "utf-8", report: Progress | None = None) -> None:
         """Look at a file that was dropped on the page; the one that was dropped before goes."""
         place = inside(self.uploads, name)
         profile = look_apart(place, encoding, report)
         tell(report)
-        self._start_with_upload(propose_draft(profile, name), profile)
+        self._start_with_upload(drafts.propose_draft(profile, name), profile)
 
     def open_project(self, path: Path, report: Progress | None = None) -> None:
         """Unpack a project of ARX, as if its table were dropped on the page with a job; what is lost is remarked."""
@@ -152,7 +137,7 @@ class Session:
             job = load_job(place)
             profile = look_apart(job.rows_source(), job.encoding, report)
             tell(report)
-            draft = project_draft(project, place, self.uploads, self.edits)
+            draft = drafts.project_draft(project, place, self.uploads, self.edits)
         self._start_with_upload(draft, profile)
         self.remarks = tuple(project.sentences())
 
@@ -173,7 +158,7 @@ class Session:
 
     def open_job(self, text: str, name: str, report: Progress | None = None) -> None:
         """Take a job file over; its data must be in the working folder or have been uploaded."""
-        draft = load_draft(text, name)
+        draft = drafts.load_draft(text, name)
         source = str(draft["data"]["source"])
         uploaded = source != "adult" and not inside(self.folder, source).exists()
         place = self.uploads if uploaded else self.folder
@@ -182,27 +167,27 @@ class Session:
                 f"The job reads {source!r}, which is not in the working folder. Put it there, or drop it on this page "
                 "first and then load the job again."
             )
-        job_data: object = draft_job(draft, place, self.edits, self.folder).rows_source()
+        job_data: object = drafts.draft_job(draft, place, self.edits, self.folder).rows_source()
         encoding = str(draft["data"].get("encoding", "utf-8"))
         profile = look_apart(job_data, encoding, report) if uploaded else look_at(job_data, encoding)
-        check_columns(draft, [column.facts.name for column in profile.columns])
+        drafts.check_columns(draft, [column.facts.name for column in profile.columns])
         tell(report)
         self.start_with(place, draft, profile, self.data if uploaded else "")
 
     def open_otherwise(self, form: Mapping[str, Any]) -> None:
         """Read the same file in another form: other letters, another separator; roles are proposed anew."""
-        if self.draft is None or self.draft["data"]["source"] == "adult":
+        source = self.source
+        if source == "adult":
             raise BadJob("There is no file yet that could be read otherwise. Open one first.")
-        source = str(self.draft["data"]["source"])
-        before = {key: value for key, value in self.draft["data"].items() if key in FORM_KEYS}
+        before = {key: value for key, value in self.opened["data"].items() if key in FORM_KEYS}
         if {"separator", "header", "skip", "sheet"} & set(form):  # other columns may come of it
             before = {key: value for key, value in before.items() if key not in ("names", "dates")}
         data = {key: value for key, value in {**before, **form}.items() if value not in (None, "")}
         bare: Draft = {part: {} for part in PARTS}
-        job = draft_job({**bare, "data": {"source": source, **data}}, self.data_folder, self.edits, self.folder)
+        job = drafts.draft_job({**bare, "data": {"source": source, **data}}, self.data_folder, self.edits, self.folder)
         rows = job.rows_source()
         profile = look_apart(rows, job.encoding) if self.uploaded else look_at(rows, job.encoding)
-        self.start_with(self.data_folder, propose_draft(profile, source), profile, self.data)
+        self.start_with(self.data_folder, drafts.propose_draft(profile, source), profile, self.data)
 
     def start_with(self, place: Path, draft: Draft, profile: Profile | None, data: str = "") -> None:
         """Begin with a table; ``data`` is its digest where it was uploaded."""
@@ -216,10 +201,22 @@ class Session:
             self.shelf.clear()
             self._changed()
 
+    @property
+    def opened(self) -> Draft:
+        """The draft, or a sentence that there is none yet."""
+        if self.draft is None:
+            raise BadJob("There is no data yet. Open a file first.")
+        return self.draft
+
+    @property
+    def source(self) -> str:
+        """The table as the job names it; adult before one is opened."""
+        return "adult" if self.draft is None else str(self.draft["data"]["source"])
+
     def file_state(self) -> str:
         """The state of the table's file as it is now; a table that is no file has none."""
-        source = "adult" if self.draft is None else str(self.draft["data"]["source"])
-        return state_of(None if source == "adult" or is_address(source) else self.data_folder / source)
+        source = self.source
+        return drafts.state_of(None if source == "adult" or is_address(source) else self.data_folder / source)
 
     @property
     def changed(self) -> bool:
@@ -234,17 +231,17 @@ class Session:
         """
         if self.draft is None or (self.profile is not None and not self.changed):
             return ""
-        source, now = str(self.draft["data"]["source"]), self.file_state()
-        job = draft_job(self.draft, self.data_folder, self.edits, self.folder)
+        source, now = self.source, self.file_state()
+        job = drafts.draft_job(self.draft, self.data_folder, self.edits, self.folder)
         profile = look_at(job.rows_source(), job.encoding)
         tell(report)
         with self.lock:
-            if self.draft["data"]["source"] != source:  # another table was opened meanwhile
+            if self.source != source:  # another table was opened meanwhile
                 return ""
             words = ""
             if now != self.seen:
                 words = f"{source} has changed on disk and was read again: {several(profile.total, 'row')}."
-                self.draft, news = carry_over(self.draft, propose_draft(profile, source))
+                self.draft, news = drafts.carry_over(self.draft, drafts.propose_draft(profile, source))
                 words += news
             self.profile, self.seen, self._tables, self._rows = profile, now, {}, {}
             if words:
@@ -274,17 +271,14 @@ class Session:
 
     def take_draft(self, message: object) -> None:
         """Replace the draft by what the page sends; a late one and one that is no job are refused."""
-        draft = check_draft(message)
-        if self.draft is None:
-            raise BadJob("There is no data yet. Open a file first.")
+        draft, before = drafts.check_draft(message), self.opened
         self.check_revision(message.get("revision") if isinstance(message, dict) else None)
-        known = [column.facts.name for column in self.profile.columns] if self.profile else list(self.draft["columns"])
-        check_columns(draft, known)
-        draft["data"] = {**draft["data"], "source": self.draft["data"]["source"]}
-        draft_job(draft, self.data_folder, self.edits, self.folder)
-        if draft != self.draft:
-            self.draft = draft
-            self._changed()
+        known = [column.facts.name for column in self.profile.columns] if self.profile else list(before["columns"])
+        drafts.check_columns(draft, known)
+        draft["data"] = {**draft["data"], "source": before["data"]["source"]}
+        drafts.draft_job(draft, self.data_folder, self.edits, self.folder)
+        if draft != before:
+            self.take_step(draft)
 
     def check_revision(self, revision: object) -> None:
         """Raise unless a change was made to the job as it stands now."""
@@ -324,9 +318,7 @@ class Session:
     @property
     def job(self) -> Job:
         """The job as it stands."""
-        if self.draft is None:
-            raise BadJob("There is no data yet. Open a file first.")
-        return watch(draft_job(self.draft, self.data_folder, self.edits, self.folder), self.seen)
+        return drafts.watch(drafts.draft_job(self.opened, self.data_folder, self.edits, self.folder), self.seen)
 
     def table(self) -> Table:
         """The rows by the roles of the job, before hierarchies; read once as long as the roles stay.
@@ -374,10 +366,8 @@ class Session:
     def hierarchy_view(self, column: str) -> dict[str, Any]:
         """The hierarchy of one column for the page."""
         hierarchy, rows = self.hierarchy(column)
-        source = (self.draft or {})["columns"].get(column, {}).get("hierarchy")
-        changed = isinstance(source, str) and source.startswith(EDITED)
-        shown = source if isinstance(source, Mapping) or (isinstance(source, str) and not changed) else None
-        return {**hierarchy_view(hierarchy, rows), "edited": changed, "source": shown, "can": self.shelf.can(column)}
+        edited = drafts.edited_name(self.opened["columns"].get(column, {}).get("hierarchy")) is not None
+        return {**hierarchy_view(hierarchy, rows), "edited": edited, "can": self.shelf.can(column)}
 
     def edit_hierarchy(self, column: str, action: str, details: Mapping[str, Any]) -> dict[str, Any]:
         """Change a hierarchy; the job then names the changed one."""
@@ -389,17 +379,15 @@ class Session:
 
     def take_hierarchy(self, column: str, text: str) -> None:
         """Let the job name this hierarchy for a column; its file is called by what it holds, and never changes."""
-        if self.draft is None:
-            raise BadJob("There is no data yet. Open a file first.")
-        number = list(self.draft["columns"]).index(column)
-        self.name_hierarchy(column, keep_edited(self.edits, number, column, text))
+        number = list(self.opened["columns"]).index(column)
+        self.name_hierarchy(column, drafts.keep_edited(self.edits, number, column, text))
 
     def name_hierarchy(self, column: str, source: Any) -> None:
         """Let the job name this hierarchy for a column: a rule, a file, or nothing."""
-        self.take_step(self.shelf.put(self.draft or {}, column, source))
+        self.take_step(self.shelf.put(self.opened, column, source))
 
     def take_step(self, draft: Draft) -> None:
-        """The draft after a step of a hierarchy; runs keep the one they began with."""
+        """The draft after a change; runs keep the one they began with."""
         self.draft = draft
         self._changed()
 
@@ -437,7 +425,7 @@ class Session:
         """A digest of all that a search would go by now."""
         if self.draft is None:
             return ""
-        return draft_print(self.draft, self.data_folder, self.edits, self.folder)
+        return drafts.draft_print(self.draft, self.data_folder, self.edits, self.folder)
 
     def runs(self) -> list[RunRecord]:
         """The runs that this session may see."""
@@ -555,7 +543,7 @@ def _without_end(session: Session, last: Searching) -> Searching:
 
 def _new_record(session: Session, search: Searching) -> RunRecord:
     """The record of a run that begins, with the job it is started with."""
-    draft = session.draft or {}
+    draft = session.opened
     objectives, method = draft["search"].get("objectives", []), draft["search"].get("method", "exact")
     spoken = [spec if spec == "k" else plain_of(make(spec)).label for spec in objectives]
     return RunRecord(
@@ -605,7 +593,7 @@ def open_run(session: Session, run: str) -> None:
     same = session.draft is not None and session.draft["data"] == draft["data"]
     # A file that was changed since the search is looked at anew: it may have other columns.
     same = same and not session.changed
-    same = same and record.content == draft_print(draft, place, session.edits, session.folder)
+    same = same and record.content == drafts.draft_print(draft, place, session.edits, session.folder)
     profile = session.profile if same else None
     session.start_with(place, draft, profile or look_at(job.rows_source(), job.encoding), record.data)
     _recall(session, record, job)
@@ -618,7 +606,7 @@ def _take_up(session: Session, desk: Mapping[str, Any]) -> None:
         session.awaits = str(draft["data"].get("source"))
         return  # the job and the runs come back with the file
     take_edits(session.kept.desk(owner_of(session.id)), draft, session.edits)
-    draft_job(draft, session.folder, session.edits, session.folder)
+    drafts.draft_job(draft, session.folder, session.edits, session.folder)
     revision = desk.get("revision")  # goes on, so that a tab that slept meanwhile does not take another job for its own
     session.revision = revision if isinstance(revision, int) else 0
     session.start_with(session.folder, draft, None)  # looked at when the page asks: a large table takes its time
@@ -636,7 +624,7 @@ def _job_of(session: Session, record: RunRecord) -> Job:
     """The job of a kept run, with its hierarchies as they were."""
     take_edits(session.kept.folder(record.id), record.draft, session.edits)
     place = session.uploads if record.uploaded else session.folder
-    return watch(draft_job(record.draft, place, session.edits, session.folder))
+    return drafts.watch(drafts.draft_job(record.draft, place, session.edits, session.folder))
 
 
 def _recall(session: Session, record: RunRecord, job: Job) -> None:
@@ -650,8 +638,8 @@ def _recall(session: Session, record: RunRecord, job: Job) -> None:
 
 def look_at(source: Any, encoding: str) -> Profile:
     """Look at a table that is not written meanwhile."""
-    before, profile = state_of(source), inspect(source, encoding=encoding)
-    if state_of(source) != before:
+    before, profile = drafts.state_of(source), inspect(source, encoding=encoding)
+    if drafts.state_of(source) != before:
         raise BadTable("The file was written while it was read. Open it again when it is whole.")
     return profile
 
@@ -686,10 +674,10 @@ class Sessions:
 
     def _add(self, name: str) -> Session:
         if len(self._all) >= MOST:
-            idle = [each for each in self._all.values() if not each.busy]
+            idle = [session for session in self._all.values() if not session.busy]
             if not idle:
                 raise BadJob(f"{MOST} tables are open, and each is being worked on. Close one of them first.")
-            oldest = min(idle, key=lambda each: each.used)
+            oldest = min(idle, key=lambda session: session.used)
             self._drop(oldest, f"it was unused longest, and at most {MOST} tables are open at once")
         self._closed.pop(name, None)
         session = Session(name, self.folder, _make(self.temporary / secrets.token_hex(8)), self.kept)

@@ -19,8 +19,7 @@ from typing import Literal
 import numpy as np
 
 from kpareto.errors import BadJob, did_you_mean
-from kpareto.measures.estimators import Uniques, estimate_uniques, expected_risk
-from kpareto.measures.population import bound_people, people_behind
+from kpareto.measures.population import Uniques, bound_people, estimate_uniques, expected_risk, people_behind
 from kpareto.measures.properties import group_means
 from kpareto.tables.partition import Partition, classes
 from kpareto.tables.recoding import bottom

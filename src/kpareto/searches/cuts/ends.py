@@ -14,11 +14,12 @@ import numpy as np
 
 from kpareto.errors import BadInput, BadJob, did_you_mean, shorten
 from kpareto.measures.measure import read_spec
+from kpareto.measures.targets import cross_counts
 from kpareto.strict import describe, either, list_of, map_of, number, text
 from kpareto.tables.hierarchy import MISSING
 
 if TYPE_CHECKING:
-    from kpareto.tables.table import Counts, Table
+    from kpareto.tables.table import Table
 
 ENDS = describe(
     'end points by column, such as {age = 5} for a step, {age = [18, 65]} for borders or {age = "mdlp"}',
@@ -72,15 +73,8 @@ def _by_classes(table: Table, column: int, wish: str, where: str) -> np.ndarray:
         target = table.counts(str(parameters["column"]) if parameters else None, "target")
     except BadInput as error:
         raise BadJob(f"is {wish!r}, which needs the classes of a target. {error}", where=where) from error
-    return mdlp(_cross(table, column, target))
-
-
-def _cross(table: Table, column: int, target: Counts) -> np.ndarray:
-    """Rows by leaf and class: (leaves, classes) int64."""
-    leaves, classes = len(table.hierarchies[column].leaves), len(target.values)
-    places = table.codes[target.row, column].astype(np.int64) * classes + target.code
-    rows = np.bincount(places, weights=target.count, minlength=leaves * classes)
-    return rows.reshape(leaves, classes).astype(np.int64)
+    sizes = len(table.hierarchies[column].leaves), len(target.values)
+    return mdlp(cross_counts(table.codes[target.row, column], target.code, target.count, sizes).astype(np.int64))
 
 
 def mdlp(rows: np.ndarray) -> np.ndarray:

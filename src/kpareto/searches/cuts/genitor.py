@@ -6,6 +6,7 @@ seam, for any measure and any limit.
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -271,8 +272,7 @@ class Genitor:
                 members.discard(population.pop()[1].tobytes())
                 members.add(child.tobytes())
                 idle = 0
-                place = _after(population, merit)
-                population.insert(place, (merit, child))
+                bisect.insort(population, (merit, child), key=lambda member: member[0])
 
     def _merit(self, feasible: bool, suppressed: int, keys: list[int]) -> tuple[int, ...]:
         """Lower is better: feasible ones first and by their keys, the others by the rows they suppress."""
@@ -299,15 +299,6 @@ class Genitor:
         if chosen.immigrants:
             children = immigrate(space, children, rng, chosen.immigrants, chosen.start)
         return mutate(space, children, rng, chosen.mutation, chosen.repair) if chosen.mutation else children
-
-
-def _after(population: list[tuple[tuple[int, ...], np.ndarray]], merit: tuple[int, ...]) -> int:
-    """The place behind all that are as good."""
-    low, high = 0, len(population)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if population[middle][0] <= merit else (low, middle)
-    return low
 
 
 def _ranks(size: int, bias: float, chance: np.ndarray) -> np.ndarray:

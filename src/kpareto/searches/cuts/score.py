@@ -27,6 +27,7 @@ from kpareto.kernels.words import INFEASIBLE, MINORITY
 from kpareto.measures.cells import CellLoss
 from kpareto.measures.measure import Measure, Number, make
 from kpareto.measures.reading import TargetTerm
+from kpareto.measures.targets import list_costs
 from kpareto.tables.cuts import Cuts
 from kpareto.tables.partition import Partition, Suppression, allowed_rows, partition, read_limit
 from kpareto.tables.table import Counts, Table
@@ -254,7 +255,9 @@ class Score:
         values = np.array([len(counts.values) for counts in predicted], dtype=np.int64)
         costs = np.zeros((len(predicted), values.max(initial=1), values.max(initial=1)))
         for place, term in enumerate(costly, len(self.predicted)):
-            costs[place, : values[place], : values[place]] = self._cost_matrix(term)
+            costs[place, : values[place], : values[place]] = list_costs(
+                self.costs or term.term.costs or {}, term.counts
+            )
         return ScoreTerms(
             k=self.k,
             allowed=self.allowed,
@@ -268,21 +271,6 @@ class Score:
             square_weights=np.array([one.weight for one in self._variances], dtype=np.float64),
             squares=np.array([one.squares for one in self._variances], dtype=np.float64),
             deviation_weights=np.array([one.weight for one in self._deviations], dtype=np.float64),
-        )
-
-    def _cost_matrix(self, weighted: Weighted) -> np.ndarray:
-        """cost[true, told] (values, values) float64: 0 on the diagonal and 1 elsewhere unless given."""
-        costs, counts = self.costs or weighted.term.costs or {}, weighted.counts
-        for value in {*costs, *(other for row in costs.values() for other in row)}:
-            if value not in counts.values:
-                raise BadTable(
-                    f"cost-cm has a cost for {value!r}, which the column {counts.name!r} never takes. Drop it."
-                )
-        return np.array(
-            [
-                [float(costs.get(true, {}).get(other, float(true != other))) for other in counts.values]
-                for true in counts.values
-            ]
         )
 
     # -- scores ------------------------------------------------------------------------------------------------------

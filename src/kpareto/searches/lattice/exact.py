@@ -78,7 +78,9 @@ def find_way(problem: Problem) -> Way:
     """The quickest way that the problem allows."""
     table = problem.table
     lattice, order = Lattice(table.hierarchies), walk_order(table)
-    if can_prune(problem) and (lattice.size > WHOLE or _is_one_answer(problem)):
+    # One loss for a given k: so much can be skipped then that counting all is never quicker.
+    one_answer = len(problem.objectives) == 1 and any(measure.name == "k" for measure, _ in problem.limits)
+    if can_prune(problem) and (lattice.size > WHOLE or one_answer):
         return Way("leaves", tuple(order[: _count_fixed(table, order)]))
     if lattice.size > WHOLE and can_bound(problem):
         return Way("roll-up", tuple(order[: _count_fixed(table, order)]))
@@ -168,11 +170,6 @@ def can_prune(problem: Problem) -> bool:
             for m in problem.objectives
         )
     )
-
-
-def _is_one_answer(problem: Problem) -> bool:
-    """Whether one loss is wanted for a given k: then so much can be skipped that counting all is never quicker."""
-    return len(problem.objectives) == 1 and any(measure.name == "k" for measure, _ in problem.limits)
 
 
 def _rolled_up(

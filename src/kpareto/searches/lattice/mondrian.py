@@ -25,7 +25,7 @@ from kpareto.kernels.lattice.mondrian import TreePaths, mondrian
 from kpareto.measures.cells import generalization_loss
 from kpareto.tables.coarse import say_above
 from kpareto.tables.hierarchy import Tree
-from kpareto.tables.table import Table, distinct_rows
+from kpareto.tables.table import Table, distinct_rows, number_rows
 
 PRESETS = (2, 3, 5, 10, 11, 20, 25, 50, 100)
 WARNING = (
@@ -133,11 +133,9 @@ def _mondrian(table: Table, k: int, method: str, allowed: int) -> MondrianRecodi
     trees, node_at = _trees(table)
     rows, weights, owner, boxes = _divide(trees, table.weights, parts, int(k), method == "mondrian-relaxed")
     nodes = (boxes - node_at[:-1]).astype(np.int32)
-    order, start = distinct_rows(nodes)
-    seen = np.empty(len(nodes), dtype=np.int64)
-    seen[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
-    sizes = np.bincount(seen[owner], weights=weights, minlength=len(start)).astype(np.int64)
-    return MondrianRecoding(table, int(k), method, rows, weights, seen[owner], nodes[order[start]], sizes, suppressed)
+    seen, first = number_rows(nodes)
+    sizes = np.bincount(seen[owner], weights=weights, minlength=len(first)).astype(np.int64)
+    return MondrianRecoding(table, int(k), method, rows, weights, seen[owner], nodes[first], sizes, suppressed)
 
 
 def _parts_of_top(table: Table) -> list[np.ndarray]:
@@ -153,8 +151,8 @@ def _divide(
     """Each part divided by itself: the row, the rows and the class of each item, and the boxes of all classes."""
     rows, counts, owners, boxes, classes = [], [], [], [], 0
     for part in parts:
-        own = trees._replace(codes=np.ascontiguousarray(trees.codes[part]))
-        row, count, owner, box, _ = mondrian(own, weights[part], k, relaxed)
+        paths = trees._replace(codes=np.ascontiguousarray(trees.codes[part]))
+        row, count, owner, box, _ = mondrian(paths, weights[part], k, relaxed)
         rows.append(part[row])
         counts.append(count)
         owners.append(owner + classes)

@@ -6,6 +6,11 @@ best that is known, and the loss never rises as less is asked for. A checkpoint 
 
 The answers come first and their bounds last. Where the time is limited, what is asked for most is searched first, and
 what there was no time for is left out.
+
+A k that a front was not searched for is searched when somebody asks for it: a k between those would get the next larger
+one's recoding, and so lose more than it must. ``search_further`` runs the same search, with the settings and the seed
+that the front says of itself, for what is asked alone, and its recodings join those of the front: the best for that k
+is then the one that a job for that k would find, or one of a larger k that loses less still.
 """
 
 from __future__ import annotations
@@ -13,23 +18,23 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from kpareto.errors import BadJob, Stopped, Unsafe, shorten
+from kpareto.errors import BadJob, Interrupted, Progress, Stopped, Unsafe, shorten
 from kpareto.fronts.front import Front, make_front
 from kpareto.fronts.numbers import Numbers, Provenance, ProvenGap
 from kpareto.fronts.problem import Problem
 from kpareto.interrupts import TimeLimit
 from kpareto.kernels.compiling import working
 from kpareto.measures.cells import CellLoss
-from kpareto.measures.measure import Measure, Model, is_privacy
+from kpareto.measures.measure import Measure, Model, is_privacy, make
 from kpareto.measures.reading import CLASS_SIZE
-from kpareto.searches.checkpoint import Arrays, Kept, job_print
-from kpareto.searches.driver import Ending, Tell
+from kpareto.searches.driver import Arrays, Ending, Kept, Tell, drive, job_print
+from kpareto.searches.forecast import check_possible
 from kpareto.searches.local import LocalSettings
 from kpareto.searches.local.bound import lower_bound
 from kpareto.searches.local.problem import LocalProblem, LocalWish, make_problem, with_k
@@ -37,9 +42,9 @@ from kpareto.searches.local.recoding import LocalClasses, LocalRecoding, read_cl
 from kpareto.searches.local.search import Effort
 from kpareto.searches.local.strict import strict_recoding
 from kpareto.searches.local.sweep import preset_ks, search_k
-from kpareto.searches.possible import check_possible
+from kpareto.searches.names import read_options
 from kpareto.tables.boxes import Question, questions_data, questions_from
-from kpareto.tables.local_space import LocalSpace, make_local_space
+from kpareto.tables.local_space import LocalSpace, join_spaces, make_local_space
 
 PARTS = 100  # of a step, for who watches
 SEARCHED = 0.75  # of the time; the bounds have the rest
@@ -137,7 +142,7 @@ class LocalDriven:
         beyond: Unsafe | None = None
         missed: dict[float, str] = {}  # levels that even the whole table as one class misses
         for place, step in enumerate(self._in_order()):
-            if step.level in missed or any(each.step == step for each in done):
+            if step.level in missed or any(entry.step == step for entry in done):
                 continue
             left = self._time_left(done, SEARCHED)
             if done and left <= 0:
@@ -212,18 +217,18 @@ class LocalDriven:
 
     def _prove(self, done: list[Searched], tell: Tell, kept: Kept[tuple[Searched, ...]]) -> None:
         """Work out the bound of every step that has none; where no time is left for it, it is 0."""
-        for place, each in enumerate(done):
-            if not math.isnan(each.least):
+        for place, entry in enumerate(done):
+            if not math.isnan(entry.least):
                 continue
             listener = _Listener(tell, len(self.steps) + place, lambda: self._count_done(done))
             left = min(self._time_left(done) / (len(done) - place), QUICK if self.is_quick else math.inf)
             least = 0.0
             if left > 0:
                 share = None if math.isinf(left) else left
-                ready = self._ready(each.step)
-                least = lower_bound(ready, each.classes, self.walks, share, listener, self.threads).value
+                ready = self._ready(entry.step)
+                least = lower_bound(ready, entry.classes, self.walks, share, listener, self.threads).value
             listener.end()
-            done[place] = replace(each, least=least)
+            done[place] = replace(entry, least=least)
             kept.take(tuple(done))
             tell(PARTS * (len(self.steps) + place + 1), lambda: self._count_done(done))
 
@@ -235,12 +240,12 @@ class LocalDriven:
 
     def pack(self, standing: tuple[Searched, ...]) -> Arrays:
         """The classes of the steps that are done."""
-        arrays = {"least": np.array([each.least for each in standing])}
-        arrays["steps"] = np.array([self.steps.index(each.step) for each in standing], dtype=np.int64)
-        for place, each in enumerate(standing):
-            parts = {"order": each.classes.order, "cuts": each.classes.cuts, "dropped": each.classes.dropped}
-            if each.root is not None:
-                words = json.dumps(questions_data(each.root)).encode()
+        arrays = {"least": np.array([entry.least for entry in standing])}
+        arrays["steps"] = np.array([self.steps.index(entry.step) for entry in standing], dtype=np.int64)
+        for place, entry in enumerate(standing):
+            parts = {"order": entry.classes.order, "cuts": entry.classes.cuts, "dropped": entry.classes.dropped}
+            if entry.root is not None:
+                words = json.dumps(questions_data(entry.root)).encode()
                 parts["root"] = np.frombuffer(words, dtype=np.uint8)
             arrays |= {f"{name}{place}": array for name, array in parts.items()}
         return arrays
@@ -261,7 +266,7 @@ class LocalDriven:
     def _space(self, done: list[Searched]) -> LocalSpace:
         if not done:
             return LocalSpace(self.problem.table.hierarchies)
-        boxes = to_boxes([each.recoding for each in done], [each.root for each in done])
+        boxes = to_boxes([entry.recoding for entry in done], [entry.root for entry in done])
         return make_local_space(self.problem.table, *boxes)
 
     def _count_done(self, done: list[Searched]) -> Numbers:
@@ -275,10 +280,10 @@ class LocalDriven:
 
     def _front(self, done: list[Searched], *, stopped: bool = False) -> Front:
         space = self._space(done)
-        gaps = [self._gap(each, space, place) for place, each in enumerate(done)]
+        gaps = [self._gap(entry, space, place) for place, entry in enumerate(done)]
         details = {
             "bounds": [None if gap is None else gap.to_dict() for gap in gaps],
-            "searched": [self._asked(each.step) for each in done],
+            "searched": [self._asked(entry.step) for entry in done],
             "settings": self._settings,
             **({"quick": True} if self.is_quick else {}),
             **({"late": True} if self._late else {}),
@@ -376,7 +381,7 @@ def tell_proof(front: Front) -> Front:
 
 def _note(front: Front, stopped: bool) -> str:
     """What was searched for and what is proven of a local front."""
-    ks = sorted({round(each["k"]) for each in front.provenance.details["searched"]})
+    ks = sorted({round(entry["k"]) for entry in front.provenance.details["searched"]})
     begin = "stopped by the user" if stopped else "a heuristic search"
     details = front.provenance.details
     if details.get("late"):
@@ -393,3 +398,105 @@ def _note(front: Front, stopped: bool) -> str:
     rest = "" if shown.percent == worst.percent else f", and at no k more than {worst.percent} above"
     quick = " (a quick bound; a longer proof, search.prove = true, may say more)" if details.get("quick") else ""
     return f"{begin}; {shown.sentence()}{rest}{quick}"
+
+
+def search_further(
+    front: Front, limits: Mapping[str, float] | None = None, /, report: Progress | None = None, **named: float
+) -> Front:
+    """A local front searched for one more k; the same front where it has been already.
+
+    Fronts of other searches are given back as they are: the exact one has every k, and other searches are not for one
+    k.
+
+    Parameters
+    ----------
+    front : Front
+        The front of a local search.
+    limits : mapping of str to float, optional
+        What is asked for: k, and beside it the second privacy objective of the front at a level of its own.
+    report : callable, optional
+        Called with what is done of how much.
+    **named : float
+        The same as keywords: ``k=7, t=0.25``.
+
+    Returns
+    -------
+    Front
+        The front with what was found for that k.
+
+    Raises
+    ------
+    BadInput
+        If a measure is not known.
+    Interrupted
+        If the user stopped it before that k was searched.
+
+    Examples
+    --------
+    >>> import kpareto as kp
+    >>> front = kp.front(kp.adult_table(), objectives=["k", "lm"])
+    >>> kp.search_further(front, k=7) is front
+    True
+    """
+    asked = {**(limits or {}), **named}
+    course = further_search(front, asked)
+    if course is None or not isinstance(front.space, LocalSpace):
+        return front
+    other = drive(course, report)
+    if other.provenance.stopped or not isinstance(other.space, LocalSpace):
+        raise Interrupted(f"Stopped before k = {course.ks[0]:,} was searched, so nothing was written.")
+    return _join(front, front.space, other, other.space)
+
+
+def is_searched(front: Front, limits: Mapping[str, float]) -> bool:
+    """Whether a front has been searched for what limits ask for, so that its best point for them is the search's."""
+    return further_search(front, limits) is None
+
+
+def further_search(front: Front, limits: Mapping[str, float]) -> LocalDriven | None:
+    """The search for what a local front has not been searched for yet; None where there is nothing to search."""
+    details = front.provenance.details
+    if front.space.kind != "local" or "k" not in front.names:
+        return None
+    settings = LocalSettings(**read_options("local", details.get("settings", {})))
+    seed = 1 if front.provenance.seed is None else front.provenance.seed
+    whole = LocalDriven(front.problem, settings, seed)
+    asked = {make(name).name: float(limit) for name, limit in limits.items()}
+    level = asked.get(whole.second.name) if whole.second is not None else None
+    if level is not None and level <= 0:
+        level = None  # met by every recoding, or by none
+    known = [entry.level for entry in whole.steps]
+    ks = whole.ks
+    if asked.get("k", 0.0) >= 1:
+        ks = LocalDriven(front.problem, replace(settings, ks=[math.ceil(asked["k"] - 1e-9)]), seed).ks
+    elif level is None:
+        return None
+    searched = [_key(entry) for entry in details.get("searched", ())]
+    wanted = [{"k": float(k)} for k in ks]
+    if level is not None and whole.second is not None:
+        wanted += [{"k": float(k), whole.second.name: level} for k in ks]
+    missing = {entry["k"] for entry in wanted if _key(entry) not in searched}
+    if not missing:
+        return None
+    levels = settings.levels if level is None or level in known else [level]
+    return LocalDriven(front.problem, replace(settings, ks=sorted(map(int, missing)), levels=levels), seed)
+
+
+def _key(asked: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    return tuple(sorted((name, float(limit)) for name, limit in asked.items()))
+
+
+def _join(front: Front, space: LocalSpace, other: Front, more: LocalSpace) -> Front:
+    """The points of two local fronts of one problem as one front."""
+    problem, old, new = front.problem, front.provenance, other.provenance
+    both = join_spaces(problem.table, space, more)
+    genomes = np.concatenate((front.genomes, other.genomes + space.size))
+    unknown: dict[str, list[Any]] = {"bounds": [None] * space.size, "searched": []}  # of a front without these
+    listed = {name: [*old.details.get(name, nothing), *new.details[name]] for name, nothing in unknown.items()}
+    provenance = replace(
+        old,
+        evaluated=old.evaluated + new.evaluated,
+        seconds=old.seconds + new.seconds,
+        details={**old.details, **listed},
+    )
+    return tell_proof(make_front(problem, both, genomes, problem.evaluate(both, genomes), provenance, "one"))

@@ -266,10 +266,10 @@ def _listed_values(
         shift = np.where(lead[single] == place, 0, np.where(place < lead[single], place + 1, place))
         values[begin[single] + shift] = offset + column.code[first]
         several = np.flatnonzero(lead < 0)
-        each = entries[place, row[several]]
-        inside = np.arange(int(each.sum())) - np.repeat(np.cumsum(each) - each, each)
-        at = np.repeat(begin[several] + ahead[row[several]], each) + inside
-        source = np.repeat(column.start[row[several]], each) + inside
+        amounts = entries[place, row[several]]
+        inside = np.arange(int(amounts.sum())) - np.repeat(np.cumsum(amounts) - amounts, amounts)
+        at = np.repeat(begin[several] + ahead[row[several]], amounts) + inside
+        source = np.repeat(column.start[row[several]], amounts) + inside
         values[at], rows[at] = offset + column.code[source], column.count[source]
         offset, ahead = offset + len(column.values), ahead + entries[place]
     return begin, values, rows

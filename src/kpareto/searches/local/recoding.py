@@ -14,7 +14,7 @@ from kpareto.kernels.local.classes import boxes_of, class_losses, class_sizes, r
 from kpareto.searches.local.problem import LocalProblem
 from kpareto.tables.boxes import Division, LabelBoxes, Question, make_boxes
 from kpareto.tables.coarse import say_above
-from kpareto.tables.table import distinct_rows
+from kpareto.tables.table import number_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,9 +136,7 @@ def read_classes(problem: LocalProblem, classes: LocalClasses) -> LocalRecoding:
     for column, hierarchy in enumerate(problem.table.hierarchies):
         place = problem.labels.base[column] + problem.labels.width[column] * small[:, column] + large[:, column]
         first[:, column], last[:, column] = np.divmod(problem.labels.names[place], len(hierarchy.leaves))
-    order, start = distinct_rows(np.concatenate((first, last), axis=1))
-    seen = np.empty(count, dtype=np.int64)
-    seen[order] = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(order))))
+    seen, shown = number_rows(np.concatenate((first, last), axis=1))
     owner = np.concatenate(
         (seen[np.repeat(np.arange(count), np.diff(classes.cuts))], np.full(len(classes.dropped), -1))
     )
@@ -150,9 +148,9 @@ def read_classes(problem: LocalProblem, classes: LocalClasses) -> LocalRecoding:
         items[:, 0].copy(),
         items[:, 1].copy(),
         copies.astype(np.int64),
-        first[order[start]],
-        last[order[start]],
-        np.bincount(seen, weights=sizes, minlength=len(start)).astype(np.int64),
+        first[shown],
+        last[shown],
+        np.bincount(seen, weights=sizes, minlength=len(shown)).astype(np.int64),
     )
 
 

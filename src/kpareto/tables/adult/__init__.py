@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -62,58 +62,14 @@ class Preset:
     distance: tuple[str, ...] = ()  # columns whose cell loss is a distance (readings.md#losses)
 
 
-def _levels(*names: str, age: str = "age") -> dict[str, str]:
-    return {name: f"dgh/adult_dgh_{age if name == 'age' else name}.csv" for name in names}
+def _read_preset(entry: Mapping[str, Any]) -> Preset:
+    """A preset as it stands beside the data: files by quasi-identifier, and what differs from the usual."""
+    return Preset(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()})
 
-
-def _scheme(**files: str) -> dict[str, str]:
-    return {name.replace("_", "-"): f"taxonomy/adult_{file}.json" for name, file in files.items()}
-
-
-_LATTICE = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country", "salary-class")
 
 PRESETS: Mapping[str, Preset] = {
-    "default": Preset(_levels(*_LATTICE), sensitive=("occupation",), domain="observed"),
-    "replication": Preset(_levels(*_LATTICE, age="age_doubling"), sensitive=("occupation",)),
-    "iyengar_157": Preset(
-        _scheme(
-            age="ord_age_observed72",
-            workclass="tax_workclass_iyengar_fig1",
-            education="ord_education_fig3",
-            marital_status="tax_marital-status_flat",
-            occupation="tax_occupation_soc",
-            race="tax_race",
-            sex="tax_sex",
-            native_country="tax_native-country_flat",
-        ),
-        target=("salary-class",),
-        distance=("age", "education"),
-    ),
-    "lunacek_92": Preset(
-        _scheme(
-            age="ord_age_decades7",
-            workclass="tax_workclass_iyengar_fig1",
-            education="tax_education_flat",
-            marital_status="tax_marital-status_flat",
-            occupation="ord_occupation_order",
-            race="ord_race_order",
-            sex="ord_sex_order",
-            native_country="tax_native-country_flat",
-        )
-    ),
-    "dewri_gecco09_105": Preset(
-        _scheme(
-            age="ord_age_gran5_20",
-            workclass="ord_workclass_order7",
-            education="ord_education_order",
-            marital_status="ord_marital-status_order",
-            occupation="ord_occupation_order",
-            race="ord_race_order",
-            sex="ord_sex_order",
-            native_country="ord_native-country_order",
-            salary_class="ord_salary-class_order",
-        )
-    ),
+    name: _read_preset(entry)
+    for name, entry in json.loads((FOLDER / "presets.json").read_text(encoding="utf-8")).items()
 }
 
 

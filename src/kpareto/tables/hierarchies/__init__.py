@@ -6,11 +6,19 @@
 from __future__ import annotations
 
 from kpareto.tables.hierarchies.codes import alphabet, dates, masks, prefixes
-from kpareto.tables.hierarchies.files import parse_lines, read_lines, to_rows, to_text, write_lines
+from kpareto.tables.hierarchies.files import (
+    from_json,
+    parse_lines,
+    read_json,
+    read_lines,
+    to_rows,
+    to_text,
+    tree,
+    write_lines,
+)
 from kpareto.tables.hierarchies.known import KNOWN, known_hierarchy
 from kpareto.tables.hierarchies.loading import check_covers, from_columns, from_frame, from_mapping, from_rows, load
 from kpareto.tables.hierarchies.numbers import bounds, cells, intervals, order, quantile_cells, quantiles, round_numbers
-from kpareto.tables.hierarchies.trees import from_json, read_json, tree
 from kpareto.tables.hierarchies.values import Values, numbers_of, text_of
 
 __all__ = [

@@ -12,7 +12,15 @@ from typing import Literal, get_args
 import numpy as np
 
 from kpareto.errors import BadHierarchy, did_you_mean
-from kpareto.tables.hierarchies.values import Values, check_parts, stack_levels, starts_of, text_keys, texts_of
+from kpareto.tables.hierarchies.values import (
+    Values,
+    check_parts,
+    levels_by_ends,
+    stack_levels,
+    starts_of,
+    text_keys,
+    texts_of,
+)
 from kpareto.tables.hierarchy import STAR, Hierarchy
 
 Side = Literal["left", "right"]
@@ -154,15 +162,7 @@ def alphabet(name: str, values: Values | None, parts: Sequence[int]) -> Hierarch
     middle = (np.cumsum(counts) - counts / 2) / max(counts.sum(), 1.0)
     part = np.minimum((middle * parts[0]).astype(np.int64), parts[0] - 1)  # (letters,) rising
     owner = np.repeat(np.arange(len(begin)), np.diff(np.append(begin, len(texts))))  # letter of each text
-    levels, groups = [], len(texts)
-    for count in parts:
-        key = (part // (parts[0] // count))[owner]
-        first = starts_of(key)
-        if 1 < len(first) < groups:  # a level that merges nothing is left out
-            groups = len(first)
-            last = np.append(first[1:], len(texts)) - 1
-            ends = [(letters[a], letters[b]) for a, b in zip(first, last, strict=True)]
-            levels.append((key, [one if one == other else f"{one}-{other}" for one, other in ends]))
+    levels = levels_by_ends(letters, ((part // (parts[0] // count))[owner] for count in parts))
     return replace(stack_levels(name, texts, levels), data_dependent=True)
 
 

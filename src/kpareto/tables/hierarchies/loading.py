@@ -12,7 +12,7 @@ import numpy as np
 
 from kpareto.errors import BadHierarchy, did_you_mean
 from kpareto.tables.hierarchies.codes import Side, alphabet, dates, masks, prefixes
-from kpareto.tables.hierarchies.files import decode, parse_lines, read_text
+from kpareto.tables.hierarchies.files import decode, from_json, parse_json, parse_lines, read_text
 from kpareto.tables.hierarchies.known import known_hierarchy
 from kpareto.tables.hierarchies.numbers import (
     Bounds,
@@ -26,7 +26,6 @@ from kpareto.tables.hierarchies.numbers import (
     quantiles,
     round_numbers,
 )
-from kpareto.tables.hierarchies.trees import from_json, parse_json
 from kpareto.tables.hierarchies.values import (
     Values,
     check_levels_wanted,

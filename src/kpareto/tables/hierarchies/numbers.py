@@ -13,6 +13,7 @@ from kpareto.errors import BadHierarchy
 from kpareto.tables.hierarchies.values import (
     Values,
     check_parts,
+    levels_by_ends,
     numbers_of,
     sorted_numbers,
     stack_levels,
@@ -140,15 +141,7 @@ def quantiles(name: str, values: Values | None, parts: int | Sequence[int]) -> H
     """
     steps = _steps(name, parts)
     leaves, numbers, finest = _parts(name, values, parts if isinstance(parts, int) else parts[0])
-    levels: list[tuple[np.ndarray, list[str]]] = []
-    groups = len(leaves)
-    for step in steps:
-        first = starts_of(finest // step)
-        if 1 < len(first) < groups:
-            groups = len(first)
-            ends = (np.append(first[1:], len(leaves)) - 1).tolist()
-            runs = [(leaves[low], leaves[high]) for low, high in zip(first.tolist(), ends, strict=True)]
-            levels.append((finest // step, [low if low == high else f"{low}-{high}" for low, high in runs]))
+    levels = levels_by_ends(leaves, (finest // step for step in steps))
     return replace(numeric(stack_levels(name, leaves, levels), numbers), data_dependent=True)
 
 

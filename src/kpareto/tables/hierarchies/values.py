@@ -11,7 +11,7 @@ from operator import ne
 import numpy as np
 
 from kpareto.errors import BadHierarchy
-from kpareto.tables.hierarchy import STAR, Hierarchy, levels_tree
+from kpareto.tables.hierarchy import STAR, Hierarchy, check_nested, levels_tree
 from kpareto.tables.spelling import EXACT, number_text
 
 # The values of a column, or each value with the number of rows that have it.
@@ -109,20 +109,26 @@ def stack_levels(
         names.append((STAR,))
     names[-1] = (STAR,)
     groups = np.array(levels, dtype=np.int32)
-    for level in range(1, len(groups)):
-        split = (np.diff(groups[level]) != 0) & (np.diff(groups[level - 1]) == 0)
-        if split.any():
-            left = int(np.argmax(split))
-            raise BadHierarchy(
-                f"The hierarchy of {name!r} is not nested: {leaves[left]!r} and {leaves[left + 1]!r} are together at "
-                f"level {level - 1} and apart at level {level}. {advice}".rstrip()
-            )
+    check_nested(name, leaves, np.diff(groups, axis=1), advice)
     return Hierarchy(name, tuple(leaves), groups, tuple(names), levels_tree(groups, names))
 
 
 def starts_of(key: np.ndarray) -> np.ndarray:
     """The first leaf of each run of equal keys: (groups,) int64."""
     return np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
+
+
+def levels_by_ends(names: Sequence[str], keys: Iterable[np.ndarray]) -> list[tuple[np.ndarray, list[str]]]:
+    """A level for each key that merges something, its groups called by the first and the last of their names."""
+    levels, groups = [], len(names)
+    for key in keys:
+        first = starts_of(key)
+        if 1 < len(first) < groups:
+            groups = len(first)
+            last = np.append(first[1:], len(names)) - 1
+            ends = [(names[low], names[high]) for low, high in zip(first.tolist(), last.tolist(), strict=True)]
+            levels.append((key, [low if low == high else f"{low}-{high}" for low, high in ends]))
+    return levels
 
 
 def text_keys(column: Sequence[str]) -> np.ndarray:

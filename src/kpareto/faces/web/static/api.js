@@ -72,25 +72,19 @@ export function takeKey() {
 
 const keyed = (headers = {}) => ({ ...headers, "x-kpareto-key": localStorage.getItem(KEY) || "" });
 
+const broken = (words, about) => Object.assign(new Error(words), about);
+const lost = () =>
+  broken("The server does not answer. Is kpareto serve still running in its terminal?", { lost: true });
+const stopped = () => broken("Stopped.", { stopped: true });
+
 function failed(status, content) {
-  const error = new Error((content && content.error) || `The server answered ${status}.`);
-  error.status = status;
-  error.closed = Boolean(content && content.closed);
-  error.late = Boolean(content && content.late);
-  error.remedy = content && content.remedy;
-  return error;
-}
-
-function lost() {
-  const error = new Error("The server does not answer. Is kpareto serve still running in its terminal?");
-  error.lost = true;
-  return error;
-}
-
-function stopped() {
-  const error = new Error("Stopped.");
-  error.stopped = true;
-  return error;
+  const { error: words, closed, late, remedy } = content || {};
+  return broken(words || `The server answered ${status}.`, {
+    status,
+    closed: Boolean(closed),
+    late: Boolean(late),
+    remedy,
+  });
 }
 
 function begin(path) {
@@ -111,7 +105,9 @@ function begin(path) {
   };
   work.stop = () => {
     controller.abort();
-    fetch(own(`/works/${work.id}`), { method: "DELETE", headers: keyed(), credentials: "same-origin" }).catch(() => {});
+    fetch(ofSession(`/works/${work.id}`), { method: "DELETE", headers: keyed(), credentials: "same-origin" }).catch(
+      () => {},
+    );
   };
   works.set(work.id, work);
   heard.work();
@@ -216,7 +212,7 @@ function send(path, file, headers) {
 }
 
 const json = { "content-type": "application/json" };
-const own = (path) => `/api/sessions/${encodeURIComponent(session)}${path}`;
+const ofSession = (path) => `/api/sessions/${encodeURIComponent(session)}${path}`;
 const changesJob = (path) => path.startsWith("/hierarchy") && path !== "/hierarchy/preview";
 
 export const about = () => ask("GET", "/api/about");
@@ -225,19 +221,19 @@ export const tables = (ids) => ask("POST", "/api/tables", JSON.stringify({ ids }
 export const closeTable = (id) => ask("DELETE", `/api/sessions/${encodeURIComponent(id)}`);
 // Everything of a session; whoever asks decides what becomes of the job in it.
 export const oldSession = (id) => ask("GET", `/api/sessions/${encodeURIComponent(id)}`, undefined, {}, () => {}, false);
-export const get = (path) => ask("GET", own(path));
+export const get = (path) => ask("GET", ofSession(path));
 // Whatever is asked of the server comes after the changes that are on their way: a job that is saved has them.
 export async function post(path, body = {}) {
   if (!changesJob(path)) {
     if (changesWait()) await line;
-    return ask("POST", own(path), JSON.stringify(body), json);
+    return ask("POST", ofSession(path), JSON.stringify(body), json);
   }
   const before = known;
   queued = null; // what is changed from now on comes after this
   return inLine((answered) =>
     ask(
       "POST",
-      own(path),
+      ofSession(path),
       JSON.stringify(before ? { revision: meant(path, body, before), ...body } : body),
       json,
       answered,
@@ -254,10 +250,10 @@ function meant(path, { column }, before) {
   return fits ? known.revision : before.revision;
 }
 
-export const remove = (path) => ask("DELETE", own(path));
+export const remove = (path) => ask("DELETE", ofSession(path));
 export const upload = (kind, file, encoding = "utf-8") =>
-  send(own(`/upload/${kind}`), file, { "x-name": encodeURIComponent(file.name), "x-encoding": encoding });
-export const link = (path) => own(path);
+  send(ofSession(`/upload/${kind}`), file, { "x-name": encodeURIComponent(file.name), "x-encoding": encoding });
+export const link = (path) => ofSession(path);
 
 let line = Promise.resolve(); // changes of the job go one after the other
 let unanswered = 0;
@@ -283,7 +279,7 @@ function inLine(send) {
   return answer;
 }
 
-export const put = (path, body) => ask("PUT", own(path), JSON.stringify(body), json);
+export const put = (path, body) => ask("PUT", ofSession(path), JSON.stringify(body), json);
 
 // The job as the page has it when its turn comes: what was changed meanwhile goes along, so that a change waits for one
 // request at most. It is late where somebody else has changed what the server last told. An error has what was sent.
@@ -292,7 +288,7 @@ export function putJob(read) {
     queued = null;
     const sent = { ...structuredClone(read()), revision: known.revision };
     try {
-      return await ask("PUT", own("/job"), JSON.stringify(sent), json, () => {
+      return await ask("PUT", ofSession("/job"), JSON.stringify(sent), json, () => {
         setKnown(sent);
         answered();
       });
@@ -314,7 +310,7 @@ export async function once(path) {
 export async function pulse() {
   let answer;
   try {
-    answer = await fetch(own("/pulse"), {
+    answer = await fetch(ofSession("/pulse"), {
       headers: keyed(),
       credentials: "same-origin",
       signal: AbortSignal.timeout(5000),
@@ -332,7 +328,7 @@ export async function pulse() {
 export function watch(onstatus, onend = () => {}) {
   const controller = new AbortController();
   const listen = async () => {
-    const answer = await fetch(own("/events"), {
+    const answer = await fetch(ofSession("/events"), {
       headers: keyed(),
       credentials: "same-origin",
       signal: controller.signal,

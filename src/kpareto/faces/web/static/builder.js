@@ -2,7 +2,25 @@
 // what would come of it is shown before it is taken.
 
 import * as api from "/static/api.js";
-import { h, number, replace, say, select } from "/static/dom.js";
+import {
+  fileChoice,
+  fillFrom,
+  h,
+  inRow,
+  labelled,
+  makeButton,
+  num,
+  number,
+  quiet,
+  replace,
+  rowName,
+  say,
+  scroll,
+  select,
+  tableOf,
+  td,
+  tr,
+} from "/static/dom.js";
 
 const numbers = (text) =>
   text
@@ -88,22 +106,14 @@ export function builder(page, column, take) {
   );
   let kind = first(about);
   const place = h("div", { class: "builder" });
-  const fields = h("div", { class: "row" });
+  const fields = inRow();
   const preview = h("div", { role: "status" });
-  let later = null,
-    asked = 0;
+  let later = null;
   const values = () =>
     Object.fromEntries([...fields.querySelectorAll("input")].map((input) => [input.dataset.field, input.value.trim()]));
   const rule = () => KINDS[kind][2](values());
-  const look = async () => {
-    const mine = ++asked;
-    try {
-      const view = await api.post("/hierarchy/preview", { column, rule: rule() });
-      if (mine === asked) replace(preview, drawn(view));
-    } catch (error) {
-      if (mine === asked) replace(preview, h("p", { class: "bad" }, error.message));
-    }
-  };
+  const look = () =>
+    fillFrom(preview, async () => drawn(await api.post("/hierarchy/preview", { column, rule: rule() })));
   const soon = () => {
     clearTimeout(later);
     later = setTimeout(look, 250);
@@ -112,10 +122,8 @@ export function builder(page, column, take) {
     replace(
       fields,
       KINDS[kind][1].map(([key, label, standard]) =>
-        h(
-          "label",
-          { class: "field" },
-          h("span", {}, label),
+        labelled(
+          label,
           h("input", {
             type: "text",
             "data-field": key,
@@ -136,16 +144,7 @@ export function builder(page, column, take) {
       take(answer);
     }
   };
-  const file = h("input", {
-    type: "file",
-    id: "hierarchy-file",
-    class: "unseen",
-    accept: ".csv,.tsv,.txt,.json",
-    onchange: (event) => {
-      bring(event.target.files[0], use);
-      event.target.value = "";
-    },
-  });
+  const file = fileChoice("hierarchy-file", ".csv,.tsv,.txt,.json", (chosen) => bring(chosen, use));
   const folder = h("span", {});
   api
     .get("/hierarchy/files")
@@ -154,72 +153,45 @@ export function builder(page, column, take) {
       replace(
         folder,
         own.length
-          ? select(
-              "A file of the folder",
-              [["", "choose …"], ...own],
-              "",
-              (name) => {
-                if (name) use({ file: name }, `The groups of ${name} are taken.`);
-              },
-              { id: "hierarchy-folder" },
-            )
+          ? select("A file of the folder", [["", "choose …"], ...own], "", { id: "hierarchy-folder" }, (name) => {
+              if (name) use({ file: name }, `The groups of ${name} are taken.`);
+            })
           : null,
       );
     })
     .catch(() => {});
   replace(
     place,
-    h(
-      "div",
-      { class: "row" },
+    inRow(
       select(
         "Build it from",
         Object.entries(KINDS).map(([name, [title]]) => [name, title]),
         kind,
+        { id: "build-kind" },
         (value) => {
           kind = value;
           drawFields();
         },
-        { id: "build-kind" },
       ),
     ),
     fields,
     preview,
-    h(
-      "div",
-      { class: "row" },
-      h(
-        "button",
-        {
-          type: "button",
-          class: "small",
-          id: "use-hierarchy",
-          onclick: () => use({ rule: rule() }, "The hierarchy is taken."),
-        },
-        "Use this",
+    inRow(
+      makeButton("Use this", { class: "small", id: "use-hierarchy" }, () =>
+        use({ rule: rule() }, "The hierarchy is taken."),
       ),
     ),
-    h(
-      "div",
-      { class: "row" },
+    inRow(
       file,
       h("label", { for: "hierarchy-file", class: "button second small" }, "Bring a file (ARX, CSV, JSON)"),
       folder,
       others.length
-        ? select(
-            "Copy from",
-            [["", "another column …"], ...others],
-            "",
-            (name) => {
-              if (name) use({ copy: name }, `The hierarchy of ${name} is taken.`);
-            },
-            { id: "hierarchy-copy" },
-          )
+        ? select("Copy from", [["", "another column …"], ...others], "", { id: "hierarchy-copy" }, (name) => {
+            if (name) use({ copy: name }, `The hierarchy of ${name} is taken.`);
+          })
         : null,
     ),
-    h(
-      "p",
-      { class: "quiet" },
+    quiet(
       "A file can also be dropped on the tree: one line per value, the value first, then its groups from fine to coarse.",
     ),
   );
@@ -243,17 +215,7 @@ function drawn(view) {
       .map((group) => group[2])
       .join(", ");
     const title = level.level === 0 ? "values" : level.level === view.height ? "all" : `level ${level.level}`;
-    return h(
-      "tr",
-      {},
-      h("th", { scope: "row" }, title),
-      h("td", { class: "num" }, number(level.count)),
-      h("td", {}, groups, level.count > 8 ? " …" : ""),
-    );
+    return tr(rowName(title), num(number(level.count)), td(groups, level.count > 8 ? " …" : ""));
   });
-  return h(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": "What would come of it" },
-    h("table", { class: "preview" }, h("caption", {}, "What would come of it"), h("tbody", {}, shown)),
-  );
+  return scroll("What would come of it", tableOf({ class: "preview" }, null, shown, "What would come of it"));
 }

@@ -4,6 +4,7 @@
 import { h, number, replace, s } from "/static/dom.js";
 import { saveFile } from "/static/plain.js";
 
+export const COLOURS = 6; // runs that can be told apart; see .run-0 … in style.css
 const PAD = { left: 74, right: 18, top: 30, bottom: 46 };
 const DASHES = { lattice: [], cuts: [6, 4], strict: [2, 3], local: [10, 4, 2, 4] };
 export const CURVE_COLOURS = { lattice: "--accent", cuts: "--calm", strict: "--good", local: "--mark" };
@@ -81,29 +82,23 @@ export class Scatter {
     this.tip.hidden = true;
     this.band = h("div", { class: "band-box", "aria-hidden": "true" });
     this.band.hidden = true;
-    const body = h("div", { class: "plot" }, this.canvas, this.svg, this.band, this.tip);
-    if (!quiet) {
-      body.setAttribute("tabindex", "0");
-      body.setAttribute("role", "slider");
-      body.setAttribute("data-key", "plot");
-      body.setAttribute(
-        "aria-label",
-        "Points of the front; arrow keys move the choice, plus and minus zoom, 0 shows all",
-      );
-      body.addEventListener("click", (event) => this.pick(event));
-      body.addEventListener("pointerdown", (event) => this.press(event));
-      body.addEventListener("pointermove", (event) => (this.from ? this.drag(event) : this.hover(event)));
-      body.addEventListener("pointerup", (event) => this.release(event));
-      body.addEventListener("pointercancel", () => {
-        this.from = null;
-        this.band.hidden = true;
-      });
-      body.addEventListener("dblclick", () => this.zoomTo(null));
-      body.addEventListener("pointerleave", () => {
+    const heard = {
+      tabindex: "0",
+      role: "slider",
+      "data-key": "plot",
+      "aria-label": "Points of the front; arrow keys move the choice, plus and minus zoom, 0 shows all",
+      onclick: (event) => this.pick(event),
+      onpointerdown: (event) => this.press(event),
+      onpointermove: (event) => (this.from ? this.drag(event) : this.hover(event)),
+      onpointerup: (event) => this.release(event),
+      onpointercancel: () => this.letGo(),
+      ondblclick: () => this.zoomTo(null),
+      onpointerleave: () => {
         this.tip.hidden = true;
-      });
-      body.addEventListener("keydown", (event) => this.walk(event));
-    }
+      },
+      onkeydown: (event) => this.walk(event),
+    };
+    const body = h("div", { class: "plot", ...(quiet ? {} : heard) }, this.canvas, this.svg, this.band, this.tip);
     this.body = body;
     replace(place, body);
     this.again = () => this.shown && this.draw(this.shown);
@@ -367,12 +362,16 @@ export class Scatter {
     if (event.pointerType === "mouse" && event.button === 0) this.from = this.at(event);
   }
 
+  letGo() {
+    this.from = null;
+    this.band.hidden = true;
+  }
+
   drag(event) {
     const [ax, ay] = this.from,
       [bx, by] = this.at(event);
     if (!event.buttons) {
-      this.from = null;
-      this.band.hidden = true;
+      this.letGo();
       return;
     }
     this.dragged = Math.abs(ax - bx) > 6 && Math.abs(ay - by) > 6;
@@ -386,9 +385,8 @@ export class Scatter {
   }
 
   release(event) {
-    const from = this.from;
-    this.from = null;
-    this.band.hidden = true;
+    const { from } = this;
+    this.letGo();
     if (!from || !this.dragged || !this.frame) return;
     const [bx, by] = this.at(event);
     const [x, y, pad, width, height] = this.frame;

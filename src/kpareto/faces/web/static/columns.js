@@ -1,7 +1,29 @@
 // The columns of the table and their roles: one by one, or several at once. A change touches its row and nothing else.
 
 import * as api from "/static/api.js";
-import { h, meter, number, percent, replace, say, select, several } from "/static/dom.js";
+import {
+  bad,
+  colName,
+  h,
+  labelled,
+  makeButton,
+  meter,
+  num,
+  number,
+  numName,
+  percent,
+  quiet,
+  replace,
+  rowName,
+  say,
+  scroll,
+  select,
+  several,
+  tableOf,
+  td,
+  tr,
+  why,
+} from "/static/dom.js";
 import { columnPicture } from "/static/look.js";
 import { wordsOf } from "/static/plain.js";
 import { hierarchyPanel } from "/static/tree.js";
@@ -31,6 +53,7 @@ export function columnsCard(page, panel) {
     "Role of all picked",
     [["", "choose …"], ...Object.keys(ROLES)],
     "",
+    { id: "picked-role" },
     (value) => {
       if (!value) return;
       give([...picks.names], value);
@@ -38,7 +61,6 @@ export function columnsCard(page, panel) {
       together.querySelector("select").value = "";
       list();
     },
-    { id: "picked-role" },
   );
   const box = together.querySelector("select");
 
@@ -125,41 +147,29 @@ export function columnsCard(page, panel) {
       onclick: (event) => pick(name, tick.checked, event.shiftKey),
       onkeydown: (event) => walk(event, name),
     });
-    const button = h(
-      "button",
-      {
-        type: "button",
-        class: "second small",
-        "data-column": name,
-        onclick: () => {
-          page.remember({ column: name });
-          showColumn(page, name, panel, true);
-        },
-      },
-      "Show",
-    );
-    const why = h("span", { class: "why two" });
-    const role = select(null, Object.keys(ROLES), roleOf(page, name), (value) => give([name], value), {
-      "aria-label": `Role of ${name}`,
+    const button = makeButton("Show", { class: "second small", "data-column": name }, () => {
+      page.remember({ column: name });
+      showColumn(page, name, panel, true);
     });
-    const row = h(
-      "tr",
-      {},
+    const reason = h("span", { class: "why two" });
+    const role = select(
+      null,
+      Object.keys(ROLES),
+      roleOf(page, name),
+      {
+        "aria-label": `Role of ${name}`,
+      },
+      (value) => give([name], value),
+    );
+    const row = tr(
       h("td", { class: "pick" }, tick),
-      h("th", { scope: "row" }, h("span", { class: "column-name" }, h("span", { title: name }, name), button), why),
-      h("td", {}, role),
-      h(
-        "td",
-        {},
-        column.kind,
-        column.missing ? h("span", { class: "why" }, `${number(column.missing)} missing`) : null,
-      ),
-      h("td", { class: "num" }, number(column.distinct)),
-      h(
-        "td",
-        {},
+      rowName(h("span", { class: "column-name" }, h("span", { title: name }, name), button), reason),
+      td(role),
+      td(column.kind, column.missing ? why(`${number(column.missing)} missing`) : null),
+      num(number(column.distinct)),
+      td(
         meter(column.unique_share, `${percent(column.unique_share)} of the rows with a value have it alone`),
-        h("span", { class: "why" }, percent(column.unique_share)),
+        why(percent(column.unique_share)),
       ),
     );
     const update = () => {
@@ -167,11 +177,11 @@ export function columnsCard(page, panel) {
       row.className = `role-${now}`;
       role.value = now;
       role.title = ROLES[now];
-      why.textContent =
+      reason.textContent =
         column.role === now
           ? `${column.why}${column.note ? ". " + column.note : ""}`
           : `proposed: ${column.role} (${column.why.split("; left out")[0]})`;
-      why.title = why.textContent;
+      reason.title = reason.textContent;
       button.setAttribute("aria-label", `Show the ${now === QUASI ? "hierarchy" : "values"} of ${name}`);
     };
     update();
@@ -190,10 +200,8 @@ export function columnsCard(page, panel) {
     h(
       "div",
       { class: "row", role: "group", "aria-label": "List and pick columns" },
-      h(
-        "label",
-        { class: "field" },
-        h("span", {}, "Find by name"),
+      labelled(
+        "Find by name",
         h("input", {
           type: "search",
           id: "find-column",
@@ -205,42 +213,24 @@ export function columnsCard(page, panel) {
           },
         }),
       ),
-      select(
-        "List",
-        only,
-        picks.only,
-        (value) => {
-          picks.only = value;
-          list();
-        },
-        { id: "list-columns" },
-      ),
+      select("List", only, picks.only, { id: "list-columns" }, (value) => {
+        picks.only = value;
+        list();
+      }),
       together,
       picked,
     ),
-    h(
-      "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Columns of the table" },
-      h(
-        "table",
+    scroll(
+      "Columns of the table",
+      tableOf(
         { class: "columns" },
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            h("td", { class: "pick" }, all),
-            ["Column", "Role", "Type"].map((title) => h("th", { scope: "col" }, title)),
-            h("th", { scope: "col", class: "num" }, "Values"),
-            h("th", { scope: "col" }, "Unique rows"),
-          ),
-        ),
-        h(
-          "tbody",
-          {},
-          lines.map(({ row }) => row),
-        ),
+        [
+          h("td", { class: "pick" }, all),
+          ["Column", "Role", "Type"].map((title) => colName(title)),
+          numName("Values"),
+          colName("Unique rows"),
+        ],
+        lines.map(({ row }) => row),
       ),
     ),
   );
@@ -296,7 +286,7 @@ export async function showColumn(page, column, panel, focus = false) {
     {},
     quasi
       ? h("p", { class: "quiet", role: "status" }, "Reading the rows for the hierarchy …")
-      : h("p", { class: "quiet" }, "Only quasi-identifiers have a hierarchy."),
+      : quiet("Only quasi-identifiers have a hierarchy."),
   );
   replace(panel, h("h2", {}, `Values of ${column}`), before || columnPicture(column), place);
   if (focus) {
@@ -308,6 +298,6 @@ export async function showColumn(page, column, panel, focus = false) {
     const view = await api.get(`/hierarchy?column=${encodeURIComponent(column)}`);
     if (!late()) replace(place, hierarchyPanel(page, view));
   } catch (error) {
-    if (!late()) replace(place, h("h2", {}, `Hierarchy of ${column}`), h("p", { class: "bad" }, error.message));
+    if (!late()) replace(place, h("h2", {}, `Hierarchy of ${column}`), bad(error.message));
   }
 }

@@ -1,7 +1,21 @@
 // Data: open a table, give roles, look at hierarchies, save or load the job.
 
 import * as api from "/static/api.js";
-import { afterHands, h, number, replace, say, select } from "/static/dom.js";
+import {
+  afterHands,
+  fileChoice,
+  h,
+  inRow,
+  labelled,
+  makeButton,
+  number,
+  numberField,
+  quiet,
+  replace,
+  say,
+  select,
+  titled,
+} from "/static/dom.js";
 import { columnsCard, showColumn } from "/static/columns.js";
 import { newTable, tableName } from "/static/tables.js";
 import { factsLine, measureCard, rowsCard } from "/static/look.js";
@@ -33,20 +47,20 @@ export async function dataView(page) {
 // After a restart of the server the job is there at once, and what the columns hold is counted again behind it.
 function lookingAgain(page) {
   const name = tableName(page.draft.data.source);
-  const told = h(
+  const words = h(
     "p",
     { class: "lead", role: "status" },
     "The server was started anew, or this table was closed. What its columns hold is being counted again; the other steps can be used meanwhile.",
   );
-  const view = h("div", {}, h("h1", {}, name), told);
+  const view = h("div", {}, h("h1", {}, name), words);
   page.lookAgain().catch((error) => {
-    if (!told.isConnected) return;
-    replace(told, h("span", { class: "bad" }, error.message));
+    if (!words.isConnected) return;
+    replace(words, h("span", { class: "bad" }, error.message));
     view.append(
       h(
         "p",
         { class: "row" },
-        h("button", { type: "button", onclick: () => page.redraw() }, "Try again"),
+        makeButton("Try again", {}, () => page.redraw()),
         newTable("Begin another table"),
       ),
     );
@@ -78,19 +92,11 @@ function opening(page, first) {
           {},
           "The letters of this file are written in another way. ",
           ENCODINGS.filter(([name]) => name !== encoding).map(([name, text]) =>
-            h(
-              "button",
-              {
-                type: "button",
-                class: "small second",
-                onclick: () => {
-                  encoding = name;
-                  letters.querySelector("select").value = name;
-                  again();
-                },
-              },
-              `Try as ${text}`,
-            ),
+            makeButton(`Try as ${text}`, { class: "small second" }, () => {
+              encoding = name;
+              letters.querySelector("select").value = name;
+              again();
+            }),
           ),
         ),
       );
@@ -99,15 +105,9 @@ function opening(page, first) {
     return state;
   };
   const retry = h("div", { class: "retry", role: "status" });
-  const letters = select(
-    "Letters of text files are written in",
-    ENCODINGS,
-    encoding,
-    (value) => {
-      encoding = value;
-    },
-    { id: "encoding" },
-  );
+  const letters = select("Letters of text files are written in", ENCODINGS, encoding, { id: "encoding" }, (value) => {
+    encoding = value;
+  });
   const open = async (name) => {
     took(
       await attempt(
@@ -135,17 +135,8 @@ function opening(page, first) {
       ),
     );
   };
-  const input = h("input", {
-    type: "file",
-    id: "drop-file",
-    class: "unseen",
-    accept: [...new Set(page.about.data_endings.map((end) => `.${end.split(".").pop()}`)), ".deid"].join(","),
-    onchange: (event) => {
-      const file = event.target.files[0];
-      event.target.value = "";
-      take("data", file);
-    },
-  });
+  const endings = page.about.data_endings.map((end) => `.${end.split(".").pop()}`);
+  const input = fileChoice("drop-file", [...new Set(endings), ".deid"].join(","), (file) => take("data", file));
   const zone = h(
     "div",
     {
@@ -165,40 +156,28 @@ function opening(page, first) {
     h("p", {}, "Drop a CSV, Excel, SPSS, Stata, SAS, JSON or Parquet file here, or a project of ARX (.deid)"),
     input,
     h("label", { for: "drop-file", class: "button" }, "Choose a file"),
-    h("p", { class: "quiet" }, `It stays on this machine. At most ${number(page.about.upload_limit / 2 ** 20)} MB.`),
+    quiet(`It stays on this machine. At most ${number(page.about.upload_limit / 2 ** 20)} MB.`),
   );
-  const files = page.about.files;
-  const list = (kinds, empty) => {
-    const listed = files.filter((file) => kinds.includes(file.kind));
-    if (!listed.length) return h("p", { class: "quiet" }, empty);
-    return h(
+  const fileList = (lines) =>
+    h(
       "ul",
       { class: "files" },
-      listed.map((file) =>
+      lines.map(([name, ...words]) =>
         h(
           "li",
           {},
-          h(
-            "button",
-            { type: "button", class: "file", onclick: () => open(file.name) },
-            h("span", {}, file.name),
-            h("span", { class: "quiet" }, size(file.bytes)),
-          ),
+          makeButton(words, { class: "file" }, () => open(name)),
         ),
       ),
     );
+  const list = (kinds, empty) => {
+    const listed = page.about.files.filter((file) => kinds.includes(file.kind));
+    if (!listed.length) return quiet(empty);
+    return fileList(
+      listed.map(({ name, bytes }) => [name, h("span", {}, name), h("span", { class: "quiet" }, size(bytes))]),
+    );
   };
-  const job = h("input", {
-    type: "file",
-    id: "job-file",
-    class: "unseen",
-    accept: ".toml",
-    onchange: (event) => {
-      const file = event.target.files[0];
-      event.target.value = "";
-      take("job", file);
-    },
-  });
+  const job = fileChoice("job-file", ".toml", (file) => take("job", file));
   return h(
     "div",
     {},
@@ -208,10 +187,10 @@ function opening(page, first) {
       h("h1", {}, first ? "Which table is to be shared?" : "Open another table"),
       first
         ? null
-        : h(
-            "button",
-            { type: "button", class: "second", id: "back-to-table", onclick: () => page.redraw() },
+        : makeButton(
             `Back to ${page.draft.data.source === "adult" ? "Adult" : page.draft.data.source}`,
+            { class: "second", id: "back-to-table" },
+            () => page.redraw(),
           ),
     ),
     first
@@ -238,49 +217,20 @@ function opening(page, first) {
     h(
       "div",
       { class: "cards three" },
-      h(
-        "section",
-        { class: "card", "aria-labelledby": "o1" },
-        h("h2", { id: "o1" }, `In the folder “${page.about.folder}”`),
-        list(["data", "project"], "No table in this folder."),
-      ),
-      h(
-        "section",
-        { class: "card", "aria-labelledby": "o2" },
-        h("h2", { id: "o2" }, "From elsewhere on this machine"),
-        zone,
-      ),
-      h(
-        "section",
-        { class: "card", "aria-labelledby": "o3" },
-        h("h2", { id: "o3" }, "Go on with a job, or try it out"),
+      titled("o1", `In the folder “${page.about.folder}”`, list(["data", "project"], "No table in this folder.")),
+      titled("o2", "From elsewhere on this machine", zone),
+      titled(
+        "o3",
+        "Go on with a job, or try it out",
         list(["job"], "No job file in this folder."),
         h("p", {}, job, h("label", { for: "job-file", class: "button second" }, "Load a job file")),
         h(
           "p",
           {},
-          h(
-            "button",
-            { type: "button", class: "second", onclick: () => open("adult") },
-            "Try the embedded Adult table",
-          ),
+          makeButton("Try the embedded Adult table", { class: "second" }, () => open("adult")),
         ),
-        h("p", { class: "quiet" }, "Or begin with the example job of a paper, on Adult:"),
-        h(
-          "ul",
-          { class: "files" },
-          Object.entries(page.about.papers).map(([name, words]) =>
-            h(
-              "li",
-              {},
-              h(
-                "button",
-                { type: "button", class: "file", onclick: () => open(`paper:${name}`) },
-                h("span", {}, words),
-              ),
-            ),
-          ),
-        ),
+        quiet("Or begin with the example job of a paper, on Adult:"),
+        fileList(Object.entries(page.about.papers).map(([name, words]) => [`paper:${name}`, h("span", {}, words)])),
       ),
     ),
   );
@@ -303,7 +253,7 @@ function table(page) {
         place,
         h("span", { class: "bad" }, done.sentence),
         " ",
-        h("button", { type: "button", class: "small second", id: "overwrite", onclick: () => save(true) }, "Overwrite"),
+        makeButton("Overwrite", { class: "small second", id: "overwrite" }, () => save(true)),
       );
       document.getElementById("overwrite").focus();
     } else if (done) {
@@ -326,30 +276,19 @@ function table(page) {
     rowsCard(page, ENCODINGS),
     h("div", { class: "split" }, columnsCard(page, panel), panel),
     measureCard(page),
-    h(
-      "section",
-      { class: "card", "aria-labelledby": "job-title" },
-      h("h2", { id: "job-title" }, "The job file"),
-      h("p", { class: "quiet" }, "The same file runs on the command line: kpareto front job.toml."),
-      h(
-        "div",
-        { class: "row" },
-        h("label", { class: "field" }, h("span", {}, "Name in the working folder"), name),
-        h("button", { type: "button", onclick: () => save(false) }, "Save job"),
+    titled(
+      "job-title",
+      "The job file",
+      quiet("The same file runs on the command line: kpareto front job.toml."),
+      inRow(
+        labelled("Name in the working folder", name),
+        makeButton("Save job", {}, () => save(false)),
         h("a", { class: "button second", href: api.link("/job/file"), download: "" }, "Download job"),
-        h(
-          "button",
-          {
-            type: "button",
-            class: "second",
-            onclick: () => {
-              replace(document.getElementById("main"), opening(page, false));
-              document.getElementById("back-to-table").focus();
-              window.scrollTo(0, 0);
-            },
-          },
-          "Open another table",
-        ),
+        makeButton("Open another table", { class: "second" }, () => {
+          replace(document.getElementById("main"), opening(page, false));
+          document.getElementById("back-to-table").focus();
+          window.scrollTo(0, 0);
+        }),
       ),
       status,
     ),
@@ -372,13 +311,10 @@ function personsCard(page) {
     await page.change({ ...page.draft, data: { ...page.draft.data, [key]: value } });
     page.redraw();
   };
-  return h(
-    "section",
-    { class: "card", "aria-labelledby": "rows-title" },
-    h("h2", { id: "rows-title" }, "Rows and persons"),
-    h(
-      "div",
-      { class: "row" },
+  return titled(
+    "rows-title",
+    "Rows and persons",
+    inRow(
       select(
         "Rows without a value",
         [
@@ -388,15 +324,15 @@ function personsCard(page) {
           ["error", "are refused"],
         ],
         data.missing || "",
-        (value) => change("missing", value || null),
         { id: "missing" },
+        (value) => change("missing", value || null),
       ),
       select(
         "One person may have several rows, told apart by",
         [["", "nothing: each row is a person"], ...profile.columns.map((column) => column.name)],
         data.person || "",
-        (value) => change("person", value || null),
         { id: "person" },
+        (value) => change("person", value || null),
       ),
     ),
   );
@@ -426,25 +362,16 @@ function populationCard(page) {
     say(Object.keys(population).length ? "The population is part of the job." : "The job has no population.");
     page.redraw();
   };
-  const typed = (kind, label, step) =>
-    h(
-      "label",
-      { class: "field" },
-      h("span", {}, label),
-      h("input", {
-        type: "number",
-        id: `population-${kind}`,
-        min: 0,
-        step,
-        value: known[kind] ?? "",
-        onchange: (event) =>
-          send(
-            event.target.value === ""
-              ? {}
-              : { ...(known.model ? { model: known.model } : {}), [kind]: Number(event.target.value) },
-          ),
-      }),
+  const typed = (kind, label, step) => {
+    const model = known.model ? { model: known.model } : {};
+    const attributes = { id: `population-${kind}`, min: 0, step, value: known[kind] ?? "" };
+    return numberField(
+      label,
+      attributes,
+      (text) => send(text === "" ? {} : { ...model, [kind]: Number(text) }),
+      "field",
     );
+  };
   const fields = (kind) => {
     if (kind === "source") {
       const files = page.about.files
@@ -455,11 +382,11 @@ function populationCard(page) {
           "Table of everybody",
           [["", "choose …"], ...new Set([...files, ...(known.source ? [known.source] : [])])],
           known.source || "",
-          (value) => send(value ? { source: value } : {}),
           { id: "population-source" },
+          (value) => send(value ? { source: value } : {}),
         ),
         known.source && !/\.(parquet|parq|pq)$/i.test(known.source)
-          ? select("Its letters are written in", ENCODINGS, known.encoding || "utf-8", (value) =>
+          ? select("Its letters are written in", ENCODINGS, known.encoding || "utf-8", {}, (value) =>
               send({ ...known, encoding: value }),
             )
           : null,
@@ -476,6 +403,7 @@ function populationCard(page) {
             "Who is alone there is estimated by the model",
             page.about.people.models.map((name) => [name, MODELS[name] || name]),
             known.model || "auto",
+            {},
             (value) => send({ ...known, model: value }),
           ),
     ];
@@ -484,18 +412,15 @@ function populationCard(page) {
     replace(
       place,
       h("h2", { id: "population-title" }, "Population"),
-      h(
-        "p",
-        { class: "quiet" },
+      quiet(
         "For somebody who does not know who is in the table. With a population the search offers k-map, presence and the risks of journalist and marketer.",
       ),
-      h(
-        "div",
-        { class: "row" },
+      inRow(
         select(
           "What is known of the people the rows were drawn from",
           KNOWLEDGE,
           kind,
+          { id: "population-kind" },
           (value) => {
             if (!value && Object.keys(known).length) {
               send({});
@@ -504,7 +429,6 @@ function populationCard(page) {
             page.populationKind = value; // a redraw by an answer that comes meanwhile must not take the choice back
             afterHands(() => draw(value));
           },
-          { id: "population-kind" },
         ),
         fields(kind),
       ),

@@ -2,7 +2,29 @@
 
 import * as api from "/static/api.js";
 import { warningItem } from "/static/plain.js";
-import { add, h, meter, number, percent, replace, s } from "/static/dom.js";
+import {
+  add,
+  colName,
+  drawing,
+  fillFrom,
+  h,
+  list,
+  makeButton,
+  meter,
+  num,
+  number,
+  numName,
+  percent,
+  plainTable,
+  quiet,
+  replace,
+  rowName,
+  s,
+  scroll,
+  tableOf,
+  td,
+  tr,
+} from "/static/dom.js";
 import { contingencyPart, cut, distributionPart, riskPart } from "/static/spread.js";
 
 export const USE = /\/points\/\d+\/(use|attack)$/; // what is stopped when another point is chosen
@@ -13,7 +35,7 @@ export function detail(page, front, about) {
     part("Warnings", "Those of its release: the rows are recoded for a trial.", () => warnings(about.id), true),
     part(
       "Recoding",
-      about.columns.some((each) => each.by_class)
+      about.columns.some((column) => column.by_class)
         ? "What each column shows; the coloured labels are released, each in some classes."
         : "What each column shows; the coloured level is released.",
       () => about.columns.map(column),
@@ -50,35 +72,31 @@ export function detail(page, front, about) {
 
 // The trial is kept, so that Release has its checks at once.
 function warnings(id) {
-  const place = h("div", { role: "status" }, h("p", { class: "quiet" }, "Recoding the rows for a trial …"));
-  api.post(`/points/${id}/check`).then(
-    (trial) =>
-      replace(
-        place,
-        h(
-          "ul",
-          { class: "warnings" },
-          trial.warnings.map((each) => warningItem(each)),
-        ),
-      ),
-    (error) => replace(place, h("p", { class: "bad" }, error.message)),
-  );
+  const place = h("div", { role: "status" }, quiet("Recoding the rows for a trial …"));
+  fillFrom(place, async () => {
+    const trial = await api.post(`/points/${id}/check`);
+    return h(
+      "ul",
+      { class: "warnings" },
+      trial.warnings.map((warning) => warningItem(warning)),
+    );
+  });
   return place;
 }
 
 // Measured behind the view, for the chosen point alone.
 function use(id) {
-  const place = h("div", { role: "status", id: "use" }, h("p", { class: "quiet" }, "Measuring; you can go on …"));
+  const place = h("div", { role: "status", id: "use" }, quiet("Measuring; you can go on …"));
   api.post(`/points/${id}/use`).then(
     (answer) => {
       replace(place, list(answer.sentences));
       place.after(
-        ...answer.tables.map(plainTable),
+        ...answer.tables.map((table) => plainTable(table)),
         relations(answer.relations),
-        h("p", { class: "quiet" }, answer.method),
+        quiet(answer.method),
       );
     },
-    (error) => replace(place, h("p", { class: "quiet" }, error.message)),
+    (error) => replace(place, quiet(error.message)),
   );
   return place;
 }
@@ -89,14 +107,14 @@ const measured = new WeakMap();
 function marked(front) {
   if (measured.has(front)) return measured.get(front);
   api.stopWork(/\/marks$/); // of another front
-  const place = h("div", { role: "status", id: "marked" }, h("p", { class: "quiet" }, "Measuring; you can go on …"));
+  const place = h("div", { role: "status", id: "marked" }, quiet("Measuring; you can go on …"));
   measured.set(front, place);
   api.post("/marks").then(
     ({ table, sentences }) =>
-      replace(place, table ? [plainTable(table), list(sentences)] : h("p", { class: "quiet" }, "Nothing can be said.")),
+      replace(place, table ? [plainTable(table), list(sentences)] : quiet("Nothing can be said.")),
     (error) => {
       measured.delete(front);
-      replace(place, h("p", { class: "quiet" }, error.message));
+      replace(place, quiet(error.message));
     },
   );
   return place;
@@ -104,70 +122,28 @@ function marked(front) {
 
 // Tried when somebody asks for it: rates on the release, on the control and on the raw table.
 function attacks(id) {
-  const told = h("div", { role: "status" });
+  const outcome = h("div", { role: "status" });
   const tables = h("div", {});
   let trying = false;
   const attack = async () => {
     if (trying) return;
     trying = true;
-    replace(told, "Trying attacks; you can go on …");
+    replace(outcome, "Trying attacks; you can go on …");
     try {
       const answer = await api.post(`/points/${id}/attack`);
-      replace(told, list(answer.sentences));
+      replace(outcome, list(answer.sentences));
       replace(
         tables,
-        answer.tables.map(plainTable),
-        answer.remarks.map((each) => h("p", { class: "quiet" }, each)),
+        answer.tables.map((table) => plainTable(table)),
+        answer.remarks.map((remark) => quiet(remark)),
       );
     } catch (error) {
-      replace(told, h("span", { class: error.stopped ? "quiet" : "bad" }, error.message));
+      replace(outcome, h("span", { class: error.stopped ? "quiet" : "bad" }, error.message));
     }
     trying = false;
   };
-  const button = { type: "button", class: "second small", "data-key": "attack", onclick: attack };
-  return h("div", { id: "attacks" }, h("button", button, "Try attacks on people"), told, tables);
-}
-
-const list = (sentences) =>
-  h(
-    "ul",
-    {},
-    sentences.map((each) => h("li", {}, each)),
-  );
-
-export function plainTable({ caption, head, rows, right }) {
-  const kind = (column) => (right.includes(column) ? "num" : "");
-  return h(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    h(
-      "table",
-      {},
-      h("caption", {}, caption),
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          head.map((word, column) => h(word ? "th" : "td", { scope: word ? "col" : null, class: kind(column) }, word)),
-        ),
-      ),
-      h(
-        "tbody",
-        {},
-        rows.map((row) =>
-          h(
-            "tr",
-            {},
-            row.map((cell, column) =>
-              h(column ? "td" : "th", { scope: column ? null : "row", class: kind(column) }, String(cell)),
-            ),
-          ),
-        ),
-      ),
-    ),
-  );
+  const button = makeButton("Try attacks on people", { class: "second small", "data-key": "attack" }, attack);
+  return h("div", { id: "attacks" }, button, outcome, tables);
 }
 
 // A square for each two columns, the darker the more of their relation is left.
@@ -186,36 +162,23 @@ function relations({ names, shares }) {
   return h(
     "div",
     { class: "scroll", tabindex: "0", role: "region", "aria-label": "Relations between columns that are left" },
-    h(
-      "table",
+    tableOf(
       { class: "heat-table", id: "relations" },
-      h("caption", {}, "How much of the relation between two columns is left, in percent"),
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          h("td", {}),
-          names
-            .slice(0, -1)
-            .map((name, at) => h("th", { scope: "col", class: "num", title: name, "aria-label": name }, at + 1)),
+      [
+        td(),
+        names
+          .slice(0, -1)
+          .map((name, at) => h("th", { scope: "col", class: "num", title: name, "aria-label": name }, at + 1)),
+      ],
+      names.map((name, at) =>
+        tr(
+          h("th", { scope: "row", title: name }, `${at + 1} ${cut(name, 22)}`),
+          shares[at].map((share, other) => cell(share, `${names[other]} and ${name}`)),
         ),
       ),
-      h(
-        "tbody",
-        {},
-        names.map((name, at) =>
-          h(
-            "tr",
-            {},
-            h("th", { scope: "row", title: name }, `${at + 1} ${cut(name, 22)}`),
-            shares[at].map((share, other) => cell(share, `${names[other]} and ${name}`)),
-          ),
-        ),
-      ),
+      "How much of the relation between two columns is left, in percent",
     ),
-    h("p", { class: "quiet" }, "A square without a number: no relation beyond chance, or neither column is recoded."),
+    quiet("A square without a number: no relation beyond chance, or neither column is recoded."),
   );
 }
 
@@ -228,7 +191,7 @@ function part(title, words, make, closed = false) {
     { open },
     // Remembered at the click: the event "toggle" comes later, and the panel may be drawn anew in between.
     h("summary", { "data-key": `part-${title}`, onclick: () => opened.set(title, !box.open) }, h("h3", {}, title)),
-    words ? h("p", { class: "quiet" }, words) : null,
+    words ? quiet(words) : null,
     body,
   );
   box.addEventListener("toggle", () => {
@@ -242,15 +205,15 @@ function column(about) {
     high = 13,
     gap = 2;
   // Labels by class say all: beneath them the hierarchy would draw the same values again.
-  const bands = about.bands.filter((each) => each.chosen || !about.by_class).reverse();
+  const bands = about.bands.filter((band) => band.chosen || !about.by_class).reverse();
   const total = about.leaves;
-  const svg = s("svg", {
-    class: "bands",
-    viewBox: `0 0 ${width} ${bands.length * (high + gap)}`,
-    role: "img",
-    preserveAspectRatio: "none",
-    "aria-label": `${about.name}: ${about.by_class ? `${about.groups} labels by class` : about.level === null ? `${about.groups} groups` : `level ${about.level} of ${about.height}`}, ${about.groups} groups of ${about.leaves} values`,
-  });
+  const svg = drawing(
+    "bands",
+    width,
+    bands.length * (high + gap),
+    `${about.name}: ${about.by_class ? `${about.groups} labels by class` : about.level === null ? `${about.groups} groups` : `level ${about.level} of ${about.height}`}, ${about.groups} groups of ${about.leaves} values`,
+    { preserveAspectRatio: "none" },
+  );
   bands.forEach((band, place) => {
     const y = place * (high + gap);
     const runs = band.runs.length ? band.runs : [[0, total - 1, ""]];
@@ -296,61 +259,58 @@ function column(about) {
 }
 
 function sizes(bars) {
-  const most = Math.max(1, ...bars.map((each) => each.rows));
+  const most = Math.max(1, ...bars.map((bar) => bar.rows));
   const width = 460,
     height = 130,
     bottom = 26;
   const step = width / Math.max(1, bars.length);
-  const svg = s("svg", {
-    class: "bars",
-    viewBox: `0 0 ${width} ${height}`,
-    role: "img",
-    "aria-label":
-      "Histogram of class sizes: " +
+  const svg = drawing(
+    "bars",
+    width,
+    height,
+    "Histogram of class sizes: " +
       bars
         .map(
-          (each) =>
-            `${each.low} to ${each.high}: ${each.classes} classes, ${each.rows} rows${each.suppressed ? ", suppressed" : ""}`,
+          (bar) =>
+            `${bar.low} to ${bar.high}: ${bar.classes} classes, ${bar.rows} rows${bar.suppressed ? ", suppressed" : ""}`,
         )
         .join("; "),
-  });
-  bars.forEach((each, place) => {
-    const high = (each.rows / most) * (height - bottom - 18);
+  );
+  bars.forEach((bar, place) => {
+    const high = (bar.rows / most) * (height - bottom - 18);
     const x = place * step;
     const span =
-      each.low === each.high
-        ? `${each.low}`
-        : each.low >= 1000
-          ? `${number(Math.round(each.low / 100) / 10)}k+`
-          : `${each.low}–${each.high}`;
+      bar.low === bar.high
+        ? `${bar.low}`
+        : bar.low >= 1000
+          ? `${number(Math.round(bar.low / 100) / 10)}k+`
+          : `${bar.low}–${bar.high}`;
     svg.append(
       s(
         "rect",
         {
-          class: each.suppressed ? "bar gone" : "bar",
+          class: bar.suppressed ? "bar gone" : "bar",
           x: x + 2,
           y: height - bottom - high,
           width: Math.max(1, step - 4),
           height: Math.max(1, high),
           rx: 2,
         },
-        s("title", {}, `${each.classes} classes, ${each.rows} rows`),
+        s("title", {}, `${bar.classes} classes, ${bar.rows} rows`),
       ),
       s(
         "text",
         { x: x + step / 2, y: height - bottom - high - 4, "text-anchor": "middle" },
-        step > 30 ? number(each.rows) : "",
+        step > 30 ? number(bar.rows) : "",
       ),
       s("text", { x: x + step / 2, y: height - 10, "text-anchor": "middle" }, step > 34 || place % 2 === 0 ? span : ""),
     );
   });
-  const gone = bars.some((each) => each.suppressed);
+  const gone = bars.some((bar) => bar.suppressed);
   return [
     svg,
     gone
-      ? h(
-          "p",
-          { class: "quiet" },
+      ? quiet(
           h("span", { class: "key gone", "aria-hidden": "true" }),
           " suppressed ",
           h("span", { class: "key", "aria-hidden": "true" }),
@@ -361,72 +321,32 @@ function sizes(bars) {
 }
 
 function risks(attacks) {
-  const rows = attacks.filter((each) => each.after.mean !== null || each.after.highest !== null);
-  return h(
-    "table",
+  const rows = attacks.filter((attack) => attack.after.mean !== null || attack.after.highest !== null);
+  return tableOf(
     { class: "risks" },
-    h(
-      "thead",
-      {},
-      h(
-        "tr",
-        {},
-        h("td", {}),
-        ["before", "after"].map((each) => h("th", { scope: "col", class: "num" }, each)),
+    [td(), ["before", "after"].map((each) => numName(each))],
+    rows.flatMap((each) => [
+      each.after.highest === null
+        ? null
+        : tr(rowName(`highest, ${each.attacker}`), num(percent(each.before.highest)), num(percent(each.after.highest))),
+      tr(rowName(`mean, ${each.attacker}`), num(percent(each.before.mean, 2)), num(percent(each.after.mean, 2))),
+      ...each.after.above.map(([border, , share], place) =>
+        tr(
+          rowName(`rows above 1/${Math.round(1 / border)}`),
+          num(percent(each.before.above[place] ? each.before.above[place][2] : null)),
+          num(percent(share)),
+        ),
       ),
-    ),
-    h(
-      "tbody",
-      {},
-      rows.flatMap((each) => [
-        each.after.highest === null
-          ? null
-          : h(
-              "tr",
-              {},
-              h("th", { scope: "row" }, `highest, ${each.attacker}`),
-              h("td", { class: "num" }, percent(each.before.highest)),
-              h("td", { class: "num" }, percent(each.after.highest)),
-            ),
-        h(
-          "tr",
-          {},
-          h("th", { scope: "row" }, `mean, ${each.attacker}`),
-          h("td", { class: "num" }, percent(each.before.mean, 2)),
-          h("td", { class: "num" }, percent(each.after.mean, 2)),
-        ),
-        ...each.after.above.map(([border, , share], place) =>
-          h(
-            "tr",
-            {},
-            h("th", { scope: "row" }, `rows above 1/${Math.round(1 / border)}`),
-            h("td", { class: "num" }, percent(each.before.above[place] ? each.before.above[place][2] : null)),
-            h("td", { class: "num" }, percent(share)),
-          ),
-        ),
-      ]),
-    ),
+    ]),
   );
 }
 
 function losses(columns) {
-  return h(
-    "table",
-    { class: "losses" },
-    h(
-      "tbody",
-      {},
-      columns.map((each) =>
-        h(
-          "tr",
-          {},
-          h("th", { scope: "row" }, each.name),
-          h("td", {}, meter(1 - (each.loss ?? each.kept_loss), `${percent(1 - (each.loss ?? each.kept_loss))} kept`)),
-          h("td", { class: "num" }, percent(1 - (each.loss ?? each.kept_loss))),
-        ),
-      ),
-    ),
-  );
+  const line = ({ name, loss, kept_loss: released }) => {
+    const kept = 1 - (loss ?? released);
+    return tr(rowName(name), td(meter(kept, `${percent(kept)} kept`)), num(percent(kept)));
+  };
+  return tableOf({ class: "losses" }, null, columns.map(line));
 }
 
 function sample(example) {
@@ -435,60 +355,37 @@ function sample(example) {
       ? h(
           "tr",
           { class: "before" },
-          h("th", { scope: "row" }, "before"),
-          row.before.map((cell) => h("td", {}, cell)),
+          rowName("before"),
+          row.before.map((cell) => td(cell)),
         )
       : null,
     h(
       "tr",
       { class: row.suppressed ? "after gone" : "after" },
-      h("th", { scope: "row" }, row.suppressed ? "suppressed" : "after"),
+      rowName(row.suppressed ? "suppressed" : "after"),
       row.after.map((cell, place) =>
         h("td", { class: row.before && cell !== row.before[place] ? "changed" : "" }, row.suppressed ? "" : cell),
       ),
     ),
   ]);
-  return h(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": "Rows before and after" },
-    h(
-      "table",
-      { class: "sample" },
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          h("td", {}),
-          example.columns.map((name) => h("th", { scope: "col" }, name)),
-        ),
-      ),
-      h("tbody", {}, body),
-    ),
+  return scroll(
+    "Rows before and after",
+    tableOf({ class: "sample" }, [td(), example.columns.map((name) => colName(name))], body),
   );
 }
 
 function tree(about) {
   const place = h("p", { role: "status" });
-  const button = h(
-    "button",
-    {
-      type: "button",
-      class: "second small",
-      onclick: async () => {
-        button.disabled = true;
-        replace(place, "Growing trees …");
-        try {
-          const answer = await api.post(`/points/${about.id}/tree`);
-          replace(place, answer.sentence);
-        } catch (error) {
-          replace(place, h("span", { class: "bad" }, error.message));
-        }
-        button.disabled = false;
-      },
-    },
-    "Measure the decision-tree error",
-  );
+  const button = makeButton("Measure the decision-tree error", { class: "second small" }, async () => {
+    button.disabled = true;
+    replace(place, "Growing trees …");
+    try {
+      const answer = await api.post(`/points/${about.id}/tree`);
+      replace(place, answer.sentence);
+    } catch (error) {
+      replace(place, h("span", { class: "bad" }, error.message));
+    }
+    button.disabled = false;
+  });
   return h("div", {}, button, place);
 }

@@ -26,6 +26,102 @@ export function add(element, children) {
 export const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 export const s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
+// What stands in every view, each by what it is for.
+const of =
+  (tag, attributes) =>
+  (...inside) =>
+    h(tag, attributes, ...inside);
+
+export const quiet = of("p", { class: "quiet" });
+export const bad = of("p", { class: "bad" });
+export const inRow = of("div", { class: "row" });
+export const formula = of("span", { class: "formula" }); // the name of a measure in formulas
+export const why = of("span", { class: "why" });
+export const tr = of("tr", {});
+export const td = of("td", {});
+export const num = of("td", { class: "num" });
+export const rowName = of("th", { scope: "row" });
+export const colName = of("th", { scope: "col" });
+export const numName = of("th", { scope: "col", class: "num" }); // above numbers
+
+export const list = (items) =>
+  h(
+    "ul",
+    {},
+    items.map((item) => h("li", {}, item)),
+  );
+export const makeButton = (text, attributes, onclick) => h("button", { type: "button", ...attributes, onclick }, text);
+export const labelled = (text, control, kind = "field") => h("label", { class: kind }, h("span", {}, text), control);
+export const numberField = (label, attributes, onchange, kind = "field narrow") =>
+  labelled(
+    label,
+    h("input", { type: "number", ...attributes, onchange: (event) => onchange(event.target.value) }),
+    kind,
+  );
+// A card with a title, by which it is called.
+export const titled = (id, title, ...inside) =>
+  h("section", { class: "card", "aria-labelledby": id }, h("h2", { id }, title), ...inside);
+// A part that scrolls by itself, for the keyboard too.
+export const scroll = (label, inside, kind = "scroll") =>
+  h("div", { class: kind, tabindex: "0", role: "region", "aria-label": label }, inside);
+export const tableOf = (attributes, head, rows, caption = null) =>
+  h(
+    "table",
+    attributes,
+    caption === null ? null : h("caption", {}, caption),
+    head === null ? null : h("thead", {}, tr(head)),
+    h("tbody", {}, rows),
+  );
+// A table as the server has it, the columns of numbers to the right.
+export function plainTable({ caption, head, rows, right }, label = caption, kind = "scroll") {
+  const side = (column) => (right.includes(column) ? "num" : "");
+  return scroll(
+    label,
+    tableOf(
+      {},
+      head.map((word, column) => h(word ? "th" : "td", { scope: word ? "col" : null, class: side(column) }, word)),
+      rows.map((row) =>
+        tr(
+          row.map((cell, column) =>
+            h(column ? "td" : "th", { scope: column ? null : "row", class: side(column) }, String(cell)),
+          ),
+        ),
+      ),
+      caption,
+    ),
+    kind,
+  );
+}
+// A box with words beside it.
+export const ticked = (words, attributes, onchange) =>
+  h(
+    "label",
+    { class: "tick" },
+    h("input", { type: "checkbox", ...attributes, onchange: (event) => onchange(event.target.checked) }),
+    words,
+  );
+export const drawing = (kind, width, height, label, more = {}) =>
+  s("svg", { class: kind, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label, ...more });
+// A stretch as wide as a share of what holds it.
+export function stretch(share, attributes = {}) {
+  const part = h("span", attributes);
+  part.style.width = `${100 * share}%`;
+  return part;
+}
+// A file that somebody chooses; choosing the same one again counts too.
+export const fileChoice = (id, accept, take) =>
+  h("input", {
+    type: "file",
+    id,
+    class: "unseen",
+    accept,
+    onchange: (event) => {
+      const file = event.target.files[0];
+      event.target.value = "";
+      take(file);
+    },
+  });
+
 // What was focused, so that it can be found again in what takes its place.
 const wordsOf = (field) =>
   [field.getAttribute("aria-label") || "", field.closest("label") ? field.closest("label").textContent : ""].join();
@@ -49,9 +145,9 @@ function findAgain(root, was) {
   if (was.id) return root.querySelector(`#${CSS.escape(was.id)}`);
   if (was.key) return root.querySelector(`[data-key="${CSS.escape(was.key)}"]`);
   const same = [...root.querySelectorAll(was.tag)].filter((each) => each.type === was.type);
-  if (was.label) return same.find((each) => each.getAttribute("aria-label") === was.label);
-  if (was.text !== null) return same.find((each) => each.textContent === was.text);
-  if (["INPUT", "TEXTAREA", "SELECT"].includes(was.tag)) return same.find((each) => wordsOf(each) === was.words); // never another field
+  if (was.label) return same.find((field) => field.getAttribute("aria-label") === was.label);
+  if (was.text !== null) return same.find((field) => field.textContent === was.text);
+  if (["INPUT", "TEXTAREA", "SELECT"].includes(was.tag)) return same.find((field) => wordsOf(field) === was.words); // never another field
   return same[was.place];
 }
 
@@ -70,6 +166,16 @@ export function replace(element, ...children) {
     }
   }
   return element;
+}
+
+// What work brings takes its place, and an error is told there; of two that were asked for, the later one is shown.
+const turns = new WeakMap();
+
+export async function fillFrom(place, work, tell = (error) => bad(error.message)) {
+  const mine = (turns.get(place) || 0) + 1;
+  turns.set(place, mine);
+  const content = await work().catch(tell);
+  if (turns.get(place) === mine) replace(place, content);
 }
 
 // Whether somebody is in the middle of typing, or on the way to a choice: a view that was drawn anew under such hands
@@ -186,7 +292,7 @@ export function wrong(text) {
 // and a list that is drawn anew under the hand forgets the letters before. So it counts after a pause, or when left.
 const PAUSE = 1000; // milliseconds, after which browsers begin a word anew
 
-export function select(label, options, chosen, onchange, attributes = {}) {
+export function select(label, options, chosen, attributes, onchange) {
   let later = null;
   let keyed = -PAUSE;
   const tell = () => {
@@ -217,18 +323,13 @@ export function select(label, options, chosen, onchange, attributes = {}) {
       },
       ...attributes,
     },
-    options.map((each) => {
-      const [value, text] = Array.isArray(each) ? each : [each, each];
+    options.map((option) => {
+      const [value, text] = Array.isArray(option) ? option : [option, option];
       return h("option", { value, selected: value === chosen }, text);
     }),
   );
   return label === null ? box : h("label", { class: "field" }, h("span", {}, label), box);
 }
 
-export function meter(share, label) {
-  const bar = h("span", { class: "meter", role: "img", "aria-label": label });
-  const inner = h("span", {});
-  inner.style.width = `${Math.max(0, Math.min(1, share)) * 100}%`;
-  bar.append(inner);
-  return bar;
-}
+export const meter = (share, label) =>
+  h("span", { class: "meter", role: "img", "aria-label": label }, stretch(Math.max(0, Math.min(1, share))));

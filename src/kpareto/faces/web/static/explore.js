@@ -1,7 +1,22 @@
 // Explore: the front as a picture, wishes that move the choice, one point in detail, two points side by side.
 
 import * as api from "/static/api.js";
-import { afterHands, h, handsOff, number, percent, replace, say, select } from "/static/dom.js";
+import {
+  afterHands,
+  bad,
+  formula,
+  h,
+  handsOff,
+  inRow,
+  makeButton,
+  number,
+  percent,
+  quiet,
+  replace,
+  say,
+  select,
+  ticked,
+} from "/static/dom.js";
 import { savePicture, Scatter } from "/static/chart.js";
 import { parallel } from "/static/parallel.js";
 import { detail, USE } from "/static/detail.js";
@@ -12,10 +27,10 @@ import { filterPanel, hiddenPoints, pointTable } from "/static/points.js";
 
 export async function exploreView(page) {
   const front = await page.loadFront();
-  const names = front.objectives.map((each) => each.name);
+  const names = front.objectives.map((objective) => objective.name);
   const view = page.view;
   // An axis shows an objective, or a measure of use that was taken of every point for it.
-  const objective = (name) => [...front.objectives, ...front.axes].find((each) => each.name === name);
+  const objective = (name) => [...front.objectives, ...front.axes].find((objective) => objective.name === name);
   const valueOf = (about, id) => (about.values ? about.values[id] : front.values[id][names.indexOf(about.name)]);
   if (!objective(view.x)) view.x = names[0];
   if (!objective(view.y)) view.y = names[1] || names[0];
@@ -108,7 +123,7 @@ export async function exploreView(page) {
   function drawZoom() {
     const mode = view.mode || "scatter";
     const button = (text, key, work, off = false) =>
-      h("button", { type: "button", class: "small second", "data-key": key, disabled: off, onclick: work }, text);
+      makeButton(text, { class: "small second", "data-key": key, disabled: off }, work);
     replace(
       zoomPlace,
       mode === "table"
@@ -151,11 +166,12 @@ export async function exploreView(page) {
     const axis = (which, label) =>
       select(
         label,
-        [...front.objectives, ...front.axes, ...front.offered].map((each) => [
-          each.name,
-          `${each.label} (${each.name})`,
+        [...front.objectives, ...front.axes, ...front.offered].map((objective) => [
+          objective.name,
+          `${objective.label} (${objective.name})`,
         ]),
         view[which],
+        { id: `axis-${which}` },
         async (value) => {
           const mine = ++chosenAxes;
           const known = objective(value) || (await takeAxis(value));
@@ -175,25 +191,21 @@ export async function exploreView(page) {
           });
           await loadPair();
         },
-        { id: `axis-${which}` },
       );
     const log = (which) =>
-      h(
-        "label",
-        { class: "tick" },
-        h("input", {
-          type: "checkbox",
+      ticked(
+        "log",
+        {
           checked: logged(which),
           disabled: !mayLog(objective(view[which])),
           "aria-label": `logarithmic axis ${which === "x" ? "across" : "up"}`,
-          onchange: (event) => {
-            page.remember({ [`log${which}`]: event.target.checked });
-            if (scatter) scatter.zoom = null;
-            drawPicture();
-            drawZoom();
-          },
-        }),
-        "log",
+        },
+        (on) => {
+          page.remember({ [`log${which}`]: on });
+          if (scatter) scatter.zoom = null;
+          drawPicture();
+          drawZoom();
+        },
       );
     const modes = [["scatter", "Picture"], ...(names.length > 2 ? [["parallel", "Parallel"]] : []), ["table", "Table"]];
     const mode = view.mode || "scatter";
@@ -203,21 +215,12 @@ export async function exploreView(page) {
         "div",
         { class: "tabs", role: "group", "aria-label": "How the front is shown" },
         modes.map(([name, text]) =>
-          h(
-            "button",
-            {
-              type: "button",
-              class: "tab",
-              "aria-pressed": String(mode === name),
-              onclick: () => {
-                page.remember({ mode: name });
-                drawControls();
-                drawPicture();
-                drawZoom();
-              },
-            },
-            text,
-          ),
+          makeButton(text, { class: "tab", "aria-pressed": String(mode === name) }, () => {
+            page.remember({ mode: name });
+            drawControls();
+            drawPicture();
+            drawZoom();
+          }),
         ),
       ),
       mode === "scatter"
@@ -226,18 +229,13 @@ export async function exploreView(page) {
             log("x"),
             axis("y", "up"),
             log("y"),
-            h(
-              "label",
-              { class: "tick" },
-              h("input", {
-                type: "checkbox",
-                checked: view.cloud !== false,
-                onchange: (event) => {
-                  page.remember({ cloud: event.target.checked });
-                  drawPicture();
-                },
-              }),
+            ticked(
               `beaten recodings (${number(front.cloud.length)} drawn)`,
+              { checked: view.cloud !== false },
+              (on) => {
+                page.remember({ cloud: on });
+                drawPicture();
+              },
             ),
           ]
         : null,
@@ -247,36 +245,37 @@ export async function exploreView(page) {
   // Sliders move in the unit that is shown; the server is asked in the unit that is counted.
   function drawSliders() {
     const wishes = { ...view.wishes };
-    const sliderRows = front.objectives.map((each) => {
-      const column = names.indexOf(each.name);
-      const ends = [drawn(each, each.low), drawn(each, each.high)].sort((a, b) => a - b);
-      const log = each.log && mayLog(each) && ends[0] > 0;
+    const sliderRows = front.objectives.map((objective) => {
+      const column = names.indexOf(objective.name);
+      const ends = [drawn(objective, objective.low), drawn(objective, objective.high)].sort((a, b) => a - b);
+      const log = objective.log && mayLog(objective) && ends[0] > 0;
       const to = (value) => (log ? Math.log(value) : value);
       const from = (value) => (log ? Math.exp(value) : value);
-      const value = wishes[each.name] ?? front.values[view.chosen][column];
-      const shown = h("output", {}, spell(each, value));
+      const value = wishes[objective.name] ?? front.values[view.chosen][column];
+      const shown = h("output", {}, spell(objective, value));
       const input = h("input", {
         type: "range",
         min: to(ends[0]),
         max: to(ends[1]),
         step: "any",
-        "data-wish": each.name,
-        "aria-label": `Wish for ${each.label} (${each.name})`,
-        "aria-valuetext": spell(each, value),
+        "data-wish": objective.name,
+        "aria-label": `Wish for ${objective.label} (${objective.name})`,
+        "aria-valuetext": spell(objective, value),
         oninput: (event) => {
           let now = Math.min(ends[1], Math.max(ends[0], from(Number(event.target.value))));
-          if (Number.isInteger(each.low) && Number.isInteger(each.high) && each.privacy) now = Math.round(now);
-          wishes[each.name] = Math.min(each.high, Math.max(each.low, undrawn(each, now)));
-          shown.textContent = spell(each, wishes[each.name]);
+          if (Number.isInteger(objective.low) && Number.isInteger(objective.high) && objective.privacy)
+            now = Math.round(now);
+          wishes[objective.name] = Math.min(objective.high, Math.max(objective.low, undrawn(objective, now)));
+          shown.textContent = spell(objective, wishes[objective.name]);
           event.target.setAttribute("aria-valuetext", shown.textContent);
           wish(wishes);
         },
       });
-      input.value = to(drawn(each, value));
+      input.value = to(drawn(objective, value));
       return h(
         "label",
         { class: "slider" },
-        h("span", {}, each.label, isKept(each) ? ", about" : "", " ", h("span", { class: "formula" }, each.name)),
+        h("span", {}, objective.label, isKept(objective) ? ", about" : "", " ", formula(objective.name)),
         input,
         shown,
       );
@@ -284,11 +283,7 @@ export async function exploreView(page) {
     replace(
       sliders,
       h("h3", {}, "What would you like?"),
-      h(
-        "p",
-        { class: "quiet" },
-        "The nearest point of the finished front is chosen while you move; nothing is searched anew.",
-      ),
+      quiet("The nearest point of the finished front is chosen while you move; nothing is searched anew."),
       sliderRows,
       h(
         "ul",
@@ -297,7 +292,7 @@ export async function exploreView(page) {
           h(
             "li",
             {},
-            h("button", { type: "button", class: "small second", onclick: () => choose(mark.id) }, mark.label),
+            makeButton(mark.label, { class: "small second" }, () => choose(mark.id)),
             h("span", { class: "quiet" }, mark.words),
           ),
         ),
@@ -324,25 +319,16 @@ export async function exploreView(page) {
   // A local search is for some k; one between them is searched when somebody wants it.
   const notSearched = (wishes) => [
     `${wishes.k === undefined ? "This" : `k = ${number(wishes.k)}`} was not searched: what is shown is the best of what was. `,
-    h(
-      "button",
-      {
-        type: "button",
-        class: "small second",
-        id: "search-wish",
-        onclick: async () => {
-          try {
-            const { id } = await api.post("/prefer/search", wishes);
-            page.front = null;
-            page.remember({ chosen: id, pins: [null, null], wishes: {} });
-            page.redraw();
-          } catch (error) {
-            if (!error.stopped) replace(document.getElementById("wish-note"), error.message);
-          }
-        },
-      },
-      "Search it",
-    ),
+    makeButton("Search it", { class: "small second", id: "search-wish" }, async () => {
+      try {
+        const { id } = await api.post("/prefer/search", wishes);
+        page.front = null;
+        page.remember({ chosen: id, pins: [null, null], wishes: {} });
+        page.redraw();
+      } catch (error) {
+        if (!error.stopped) replace(document.getElementById("wish-note"), error.message);
+      }
+    }),
   ];
 
   let later = null;
@@ -360,11 +346,11 @@ export async function exploreView(page) {
   }
 
   // The buttons stay when the choice moves, so that the focus does not get lost.
-  const body = h("div", {}, h("p", { class: "quiet" }, "Loading …"));
+  const body = h("div", {}, quiet("Loading …"));
   const head = h("div", { class: "headline", id: "headline" });
   function headline() {
     const row = front.values[view.chosen];
-    const mark = front.marks.find((each) => each.id === view.chosen);
+    const mark = front.marks.find((mark) => mark.id === view.chosen);
     const suppressed = front.suppressed[view.chosen];
     replace(
       head,
@@ -372,22 +358,20 @@ export async function exploreView(page) {
       h(
         "p",
         { class: "big" },
-        front.objectives.map((each, column) =>
+        front.objectives.map((objective, column) =>
           h(
             "span",
-            { "data-objective": each.name },
-            h("strong", {}, spell(each, row[column])),
+            { "data-objective": objective.name },
+            h("strong", {}, spell(objective, row[column])),
             " ",
-            h("span", { class: "quiet" }, each.label),
+            h("span", { class: "quiet" }, objective.label),
             " ",
-            h("span", { class: "formula" }, each.name),
+            formula(objective.name),
           ),
         ),
         mark ? h("span", { class: "tag" }, mark.label) : null,
       ),
-      h(
-        "p",
-        { class: "quiet" },
+      quiet(
         `Point ${view.chosen} (there are 0 to ${number(front.values.length - 1)}); ${number(suppressed)} of ${number(front.rows)} rows suppressed (${percent(suppressed / front.rows)}).`,
       ),
       prices(),
@@ -425,34 +409,20 @@ export async function exploreView(page) {
       replace(body, detail(page, front, about));
       say(`Point ${id}: ${sentence(front, id)}`);
     } catch (error) {
-      if (id === view.chosen) replace(body, h("p", { class: "bad" }, error.message));
+      if (id === view.chosen) replace(body, bad(error.message));
     }
   }
 
   function actions() {
     const pin = (place) =>
-      h(
-        "button",
-        {
-          type: "button",
-          class: "second small",
-          onclick: () => {
-            const pins = [...view.pins];
-            pins[place] = view.chosen;
-            page.remember({ pins });
-            markPicture();
-            drawCompare();
-          },
-        },
-        `Pin as ${"AB"[place]}`,
-      );
-    return h(
-      "div",
-      { class: "row" },
-      pin(0),
-      pin(1),
-      h("a", { class: "button small", href: "#release" }, "Release this point"),
-    );
+      makeButton(`Pin as ${"AB"[place]}`, { class: "second small" }, () => {
+        const pins = [...view.pins];
+        pins[place] = view.chosen;
+        page.remember({ pins });
+        markPicture();
+        drawCompare();
+      });
+    return inRow(pin(0), pin(1), h("a", { class: "button small", href: "#release" }, "Release this point"));
   }
 
   async function drawCompare() {

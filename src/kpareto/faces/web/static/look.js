@@ -1,76 +1,68 @@
 // A look at the table: its first rows, what a column holds, what the roles mean for the rows.
 
 import * as api from "/static/api.js";
-import { h, number, percent, replace, s, select, several } from "/static/dom.js";
+import {
+  colName,
+  drawing,
+  fillFrom,
+  h,
+  inRow,
+  list,
+  makeButton,
+  num,
+  number,
+  numberField,
+  numName,
+  percent,
+  plainTable,
+  quiet,
+  replace,
+  rowName,
+  s,
+  scroll,
+  select,
+  several,
+  stretch,
+  tableOf,
+  td,
+  titled,
+  tr,
+} from "/static/dom.js";
 
 const ROWS = 10;
 
 // The first rows as they stand in the table; further ones by leafing.
 export function rowsCard(page, encodings) {
-  const place = h("div", {}, h("p", { class: "quiet" }, "Loading …"));
-  let asked = 0; // rows that were asked for later are the ones that stay
-  const show = async (start) => {
-    const mine = ++asked;
-    try {
+  const place = h("div", {}, quiet("Loading …"));
+  const show = (start) =>
+    fillFrom(place, async () => {
       const slice = await api.get(`/table/rows?start=${start}&count=${ROWS}`);
-      if (mine !== asked) return;
       const last = Math.min(slice.total, slice.start + slice.rows.length);
-      const turn = (to, text) =>
-        h(
-          "button",
-          {
-            type: "button",
-            class: "small second",
-            "data-key": `rows-${text}`,
-            disabled: to < 0 || to >= slice.total,
-            onclick: () => show(to),
-          },
-          text,
-        );
-      replace(
-        place,
-        h(
-          "div",
-          { class: "scroll", tabindex: "0", role: "region", "aria-label": "Rows of the table" },
-          h(
-            "table",
+      const turn = (to, text) => {
+        const disabled = to < 0 || to >= slice.total;
+        return makeButton(text, { class: "small second", "data-key": `rows-${text}`, disabled }, () => show(to));
+      };
+      return [
+        scroll(
+          "Rows of the table",
+          tableOf(
             { class: "sample first-rows" },
-            h(
-              "thead",
-              {},
-              h(
-                "tr",
-                {},
-                h("th", { scope: "col", class: "num" }, "row"),
-                slice.columns.map((name) => h("th", { scope: "col" }, name)),
-              ),
-            ),
-            h(
-              "tbody",
-              {},
-              slice.rows.map((row, at) =>
-                h(
-                  "tr",
-                  {},
-                  h("th", { scope: "row", class: "num" }, number(slice.start + at + 1)),
-                  row.map((cell) => (cell === null ? h("td", { class: "quiet" }, "–") : h("td", {}, cell))),
-                ),
+            [numName("row"), slice.columns.map((name) => colName(name))],
+            slice.rows.map((row, at) =>
+              tr(
+                h("th", { scope: "row", class: "num" }, number(slice.start + at + 1)),
+                row.map((cell) => (cell === null ? h("td", { class: "quiet" }, "–") : td(cell))),
               ),
             ),
           ),
         ),
-        h(
-          "div",
-          { class: "row" },
+        inRow(
           h("span", { class: "quiet" }, `Rows ${number(slice.start + 1)} to ${number(last)} of ${number(slice.total)}`),
           turn(start - ROWS < 0 && start > 0 ? 0 : start - ROWS, "Before"),
           turn(start + ROWS, "Next"),
         ),
-      );
-    } catch (error) {
-      if (mine === asked) replace(place, h("p", { class: "bad" }, error.message));
-    }
-  };
+      ];
+    });
   show(0);
   return h(
     "section",
@@ -128,49 +120,41 @@ export function formRow(page, encodings) {
             "Letters are written in",
             encodings.some(([name]) => name === (data.encoding || "utf-8")) ? encodings : [...encodings, data.encoding],
             data.encoding || "utf-8",
-            (value) => change("encoding", value),
             { id: "form-encoding" },
+            (value) => change("encoding", value),
           ),
         ),
         has("separator", () =>
-          select("Cells are separated by", SEPARATORS, data.separator || "", (value) => change("separator", value), {
-            id: "form-separator",
-          }),
+          select(
+            "Cells are separated by",
+            SEPARATORS,
+            data.separator || "",
+            {
+              id: "form-separator",
+            },
+            (value) => change("separator", value),
+          ),
         ),
         has("header", () =>
           select(
             "The first line",
             HEADERS,
             data.header === undefined ? "" : String(data.header),
-            (value) => change("header", value === "" ? "" : value === "true"),
             { id: "form-header" },
+            (value) => change("header", value === "" ? "" : value === "true"),
           ),
         ),
         has("decimal", () =>
-          select(
-            "Before decimals stands",
-            DECIMALS,
-            data.decimal === "," ? "," : "",
-            (value) => change("decimal", value),
-            { id: "form-decimal" },
+          select("Before decimals stands", DECIMALS, data.decimal === "," ? "," : "", { id: "form-decimal" }, (value) =>
+            change("decimal", value),
           ),
         ),
         has("skip", () =>
-          h(
-            "label",
-            { class: "field narrow" },
-            h("span", {}, "Lines above the table"),
-            h("input", {
-              type: "number",
-              id: "form-skip",
-              min: 0,
-              step: 1,
-              value: data.skip ?? 0,
-              onchange: (event) => change("skip", Number(event.target.value) || ""),
-            }),
+          numberField("Lines above the table", { id: "form-skip", min: 0, step: 1, value: data.skip ?? 0 }, (text) =>
+            change("skip", Number(text) || ""),
           ),
         ),
-        h("p", { class: "quiet" }, "Reading the file otherwise proposes roles and hierarchies anew."),
+        quiet("Reading the file otherwise proposes roles and hierarchies anew."),
       );
     })
     .catch(() => {});
@@ -180,31 +164,17 @@ export function formRow(page, encodings) {
 // How anonymous the table is before anything is done to it; counted when somebody asks, for it reads all rows.
 export function measureCard(page) {
   const place = h("div", { id: "measured", role: "status" });
-  const button = h(
-    "button",
-    {
-      type: "button",
-      class: "second",
-      id: "measure-now",
-      onclick: async () => {
-        button.disabled = true;
-        const measurement = await page.attempt(() => api.post("/table/measure", {}), "Measuring …");
-        button.disabled = false;
-        if (document.activeElement === document.body) button.focus({ preventScroll: true }); // else somebody has gone on
-        if (measurement) replace(place, measured(measurement));
-      },
-    },
-    "Measure",
-  );
-  return h(
-    "section",
-    { class: "card", "aria-labelledby": "measure-title" },
-    h("h2", { id: "measure-title" }, "How anonymous is the table as it is?"),
-    h(
-      "p",
-      { class: "quiet" },
-      "By the roles above, before anything is recoded: who could be singled out, and by which columns.",
-    ),
+  const button = makeButton("Measure", { class: "second", id: "measure-now" }, async () => {
+    button.disabled = true;
+    const measurement = await page.attempt(() => api.post("/table/measure", {}), "Measuring …");
+    button.disabled = false;
+    if (document.activeElement === document.body) button.focus({ preventScroll: true }); // else somebody has gone on
+    if (measurement) replace(place, measured(measurement));
+  });
+  return titled(
+    "measure-title",
+    "How anonymous is the table as it is?",
+    quiet("By the roles above, before anything is recoded: who could be singled out, and by which columns."),
     button,
     place,
   );
@@ -213,51 +183,24 @@ export function measureCard(page) {
 function measured(measurement) {
   const size = ({ from, to }) =>
     to === null ? `${number(from)} or more` : from === to ? number(from) : `${number(from)} to ${number(to)}`;
-  const head = (...titles) =>
-    h(
-      "thead",
-      {},
-      h(
-        "tr",
-        {},
-        titles.map((title, at) => h("th", { scope: "col", class: at ? "num" : "" }, title)),
-      ),
-    );
-  const body = (rows) =>
-    h(
-      "tbody",
-      {},
-      rows.map(([name, ...cells]) =>
-        h(
-          "tr",
-          {},
-          h("th", { scope: "row" }, name),
-          cells.map((cell) => h("td", { class: "num" }, cell)),
-        ),
-      ),
-    );
-  const scroll = (label, ...inside) =>
-    h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": label }, h("table", {}, inside));
+  const counted = (label, caption, head, rows) =>
+    plainTable({ caption, head, rows, right: [1, 2] }, label, "scroll tall");
   return [
-    h(
-      "ul",
-      {},
-      measurement.sentences.map((each) => h("li", {}, each)),
-    ),
+    list(measurement.sentences),
     h(
       "div",
       { class: "cards" },
-      scroll(
+      counted(
         "Rows by the size of their class",
-        h("caption", {}, "Rows that look alike"),
-        head("In a class of", "rows", "share"),
-        body(measurement.classes.map((band) => [size(band), number(band.rows), percent(band.rows / measurement.rows)])),
+        "Rows that look alike",
+        ["In a class of", "rows", "share"],
+        measurement.classes.map((band) => [size(band), number(band.rows), percent(band.rows / measurement.rows)]),
       ),
-      scroll(
+      counted(
         "Rows that a column singles out",
-        h("caption", {}, "What each column gives away"),
-        head("Column", "alone by it", "alone without it"),
-        body(measurement.columns.map((each) => [each.columns.join(", "), number(each.unique), number(each.without)])),
+        "What each column gives away",
+        ["Column", "alone by it", "alone without it"],
+        measurement.columns.map((column) => [column.columns.join(", "), number(column.unique), number(column.without)]),
       ),
     ),
   ];
@@ -327,30 +270,23 @@ function factWords(page, facts) {
           ` ${facts.lacking === 1 ? "lacks" : "lack"} a value in a quasi-identifier, a sensitive column or a target, ${fate}${facts.named ? "" : whose}.`,
         ]
       : "No row lacks a value in a quasi-identifier, a sensitive column or a target.",
-    facts.remarks.map((each) => [" ", each]),
+    facts.remarks.map((remark) => [" ", remark]),
   ];
 }
 
 // Bars of a column: numbers in rising order, or its commonest values.
 export function columnPicture(name) {
-  const place = h("div", { class: "column-look" }, h("p", { class: "quiet" }, "Loading …"));
-  api
-    .get(`/table/column?column=${encodeURIComponent(name)}`)
-    .then((column) => {
-      const words = [
-        `${number(column.distinct)} values`,
-        column.missing ? `${number(column.missing)} rows without one` : "",
-        column.others ? `${number(column.others)} rows with further values` : "",
-      ]
-        .filter(Boolean)
-        .join(", ");
-      replace(
-        place,
-        column.bars.length ? (column.ordered && column.bars.length > 12 ? columns(column) : rows(column)) : null,
-        h("p", { class: "quiet" }, words, "."),
-      );
-    })
-    .catch((error) => replace(place, h("p", { class: "bad" }, error.message)));
+  const place = h("div", { class: "column-look" }, quiet("Loading …"));
+  fillFrom(place, async () => {
+    const column = await api.get(`/table/column?column=${encodeURIComponent(name)}`);
+    const words = [
+      `${number(column.distinct)} values`,
+      column.missing ? `${number(column.missing)} rows without one` : "",
+      column.others ? `${number(column.others)} rows with further values` : "",
+    ];
+    const drawn = column.ordered && column.bars.length > 12 ? columns : rows;
+    return [column.bars.length ? drawn(column) : null, quiet(words.filter(Boolean).join(", "), ".")];
+  });
   return place;
 }
 
@@ -360,12 +296,12 @@ function columns(column) {
     bottom = 22;
   const most = Math.max(1, ...column.bars.map(([, rows]) => rows));
   const step = width / column.bars.length;
-  const svg = s("svg", {
-    class: "bars",
-    viewBox: `0 0 ${width} ${height}`,
-    role: "img",
-    "aria-label": `${column.name}: ${column.bars.map(([label, rows]) => `${label}: ${rows}`).join("; ")}`,
-  });
+  const svg = drawing(
+    "bars",
+    width,
+    height,
+    `${column.name}: ${column.bars.map(([label, rows]) => `${label}: ${rows}`).join("; ")}`,
+  );
   column.bars.forEach(([label, rows], place) => {
     const high = (rows / most) * (height - bottom - 6);
     svg.append(
@@ -388,27 +324,19 @@ function columns(column) {
 
 function rows(column) {
   const most = Math.max(1, ...column.bars.map(([, count]) => count));
-  return h(
-    "div",
-    { class: "scroll bars-scroll", tabindex: "0", role: "region", "aria-label": `Values of ${column.name}` },
-    h(
-      "table",
+  return scroll(
+    `Values of ${column.name}`,
+    tableOf(
       { class: "value-bars" },
-      h(
-        "tbody",
-        {},
-        column.bars.map(([label, count]) => {
-          const inner = h("span", {});
-          inner.style.width = `${(100 * count) / most}%`;
-          return h(
-            "tr",
-            {},
-            h("th", { scope: "row" }, label === "" ? "(empty)" : label),
-            h("td", {}, h("span", { class: "meter wide-meter", "aria-hidden": "true" }, inner)),
-            h("td", { class: "num" }, number(count)),
-          );
-        }),
+      null,
+      column.bars.map(([label, count]) =>
+        tr(
+          rowName(label === "" ? "(empty)" : label),
+          td(h("span", { class: "meter wide-meter", "aria-hidden": "true" }, stretch(count / most))),
+          num(number(count)),
+        ),
       ),
     ),
+    "scroll bars-scroll",
   );
 }

@@ -1,7 +1,19 @@
 // The page: which of the four views is shown, what the server said, and coming back after a reload.
 
 import * as api from "/static/api.js";
-import { clock, h, handsOff, isTyping, number, percent, replace, say, whenRested, wrong } from "/static/dom.js";
+import {
+  clock,
+  h,
+  handsOff,
+  isTyping,
+  makeButton,
+  number,
+  percent,
+  replace,
+  say,
+  whenRested,
+  wrong,
+} from "/static/dom.js";
 import { dataView } from "/static/data.js";
 import { searchView } from "/static/search.js";
 import { exploreView } from "/static/explore.js";
@@ -314,7 +326,7 @@ async function note(words) {
   replace(
     place,
     h("p", {}, words),
-    h("button", { type: "button", class: "plain", onclick: () => place.replaceChildren() }, "Close"),
+    makeButton("Close", { class: "plain" }, () => place.replaceChildren()),
   );
 }
 
@@ -358,7 +370,7 @@ async function drawChanged(changed) {
       : `${page.draft.data.source} has changed on disk since its rows were read. The two are never mixed: read it again, or go on exploring the rows that were read.`;
   if (place.dataset.words === words) return;
   place.dataset.words = words;
-  const button = (text, id, onclick) => h("button", { type: "button", class: "small second", id, onclick }, text);
+  const button = (text, id, onclick) => makeButton(text, { class: "small second", id }, onclick);
   const goOn = () => {
     page.goesOn = true;
     drawChanged(true);
@@ -453,7 +465,7 @@ async function drawWork() {
   for (const work of shown) {
     let row = [...place.children].find((each) => each.dataset.work === work.id);
     if (!row) {
-      const stop = h("button", { type: "button", class: "second small", onclick: () => work.stop() }, "Stop");
+      const stop = makeButton("Stop", { class: "second small" }, () => work.stop());
       row = h(
         "div",
         { class: "work", "data-work": work.id },

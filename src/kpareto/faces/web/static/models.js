@@ -1,7 +1,25 @@
 // Other models of recoding beside the front: what each would keep of the detail, k by k, drawn into the same picture.
 
 import * as api from "/static/api.js";
-import { clock, h, number, percent, replace, say, select } from "/static/dom.js";
+import {
+  bad,
+  clock,
+  formula,
+  h,
+  inRow,
+  makeButton,
+  num,
+  number,
+  numName,
+  percent,
+  quiet,
+  replace,
+  say,
+  scroll,
+  select,
+  tableOf,
+  tr,
+} from "/static/dom.js";
 import { CURVE_COLOURS } from "/static/chart.js";
 
 const LIMITS = [
@@ -45,7 +63,7 @@ export function modelsCard(page, onnews) {
     try {
       take(await api.get("/models"));
     } catch (error) {
-      if (open) replace(place, title(), h("p", { class: "bad" }, error.message));
+      if (open) replace(place, title(), bad(error.message));
     }
   };
   const start = async () => {
@@ -66,29 +84,19 @@ export function modelsCard(page, onnews) {
     replace(
       place,
       title(),
-      h(
-        "p",
-        { class: "quiet" },
+      quiet(
         "The same table with more freedom: levels mixed within a column, or labels of their own for every class. More freedom keeps more detail at the same k.",
       ),
       running
         ? progress()
-        : h(
-            "div",
-            { class: "row" },
-            select(
-              "It may take",
-              LIMITS,
-              seconds,
-              (value) => {
-                seconds = value;
-              },
-              { id: "models-seconds" },
-            ),
-            h(
-              "button",
-              { type: "button", class: "second", id: "compare-models", onclick: start },
+        : inRow(
+            select("It may take", LIMITS, seconds, { id: "models-seconds" }, (value) => {
+              seconds = value;
+            }),
+            makeButton(
               run && run.curves ? "Compare again" : "Compare with other models",
+              { class: "second", id: "compare-models" },
+              start,
             ),
           ),
       run && run.sentence
@@ -111,15 +119,9 @@ export function modelsCard(page, onnews) {
         value: late || run.preparing ? null : run.seconds,
         "aria-label": "Progress of the comparison",
       }),
-      h(
-        "div",
-        { class: "row" },
+      inRow(
         h("p", { class: "progress-words" }, words),
-        h(
-          "button",
-          { type: "button", class: "second small", id: "stop-models", disabled: run.stopping, onclick: stop },
-          "Stop",
-        ),
+        makeButton("Stop", { class: "second small", id: "stop-models", disabled: run.stopping }, stop),
       ),
     ];
   }
@@ -130,61 +132,35 @@ export function modelsCard(page, onnews) {
       return line;
     };
     return [
-      h(
-        "div",
-        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Detail kept by each model" },
-        h(
-          "table",
+      scroll(
+        "Detail kept by each model",
+        tableOf(
           { class: "gains-by-model" },
-          h("caption", {}, "Detail kept at each k; in brackets what nobody can pass"),
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              h("th", { scope: "col", class: "num" }, "k"),
-              run.curves.map((curve) =>
-                h(
-                  "th",
-                  { scope: "col", class: "num" },
-                  key(curve),
-                  ` ${curve.words}`,
-                  h("span", { class: "formula" }, curve.name + (curve.proven ? ", proven" : "")),
-                ),
-              ),
+          [
+            numName("k"),
+            run.curves.map((curve) =>
+              numName(key(curve), ` ${curve.words}`, formula(curve.name + (curve.proven ? ", proven" : ""))),
+            ),
+          ],
+          run.gains.map((row) =>
+            tr(
+              h("th", { scope: "row", class: "num" }, number(row.k)),
+              run.curves.map((curve) => {
+                const kept = row[curve.name],
+                  most = row[`${curve.name} at most`];
+                return num(
+                  kept === null ? "–" : percent(kept / 100),
+                  !curve.proven && most !== null && most !== undefined
+                    ? h("span", { class: "quiet" }, ` (${percent(most / 100)})`)
+                    : "",
+                );
+              }),
             ),
           ),
-          h(
-            "tbody",
-            {},
-            run.gains.map((row) =>
-              h(
-                "tr",
-                {},
-                h("th", { scope: "row", class: "num" }, number(row.k)),
-                run.curves.map((curve) => {
-                  const kept = row[curve.name],
-                    most = row[`${curve.name} at most`];
-                  return h(
-                    "td",
-                    { class: "num" },
-                    kept === null ? "–" : percent(kept / 100),
-                    !curve.proven && most !== null && most !== undefined
-                      ? h("span", { class: "quiet" }, ` (${percent(most / 100)})`)
-                      : "",
-                  );
-                }),
-              ),
-            ),
-          ),
+          "Detail kept at each k; in brackets what nobody can pass",
         ),
       ),
-      h(
-        "p",
-        { class: "quiet" },
-        `${run.advice ? run.advice + " " : ""}The curves stand in the picture of k and detail kept.`,
-      ),
+      quiet(`${run.advice ? run.advice + " " : ""}The curves stand in the picture of k and detail kept.`),
     ];
   }
   draw();

@@ -1,6 +1,6 @@
 // Parallel coordinates: one line per point, one axis per objective, better is up; drag along an axis to filter by it.
 
-import { h, replace, s } from "/static/dom.js";
+import { h, quiet, replace, s } from "/static/dom.js";
 import { fit, inkOf, short, stepAlong } from "/static/chart.js";
 import { better, drawn, mayLog, sentence } from "/static/plain.js";
 
@@ -173,9 +173,7 @@ export function parallel(place, front, view, { hidden, pins, onpick, onbrush }) 
   replace(
     place,
     plot,
-    h(
-      "p",
-      { class: "quiet" },
+    quiet(
       "Better is up. ",
       key("--mark", "chosen"),
       key("--calm", "pinned"),

@@ -42,7 +42,9 @@ export function countedOf(page, measure) {
 
 export const axisName = (objective) => `${objective.label}${unit(objective) ? ", percent" : ""} (${objective.name})`;
 export const sentence = (front, id) =>
-  front.objectives.map((each, column) => `${each.label} ${spell(each, front.values[id][column])}`).join(", ");
+  front.objectives
+    .map((objective, column) => `${objective.label} ${spell(objective, front.values[id][column])}`)
+    .join(", ");
 
 // A file made in the browser: nothing is asked of the server, nothing leaves the machine.
 export function saveFile(name, content, kind) {

@@ -1,7 +1,20 @@
 // The front as a table: every point, sorted by any column, filtered by any objective, saved as CSV or JSON.
 
 import * as api from "/static/api.js";
-import { h, number, say } from "/static/dom.js";
+import {
+  colName,
+  formula,
+  h,
+  inRow,
+  labelled,
+  makeButton,
+  num,
+  number,
+  say,
+  scroll,
+  tableOf,
+  td,
+} from "/static/dom.js";
 import { better, drawn, saveFile, spell, unit } from "/static/plain.js";
 
 const PAGE = 100; // rows that are drawn at once
@@ -9,12 +22,12 @@ const PAGE = 100; // rows that are drawn at once
 // The points that the filter leaves out.
 export function hiddenPoints(front, filter) {
   const hidden = new Set();
-  front.objectives.forEach((each, column) => {
-    const own = (filter || {})[each.name];
+  front.objectives.forEach((objective, column) => {
+    const own = (filter || {})[objective.name];
     if (!own) return;
     const [low, high] = own;
     front.values.forEach((row, id) => {
-      const value = drawn(each, row[column]);
+      const value = drawn(objective, row[column]);
       const slack = 1e-9 * Math.max(1, Math.abs(value));
       if ((low !== null && value < low - slack) || (high !== null && value > high + slack)) hidden.add(id);
     });
@@ -48,24 +61,23 @@ export function filterPanel(page, front, onchange) {
       "Filter",
       active ? h("span", { class: "tag" }, `${number(left)} of ${number(front.values.length)} trade-offs`) : null,
     ),
-    front.objectives.map((each) =>
+    front.objectives.map((objective) =>
       h(
         "div",
         { class: "row filter-row" },
-        h("span", { class: "filter-name" }, each.label, " ", h("span", { class: "formula" }, each.name)),
+        h("span", { class: "filter-name" }, objective.label, " ", formula(objective.name)),
         ["from", "to"].map((word, place) =>
-          h(
-            "label",
-            { class: "field narrow" },
-            h("span", {}, word + unit(each)),
+          labelled(
+            word + unit(objective),
             h("input", {
               type: "number",
               step: "any",
-              id: `filter-${word}-${each.name}`,
-              "aria-label": `${each.label} (${each.name}) ${word}`,
-              value: rounded((filter[each.name] || [])[place] ?? ""),
-              onchange: (event) => change(each.name, place, event.target.value),
+              id: `filter-${word}-${objective.name}`,
+              "aria-label": `${objective.label} (${objective.name}) ${word}`,
+              value: rounded((filter[objective.name] || [])[place] ?? ""),
+              onchange: (event) => change(objective.name, place, event.target.value),
             }),
+            "field narrow",
           ),
         ),
       ),
@@ -74,19 +86,10 @@ export function filterPanel(page, front, onchange) {
       ? h(
           "p",
           {},
-          h(
-            "button",
-            {
-              type: "button",
-              class: "small second",
-              "data-key": "no-filter",
-              onclick: () => {
-                page.remember({ filter: {} });
-                onchange();
-              },
-            },
-            "Show all again",
-          ),
+          makeButton("Show all again", { class: "small second", "data-key": "no-filter" }, () => {
+            page.remember({ filter: {} });
+            onchange();
+          }),
         )
       : null,
   );
@@ -98,16 +101,16 @@ const rounded = (value) => (value === "" ? "" : Number(Number(value).toPrecision
 export function pointTable(page, front, hidden, choose, redraw) {
   const { view } = page;
   const marks = new Map(front.marks.map((mark) => [mark.id, mark.label]));
-  const twice = front.objectives.some((each) => each.name === "suppressed");
+  const twice = front.objectives.some((objective) => objective.name === "suppressed");
   const columns = [
     { key: "id", title: "point", value: (id) => id },
-    ...front.objectives.map((each, column) => ({
-      key: each.name,
-      title: each.label,
-      formula: each.name,
-      better: better(each),
-      value: (id) => drawn(each, front.values[id][column]),
-      text: (id) => spell(each, front.values[id][column]),
+    ...front.objectives.map((objective, column) => ({
+      key: objective.name,
+      title: objective.label,
+      formula: objective.name,
+      better: better(objective),
+      value: (id) => drawn(objective, front.values[id][column]),
+      text: (id) => spell(objective, front.values[id][column]),
     })),
     ...(twice
       ? []
@@ -121,33 +124,30 @@ export function pointTable(page, front, hidden, choose, redraw) {
         ]),
   ];
   const [by, down] = view.sort || ["id", false];
-  const sorted = columns.find((each) => each.key === by) || columns[0];
+  const sorted = columns.find((column) => column.key === by) || columns[0];
   const ids = front.values.map((_, id) => id).filter((id) => !hidden.has(id));
   ids.sort((a, b) => (down ? -1 : 1) * (sorted.value(a) - sorted.value(b)) || a - b);
   const pages = Math.max(1, Math.ceil(ids.length / PAGE));
   const at = Math.max(0, Math.min(pages - 1, view.tablePage || 0));
-  const head = columns.map((each) =>
+  const head = columns.map((column) =>
     h(
       "th",
       {
         scope: "col",
         class: "num",
-        "aria-sort": each.key === sorted.key ? (down ? "descending" : "ascending") : "none",
+        "aria-sort": column.key === sorted.key ? (down ? "descending" : "ascending") : "none",
       },
-      h(
-        "button",
-        {
-          type: "button",
-          class: "sorter",
-          "data-key": `sort-${each.key}`,
-          onclick: () => {
-            page.remember({ sort: [each.key, each.key === sorted.key ? !down : false], tablePage: 0 });
-            redraw();
-          },
+      makeButton(
+        [
+          column.title,
+          column.formula ? formula(column.formula) : null,
+          h("span", { "aria-hidden": "true" }, column.key === sorted.key ? (down ? " ▼" : " ▲") : ""),
+        ],
+        { class: "sorter", "data-key": `sort-${column.key}` },
+        () => {
+          page.remember({ sort: [column.key, column.key === sorted.key ? !down : false], tablePage: 0 });
+          redraw();
         },
-        each.title,
-        each.formula ? h("span", { class: "formula" }, each.formula) : null,
-        h("span", { "aria-hidden": "true" }, each.key === sorted.key ? (down ? " ▼" : " ▲") : ""),
       ),
     ),
   );
@@ -155,44 +155,24 @@ export function pointTable(page, front, hidden, choose, redraw) {
     h(
       "tr",
       { class: id === view.chosen ? "on" : "" },
-      h(
-        "td",
-        { class: "num" },
-        h(
-          "button",
-          {
-            type: "button",
-            class: "small second",
-            "aria-label": `Choose point ${id}`,
-            "aria-pressed": String(id === view.chosen),
-            onclick: () => choose(id),
-          },
+      num(
+        makeButton(
           id,
+          { class: "small second", "aria-label": `Choose point ${id}`, "aria-pressed": String(id === view.chosen) },
+          () => choose(id),
         ),
       ),
-      columns.slice(1).map((each) => h("td", { class: "num" }, each.text(id))),
-      h("td", {}, marks.get(id) || ""),
+      columns.slice(1).map((column) => num(column.text(id))),
+      td(marks.get(id) || ""),
     ),
   );
   const turn = (to, text) =>
-    h(
-      "button",
-      {
-        type: "button",
-        class: "small second",
-        disabled: to < 0 || to >= pages,
-        "data-key": `table-${text}`,
-        onclick: () => {
-          page.remember({ tablePage: to });
-          redraw();
-        },
-      },
-      text,
-    );
+    makeButton(text, { class: "small second", disabled: to < 0 || to >= pages, "data-key": `table-${text}` }, () => {
+      page.remember({ tablePage: to });
+      redraw();
+    });
   return [
-    h(
-      "div",
-      { class: "row" },
+    inRow(
       h(
         "p",
         { class: "quiet", id: "table-count" },
@@ -200,19 +180,10 @@ export function pointTable(page, front, hidden, choose, redraw) {
         pages > 1 ? `, ${number(at * PAGE + 1)} to ${number(Math.min(ids.length, (at + 1) * PAGE))} shown` : "",
       ),
       pages > 1 ? [turn(at - 1, "Before"), turn(at + 1, "Next")] : null,
-      h("button", { type: "button", class: "small second", onclick: () => save(front, ids, "csv") }, "Save as CSV"),
-      h("button", { type: "button", class: "small second", onclick: () => save(front, ids, "json") }, "Save as JSON"),
+      makeButton("Save as CSV", { class: "small second" }, () => save(front, ids, "csv")),
+      makeButton("Save as JSON", { class: "small second" }, () => save(front, ids, "json")),
     ),
-    h(
-      "div",
-      { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Points of the front" },
-      h(
-        "table",
-        { class: "points" },
-        h("thead", {}, h("tr", {}, head, h("th", { scope: "col" }, "mark"))),
-        h("tbody", {}, body),
-      ),
-    ),
+    scroll("Points of the front", tableOf({ class: "points" }, [head, colName("mark")], body), "scroll tall"),
   ];
 }
 
@@ -220,12 +191,12 @@ export function pointTable(page, front, hidden, choose, redraw) {
 async function save(front, ids, kind) {
   const { columns, points } = await api.get("/rows-of-front");
   const chosen = ids.map((id) => points[id]);
-  const kept = front.objectives.filter((each) => each.reading === "kept" && each.most > 0);
-  const places = kept.map((each) => columns.indexOf(each.name));
-  const names = [...columns, ...kept.map((each) => `detail kept in percent (${each.name})`)];
+  const kept = front.objectives.filter((objective) => objective.reading === "kept" && objective.most > 0);
+  const places = kept.map((objective) => columns.indexOf(objective.name));
+  const names = [...columns, ...kept.map((objective) => `detail kept in percent (${objective.name})`)];
   const rows = chosen.map((row) => [
     ...row,
-    ...kept.map((each, place) => Number((100 * (1 - row[places[place]] / each.most)).toPrecision(12))),
+    ...kept.map((objective, place) => Number((100 * (1 - row[places[place]] / objective.most)).toPrecision(12))),
   ]);
   if (kind === "json") {
     const objectives = front.objectives.map(({ name, label, better: way, unit: counted }) => ({

@@ -1,7 +1,31 @@
 // Release: limits and warnings of the chosen point, the report, the files; and verifying a release.
 
 import * as api from "/static/api.js";
-import { h, number, percent, replace, say, select, several } from "/static/dom.js";
+import {
+  bad,
+  colName,
+  formula,
+  h,
+  inRow,
+  labelled,
+  list,
+  makeButton,
+  num,
+  number,
+  numName,
+  percent,
+  quiet,
+  replace,
+  rowName,
+  say,
+  select,
+  several,
+  tableOf,
+  td,
+  ticked,
+  titled,
+  tr,
+} from "/static/dom.js";
 import { formulaOf, labelOf, sentence, warningItem, wordsOf } from "/static/plain.js";
 
 const FILES = {
@@ -23,10 +47,9 @@ export async function releaseView(page) {
   const id =
     Number.isInteger(page.view.chosen) && page.view.chosen < front.values.length ? page.view.chosen : front.recommended;
   const values = sentence(front, id);
-  const checks = h(
-    "section",
-    { class: "card", "aria-labelledby": "checks" },
-    h("h2", { id: "checks" }, "Limits and warnings"),
+  const checks = titled(
+    "checks",
+    "Limits and warnings",
     h("p", { class: "quiet", role: "status" }, "Recoding the rows for a trial …"),
   );
   const target = h("input", {
@@ -51,7 +74,7 @@ export async function releaseView(page) {
               target: target.value,
               formulas: formulas.querySelector("select").value,
               counts: counts.checked,
-              accept: ticked(checks),
+              accept: acceptedIn(checks),
             }),
           "Writing the release …",
         );
@@ -70,10 +93,10 @@ export async function releaseView(page) {
     "Cells that begin like a formula (= + - @)",
     FORMULAS,
     page.draft.release.formulas || "report",
+    { id: "formulas" },
     async (value) => {
       await page.change({ ...page.draft, release: { ...page.draft.release, formulas: value } });
     },
-    { id: "formulas" },
   );
   const counts = h("input", {
     type: "checkbox",
@@ -92,7 +115,7 @@ export async function releaseView(page) {
         `Released ${number(released.rows)} rows; the written file was read again and verified. ${number(released.suppressed)} rows were suppressed.`,
       ),
       countedAgain(page, released.verified, released.unlimited),
-      released.remarks.map((each) => h("p", { class: "quiet" }, each)),
+      released.remarks.map((remark) => quiet(remark)),
       h(
         "ul",
         { class: "downloads" },
@@ -138,7 +161,7 @@ export async function releaseView(page) {
         replace(
           written,
           error.stopped ? "Stopped. " : `${error.message} `,
-          h("button", { type: "button", class: "second small", onclick: preview }, "Write the report"),
+          makeButton("Write the report", { class: "second small" }, preview),
         );
     }
   };
@@ -167,22 +190,13 @@ export async function releaseView(page) {
       h(
         "div",
         {},
-        h(
-          "section",
-          { class: "card", "aria-labelledby": "go" },
-          h("h2", { id: "go" }, "Release"),
-          h(
-            "p",
-            { class: "quiet" },
+        titled(
+          "go",
+          "Release",
+          quiet(
             "The rows are written, read again by a program that shares no code with the search, and certified; nothing is handed out that misses a limit.",
           ),
-          h(
-            "div",
-            { class: "row" },
-            h("label", { class: "field" }, h("span", {}, "File name (.csv, .xlsx, .parquet, .dta or .sav)"), target),
-            formulas,
-            button,
-          ),
+          inRow(labelled("File name (.csv, .xlsx, .parquet, .dta or .sav)", target), formulas, button),
           h(
             "label",
             { class: "tick" },
@@ -194,10 +208,9 @@ export async function releaseView(page) {
         verifyCard(page),
       ),
     ),
-    h(
-      "section",
-      { class: "card", "aria-labelledby": "preview" },
-      h("h2", { id: "preview" }, "Report"),
+    titled(
+      "preview",
+      "Report",
       h("label", { class: "tick" }, secret, "confidential: with original rows and small counts"),
       written,
       frame,
@@ -215,11 +228,12 @@ const countedAgain = (page, numbers, unlimited) => [
       .map(([name, value]) => `${wordsOf(page, name)}: ${number(value)}`)
       .join("; ")}.`,
   ),
-  unlimited.length ? h("p", { class: "bad" }, `No limit protects the values of ${unlimited.join(", ")}.`) : null,
+  unlimited.length ? bad(`No limit protects the values of ${unlimited.join(", ")}.`) : null,
 ];
 
 // The dangers that somebody has accepted, box by box.
-const ticked = (place) => [...place.querySelectorAll("input[data-accept]:checked")].map((box) => box.dataset.accept);
+const acceptedIn = (place) =>
+  [...place.querySelectorAll("input[data-accept]:checked")].map((box) => box.dataset.accept);
 
 async function runChecks(page, id, place, button) {
   const known = page.draft.release.accept || [];
@@ -227,61 +241,28 @@ async function runChecks(page, id, place, button) {
     button.disabled = place.querySelector("input[data-accept]:not(:checked)") !== null;
   };
   const accept = (warning) =>
-    h(
-      "label",
-      { class: "tick" },
-      h("input", {
-        type: "checkbox",
-        "data-accept": warning.id,
-        checked: known.includes(warning.id),
-        onchange: ready,
-      }),
+    ticked(
       `Release in spite of ${warning.id}`,
+      { "data-accept": warning.id, checked: known.includes(warning.id) },
+      ready,
     );
   try {
     const trial = await api.post(`/points/${id}/check`);
     const order = { danger: 0, caution: 1, note: 2 };
     const warned = [...trial.warnings].sort((a, b) => order[a.severity] - order[b.severity]);
-    const count = (kind) => warned.filter((each) => each.severity === kind).length;
+    const count = (kind) => warned.filter((warning) => warning.severity === kind).length;
     replace(
       place,
       h("h2", { id: "checks" }, "Limits and warnings"),
-      h(
-        "table",
+      tableOf(
         {},
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            h("th", { scope: "col" }, "Limit"),
-            ["asked", "has"].map((each) => h("th", { scope: "col", class: "num" }, each)),
-            h("td", {}),
-          ),
-        ),
-        h(
-          "tbody",
-          {},
-          trial.limits.map((each) =>
-            h(
-              "tr",
-              {},
-              h(
-                "th",
-                { scope: "row" },
-                labelOf(page, each.name),
-                " ",
-                h("span", { class: "formula" }, formulaOf(each.name)),
-              ),
-              h("td", { class: "num" }, `${each.better === "higher" ? "≥" : "≤"} ${number(each.limit)}`),
-              h("td", { class: "num" }, number(each.value)),
-              h(
-                "td",
-                {},
-                each.met ? h("span", { class: "tag good-tag" }, "met") : h("span", { class: "tag bad-tag" }, "missed"),
-              ),
-            ),
+        [colName("Limit"), ["asked", "has"].map((each) => numName(each)), td()],
+        trial.limits.map((limit) =>
+          tr(
+            rowName(labelOf(page, limit.name), " ", formula(formulaOf(limit.name))),
+            num(`${limit.better === "higher" ? "≥" : "≤"} ${number(limit.limit)}`),
+            num(number(limit.value)),
+            td(limit.met ? h("span", { class: "tag good-tag" }, "met") : h("span", { class: "tag bad-tag" }, "missed")),
           ),
         ),
       ),
@@ -293,7 +274,7 @@ async function runChecks(page, id, place, button) {
       h(
         "ul",
         { class: "warnings" },
-        warned.map((each) => warningItem(each, each.severity === "danger" ? accept(each) : null)),
+        warned.map((warning) => warningItem(warning, warning.severity === "danger" ? accept(warning) : null)),
       ),
     );
     const serious = count("danger");
@@ -306,8 +287,8 @@ async function runChecks(page, id, place, button) {
     replace(
       place,
       h("h2", { id: "checks" }, "Limits and warnings"),
-      h("p", { class: "bad" }, error.message),
-      h("button", { type: "button", class: "second small", onclick: again }, "Check again"),
+      bad(error.message),
+      makeButton("Check again", { class: "second small" }, again),
     );
   }
 }
@@ -316,10 +297,8 @@ function verifyCard(page) {
   const answer = h("div", { id: "verdict", role: "status" });
   const chosen = { release: null, certificate: null };
   const field = (kind, text) =>
-    h(
-      "label",
-      { class: "field" },
-      h("span", {}, text),
+    labelled(
+      text,
       h("input", {
         type: "file",
         id: `verify-${kind}`,
@@ -331,7 +310,7 @@ function verifyCard(page) {
   const go = async () => {
     replace(answer, "");
     if (!chosen.release || !chosen.certificate) {
-      replace(answer, h("p", { class: "bad" }, "Choose the release and its certificate first."));
+      replace(answer, bad("Choose the release and its certificate first."));
       return;
     }
     const verdict = await page.attempt(async () => {
@@ -340,35 +319,28 @@ function verifyCard(page) {
       return api.post("/verify");
     }, "Verifying …");
     if (!verdict) return;
-    const said = [...(verdict.unchecked || []), ...(verdict.said || [])];
+    const statements = [...(verdict.unchecked || []), ...(verdict.said || [])];
     replace(
       answer,
       h("p", { class: verdict.holds ? "good" : "bad" }, verdict.sentence),
       verdict.holds ? countedAgain(page, verdict.numbers, verdict.unlimited) : null,
-      said.length
+      statements.length
         ? h(
             "details",
             {},
-            h("summary", {}, `${several(said.length, "statement")} that the file alone cannot confirm`),
-            h(
-              "ul",
-              {},
-              said.map((each) => h("li", {}, each)),
-            ),
+            h("summary", {}, `${several(statements.length, "statement")} that the file alone cannot confirm`),
+            list(statements),
           )
         : null,
     );
   };
-  return h(
-    "section",
-    { class: "card", "aria-labelledby": "verify-title" },
-    h("h2", { id: "verify-title" }, "Verify a release"),
-    h(
-      "div",
-      { class: "row" },
+  return titled(
+    "verify-title",
+    "Verify a release",
+    inRow(
       field("release", "Released file"),
       field("certificate", "Certificate"),
-      h("button", { type: "button", class: "second", id: "verify-now", onclick: go }, "Verify"),
+      makeButton("Verify", { class: "second", id: "verify-now" }, go),
     ),
     answer,
   );

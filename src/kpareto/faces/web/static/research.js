@@ -1,12 +1,10 @@
 // Under Research: how the last run was made and how it came along, and searches side by side on this table.
 
 import * as api from "/static/api.js";
-import { plainTable } from "/static/detail.js";
-import { h, number, replace, s, say } from "/static/dom.js";
-import { scale } from "/static/chart.js";
+import { h, inRow, labelled, makeButton, number, plainTable, quiet, replace, s, say } from "/static/dom.js";
+import { COLOURS, scale } from "/static/chart.js";
 
 const COMPARE = /\/research\/compare$/;
-const COLOURS = 6; // that can be told apart; see .run-0 … in style.css
 const kept = { id: null, place: null, run: null }; // the settings around it are drawn anew with every change
 
 export function research(page) {
@@ -30,41 +28,39 @@ export async function showRun(page) {
   replace(
     place,
     h("h3", {}, "The last run"),
-    h("p", { class: "quiet" }, `${run.method}, seed ${run.seed ?? "–"}, ${number(run.evaluated)} recodings counted.`),
+    quiet(`${run.method}, seed ${run.seed ?? "–"}, ${number(run.evaluated)} recodings counted.`),
     run.settings.length
       ? table(
           "Operators and settings of the run",
           ["Setting", "Value", "What it is"],
-          run.settings.map((each) => [each.name, each.value, each.meaning]),
+          run.settings.map((setting) => [setting.name, setting.value, setting.meaning]),
         )
       : null,
     run.curve.length > 1
       ? [
           h("h4", {}, "Convergence"),
           picture(run.goal, [{ name: run.method, points: run.curve }]),
-          h("p", { class: "quiet" }, `From ${said(run.curve[0])} to ${said(run.curve.at(-1))}.`),
+          quiet(`From ${reachedBy(run.curve[0])} to ${reachedBy(run.curve.at(-1))}.`),
         ]
       : null,
-    run.exact.map((sentence) => h("p", { class: "quiet" }, sentence)),
+    run.exact.map((sentence) => quiet(sentence)),
     run.archive ? archive(run.archive) : null,
   );
 }
 
-const said = ([done, , least]) => `${number(least)} after ${number(done)} recodings`;
+const reachedBy = ([done, , least]) => `${number(least)} after ${number(done)} recodings`;
 
 function archive({ names, widths, brackets, most, members }) {
   const wide = names.map((name, at) => `${name} ${number(widths[at])}`).join(", ");
   return [
     h("h4", {}, "Archive"),
-    h(
-      "p",
-      { class: "quiet" },
+    quiet(
       `${number(members.length)} boxes are held, of at most ${number(most)}. A box is so wide: ${wide} (${brackets} of quality over width).`,
     ),
     table(
       "Boxes of the archive",
       ["Box", ...names],
-      members.map((each) => [each.box.join(" · "), ...each.values.map((value) => number(value))]),
+      members.map((member) => [member.box.join(" · "), ...member.values.map((value) => number(value))]),
       1,
     ),
   ];
@@ -74,21 +70,13 @@ function comparing() {
   const answer = h("div", { id: "trials", role: "status" });
   const names = h("textarea", { rows: 3, id: "trial-searches", spellcheck: "false" }, "nsga2\nflip");
   const seeds = h("input", { type: "number", id: "trial-seeds", min: 1, max: 100, value: 5 });
-  const start = h(
-    "button",
-    { type: "button", class: "second", id: "start-trials", onclick: begin },
-    "Compare searches",
-  );
-  const stop = h(
-    "button",
-    { type: "button", class: "second", id: "stop-trials", hidden: true, onclick: () => api.stopWork(COMPARE) },
-    "Stop",
-  );
+  const start = makeButton("Compare searches", { class: "second", id: "start-trials" }, begin);
+  const stop = makeButton("Stop", { class: "second", id: "stop-trials", hidden: true }, () => api.stopWork(COMPARE));
   async function begin() {
     const searches = names.value.split("\n");
     start.disabled = true;
     stop.hidden = false;
-    replace(answer, h("p", { class: "quiet" }, "Comparing; you can go on …"));
+    replace(answer, quiet("Comparing; you can go on …"));
     try {
       const trials = await api.post("/research/compare", { searches, seeds: Number(seeds.value) });
       replace(answer, shown(trials));
@@ -101,24 +89,11 @@ function comparing() {
   }
   return [
     h("h3", {}, "Searches side by side"),
-    h(
-      "p",
-      { class: "quiet" },
+    quiet(
       "Several searches, or settings of one, on this table, each with several seeds. What the job says beside its search (wishes, budget, seconds) is taken where it fits.",
     ),
-    h(
-      "label",
-      { class: "field" },
-      h("span", {}, "Searches, one on each line, such as nsga2:mutation=0.08,population=50"),
-      names,
-    ),
-    h(
-      "div",
-      { class: "row" },
-      h("label", { class: "field narrow" }, h("span", {}, "Seeds of each"), seeds),
-      start,
-      stop,
-    ),
+    labelled("Searches, one on each line, such as nsga2:mutation=0.08,population=50", names),
+    inRow(labelled("Seeds of each", seeds, "field narrow"), start, stop),
     answer,
   ];
 }
@@ -129,7 +104,7 @@ function shown(trials) {
     table("Searches", searches.heads, searches.rows, 1),
     table("Every two searches", pairs.heads, pairs.rows, 3),
     picture(trials.goal, trials.curves),
-    trials.sentences.map((sentence) => h("p", { class: "quiet" }, sentence)),
+    trials.sentences.map((sentence) => quiet(sentence)),
   ];
 }
 
@@ -141,7 +116,7 @@ const table = (caption, head, rows, numbers = head.length) =>
 function picture(goal, curves) {
   const drawn = curves.filter((curve) => curve.points.length);
   const all = drawn.flatMap((curve) => curve.points);
-  if (!all.length) return h("p", { class: "quiet" }, "No run has met the limits, so there is no curve.");
+  if (!all.length) return quiet("No run has met the limits, so there is no curve.");
   const [wide, high, left, right, top, bottom] = [560, 240, 64, 12, 12, 40];
   const last = Math.max(2, ...all.map(([done]) => done));
   const low = Math.min(...all.map((point) => point[1])),

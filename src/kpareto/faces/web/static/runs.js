@@ -1,11 +1,32 @@
 // Runs: every search that was made over this folder or this table, kept; opened, renamed, noted, compared, deleted.
 
 import * as api from "/static/api.js";
-import { h, handsOff, number, replace, s, say, select } from "/static/dom.js";
+import {
+  bad,
+  colName,
+  drawing,
+  fillFrom,
+  formula,
+  h,
+  handsOff,
+  inRow,
+  makeButton,
+  num,
+  number,
+  numName,
+  quiet,
+  replace,
+  s,
+  say,
+  scroll,
+  select,
+  tableOf,
+  td,
+  why,
+} from "/static/dom.js";
+import { COLOURS } from "/static/chart.js";
 import { countedOf, labelOf } from "/static/plain.js";
 import { wayName } from "/static/ways.js";
-
-const COLOURS = 6; // kinds of points that can be told apart; see .run-0 … in style.css
 
 const when = (seconds) =>
   new Date(seconds * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
@@ -15,17 +36,13 @@ export function runsCard(page) {
   const chosen = new Set(page.view.runs || []);
   const fetched = new Map(); // id -> numbers of its front
   const picture = h("div", { id: "runs-picture" });
-  let drawing = 0; // a picture that was asked for later is the one that stays
 
   async function load() {
-    let answer;
     try {
-      answer = await api.get("/runs");
+      draw((await api.get("/runs")).runs);
     } catch (error) {
-      replace(place, heading(), h("p", { class: "bad" }, error.message));
-      return;
+      replace(place, heading(), bad(error.message));
     }
-    draw(answer.runs);
   }
 
   const heading = () => h("h2", { id: "runs-title" }, "Runs");
@@ -36,9 +53,7 @@ export function runsCard(page) {
       replace(
         place,
         heading(),
-        h(
-          "p",
-          { class: "quiet" },
+        quiet(
           "Every search is kept here with its job, its front and its time, also when the server ends. There is none yet.",
         ),
       );
@@ -47,33 +62,19 @@ export function runsCard(page) {
     replace(
       place,
       heading(),
-      h(
-        "p",
-        { class: "quiet" },
+      quiet(
         "Kept with job, front and time, also when the server ends. Rows are not kept: a run over a file that was dropped here needs that file again.",
       ),
-      h(
-        "div",
-        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Kept runs" },
-        h(
-          "table",
+      scroll(
+        "Kept runs",
+        tableOf(
           { class: "runs" },
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              ["Compare", "Name and note", "Begun", "Table", "Search"].map((each) => h("th", { scope: "col" }, each)),
-              h("th", { scope: "col", class: "num" }, "Points"),
-              h("td", {}),
-            ),
-          ),
-          h(
-            "tbody",
-            {},
-            runs.map((run) => line(run, runs)),
-          ),
+          [
+            ["Compare", "Name and note", "Begun", "Table", "Search"].map((each) => colName(each)),
+            numName("Points"),
+            td(),
+          ],
+          runs.map((run) => line(run, runs)),
         ),
       ),
       picture,
@@ -83,36 +84,33 @@ export function runsCard(page) {
 
   function line(run, runs) {
     const { status } = run;
-    const name = h("input", {
-      type: "text",
-      value: run.name,
-      maxlength: 80,
-      "aria-label": `Name of the run ${run.name}`,
-      onchange: async () => {
-        const renamed = await page.attempt(() => api.put(`/runs/${run.id}`, { name: name.value }));
-        if (renamed) {
-          say(`The run is called ${renamed.name} now.`);
-          run.name = renamed.name;
-          drawPicture(runs);
-        }
-        name.value = run.name;
-      },
-    });
-    const note = h("input", {
-      type: "text",
-      value: run.note,
-      maxlength: 500,
-      placeholder: "Note",
-      "aria-label": `Note on the run ${run.name}`,
-      onchange: async () => {
-        const noted = await page.attempt(() => api.put(`/runs/${run.id}`, { note: note.value }));
-        if (noted) {
-          say("The note is kept.");
-          run.note = noted.note;
-        }
-        note.value = run.note;
-      },
-    });
+    const write = (key, attributes, words) => {
+      const field = h("input", {
+        type: "text",
+        value: run[key],
+        ...attributes,
+        onchange: async () => {
+          const answer = await page.attempt(() => api.put(`/runs/${run.id}`, { [key]: field.value }));
+          if (answer) {
+            run[key] = answer[key];
+            say(words());
+            if (key === "name") drawPicture(runs);
+          }
+          field.value = run[key];
+        },
+      });
+      return field;
+    };
+    const name = write(
+      "name",
+      { maxlength: 80, "aria-label": `Name of the run ${run.name}` },
+      () => `The run is called ${run.name} now.`,
+    );
+    const note = write(
+      "note",
+      { maxlength: 500, placeholder: "Note", "aria-label": `Note on the run ${run.name}` },
+      () => "The note is kept.",
+    );
     const compare = h("input", {
       type: "checkbox",
       checked: chosen.has(run.id),
@@ -125,45 +123,37 @@ export function runsCard(page) {
         drawPicture(runs);
       },
     });
-    const open = h(
-      "button",
+    const open = makeButton(
+      run.explored ? "Open now" : "Open",
       {
-        type: "button",
         class: "second small",
         "data-open": run.id,
         disabled: run.explored || run.running || !run.here,
         title: run.here ? "" : "Drop its file on the Data page first",
-        onclick: async () => {
-          const state = await page.attempt(() => api.post(`/runs/${run.id}/open`), `Opening ${run.name} …`);
-          if (!state) return;
-          page.take(state);
-          page.open(page.run ? "explore" : "search");
-        },
       },
-      run.explored ? "Open now" : "Open",
+      async () => {
+        const state = await page.attempt(() => api.post(`/runs/${run.id}/open`), `Opening ${run.name} …`);
+        if (!state) return;
+        page.take(state);
+        page.open(page.run ? "explore" : "search");
+      },
     );
-    const drop = h(
-      "button",
-      {
-        type: "button",
-        class: "plain small",
-        disabled: run.running,
-        "aria-label": `Delete the run ${run.name}`,
-        onclick: async () => {
-          if (drop.dataset.sure !== "yes") {
-            drop.dataset.sure = "yes";
-            drop.textContent = "Delete for good?";
-            return;
-          }
-          const done = await page.attempt(() => api.remove(`/runs/${run.id}`));
-          if (done) {
-            say("The run is deleted.");
-            chosen.delete(run.id);
-            await load();
-          }
-        },
-      },
+    const drop = makeButton(
       "Delete",
+      { class: "plain small", disabled: run.running, "aria-label": `Delete the run ${run.name}` },
+      async () => {
+        if (drop.dataset.sure !== "yes") {
+          drop.dataset.sure = "yes";
+          drop.textContent = "Delete for good?";
+          return;
+        }
+        const done = await page.attempt(() => api.remove(`/runs/${run.id}`));
+        if (done) {
+          say("The run is deleted.");
+          chosen.delete(run.id);
+          await load();
+        }
+      },
     );
     const limits = Object.entries(run.limits)
       .map(([key, value]) => `${key} ${number(value)}`)
@@ -171,24 +161,15 @@ export function runsCard(page) {
     return h(
       "tr",
       { class: run.explored ? "on" : "" },
-      h("td", {}, compare),
-      h("td", {}, h("div", { class: "name-note" }, name, note)),
-      h("td", {}, when(run.began)),
-      h(
-        "td",
-        {},
-        run.source,
-        run.uploaded ? h("span", { class: "why" }, run.here ? "dropped here" : "dropped here, file not at hand") : null,
-      ),
-      h(
-        "td",
-        {},
+      td(compare),
+      td(h("div", { class: "name-note" }, name, note)),
+      td(when(run.began)),
+      td(run.source, run.uploaded ? why(run.here ? "dropped here" : "dropped here, file not at hand") : null),
+      td(
         (status.names || []).map((each) => labelOf(page, each)).join("; ") || "–",
         " ",
-        h("span", { class: "formula" }, (status.names || []).join(", ")),
-        h(
-          "span",
-          { class: "why" },
+        formula((status.names || []).join(", ")),
+        why(
           [
             wayName(status.method),
             limits,
@@ -198,79 +179,53 @@ export function runsCard(page) {
             .join(" · "),
         ),
       ),
-      h("td", { class: "num" }, status.points ? number(status.points) : "–"),
-      h("td", {}, h("div", { class: "row" }, open, drop)),
+      num(status.points ? number(status.points) : "–"),
+      td(inRow(open, drop)),
     );
   }
 
-  async function drawPicture(runs) {
-    drawing += 1;
-    const mine = drawing;
+  function drawPicture(runs) {
     const wanted = runs.filter((run) => chosen.has(run.id));
-    if (wanted.length < 1) {
-      replace(picture, h("p", { class: "quiet" }, "Tick two or more runs to see their fronts on one picture."));
-      return;
-    }
-    try {
+    fillFrom(picture, async () => {
+      if (wanted.length < 1) return quiet("Tick two or more runs to see their fronts on one picture.");
       for (const run of wanted) if (!fetched.has(run.id)) fetched.set(run.id, await api.get(`/runs/${run.id}/points`));
-    } catch (error) {
-      if (mine === drawing) replace(picture, h("p", { class: "bad" }, error.message));
-      return;
-    }
-    await handsOff();
-    if (mine !== drawing) return;
+      await handsOff();
+      return drawn(wanted, runs);
+    });
+  }
+
+  function drawn(wanted, runs) {
     const series = wanted.map((run, place) => ({ ...fetched.get(run.id), name: run.name, place: place % COLOURS }));
     const shared = series[0].objectives
-      .map((each) => each.name)
-      .filter((name) => series.every((one) => one.objectives.some((each) => each.name === name)));
-    if (shared.length < 2) {
-      replace(
-        picture,
-        h(
-          "p",
-          { class: "bad" },
-          "These runs have fewer than two objectives in common, so they have no picture together.",
-        ),
-      );
-      return;
-    }
+      .map((objective) => objective.name)
+      .filter((name) => series.every((one) => one.objectives.some((objective) => objective.name === name)));
+    if (shared.length < 2)
+      return bad("These runs have fewer than two objectives in common, so they have no picture together.");
     const axis = (key, otherwise) => (shared.includes(page.view[key]) ? page.view[key] : otherwise);
     const x = axis("runsX", shared[0]);
-    const y = axis(
-      "runsY",
-      shared.find((name) => name !== x),
-    );
+    const second = shared.find((name) => name !== x);
+    const y = axis("runsY", second);
+    const choices = shared.map((name) => [name, countedOf(page, name)]);
     const choose = (key, label, now) =>
-      select(
-        label,
-        shared.map((name) => [name, countedOf(page, name)]),
-        now,
-        (value) => {
-          page.remember({ [key]: value });
-          drawPicture(runs);
-        },
-        { id: key },
-      );
-    replace(
-      picture,
-      h("div", { class: "row" }, choose("runsX", "across", x), choose("runsY", "up", y)),
-      plot(series, x, y, (name) => countedOf(page, name)),
+      select(label, choices, now, { id: key }, (value) => {
+        page.remember({ [key]: value });
+        drawPicture(runs);
+      });
+    const key = (one) =>
       h(
-        "ul",
-        { class: "runs-key" },
-        series.map((one) =>
-          h(
-            "li",
-            {},
-            h("span", { class: `run-dot run-${one.place}`, "aria-hidden": "true" }),
-            ` ${one.name}: ${number(one.values.length)} points${one.complete ? ", complete" : ""}`,
-          ),
-        ),
-      ),
-    );
+        "li",
+        {},
+        h("span", { class: `run-dot run-${one.place}`, "aria-hidden": "true" }),
+        ` ${one.name}: ${number(one.values.length)} points${one.complete ? ", complete" : ""}`,
+      );
+    return [
+      inRow(choose("runsX", "across", x), choose("runsY", "up", y)),
+      plot(series, x, y, (name) => countedOf(page, name)),
+      h("ul", { class: "runs-key" }, series.map(key)),
+    ];
   }
 
-  replace(place, heading(), h("p", { class: "quiet" }, "Loading …"));
+  replace(place, heading(), quiet("Loading …"));
   load();
   return place;
 }
@@ -283,7 +238,7 @@ function plot(series, x, y, words) {
     bottom = 40,
     top = 12,
     right = 12;
-  const at = (one, name) => one.objectives.findIndex((each) => each.name === name);
+  const at = (one, name) => one.objectives.findIndex((objective) => objective.name === name);
   const points = series
     .flatMap((one) => one.values.map((row) => ({ x: row[at(one, x)], y: row[at(one, y)], one })))
     .filter((point) => point.x !== null && point.y !== null);
@@ -303,12 +258,12 @@ function plot(series, x, y, words) {
   };
   const across = scale("x", left, width - right),
     up = scale("y", height - bottom, top);
-  const svg = s("svg", {
-    class: "runs-plot",
-    viewBox: `0 0 ${width} ${height}`,
-    role: "img",
-    "aria-label": `${series.length} fronts: ${words(x)} across, ${words(y)} up. ${series.map((one) => `${one.name}, ${one.values.length} points`).join("; ")}`,
-  });
+  const svg = drawing(
+    "runs-plot",
+    width,
+    height,
+    `${series.length} fronts: ${words(x)} across, ${words(y)} up. ${series.map((one) => `${one.name}, ${one.values.length} points`).join("; ")}`,
+  );
   svg.append(s("path", { class: "axis", d: `M${left} ${top}V${height - bottom}H${width - right}` }));
   for (const value of [across.low, across.middle, across.high])
     svg.append(

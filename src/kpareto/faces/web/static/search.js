@@ -1,7 +1,22 @@
 // Search: what is to be optimized and limited, by which method; start, watch, stop, go on.
 
 import * as api from "/static/api.js";
-import { afterHands, clock, h, number, replace, say, select, several } from "/static/dom.js";
+import {
+  afterHands,
+  clock,
+  formula,
+  h,
+  inRow,
+  makeButton,
+  number,
+  numberField,
+  quiet,
+  replace,
+  say,
+  select,
+  several,
+  titled,
+} from "/static/dom.js";
 import { Scatter } from "/static/chart.js";
 import { axisName, better, drawn, labelOf, wordsOf } from "/static/plain.js";
 import { steps } from "/static/main.js";
@@ -39,20 +54,11 @@ export async function searchView(page) {
       { class: "title" },
       h("h1", {}, "Search for every trade-off"),
       // Where the two cards stand below each other, the start is far down.
-      h(
-        "button",
-        {
-          type: "button",
-          class: "second narrow-only",
-          id: "to-start",
-          onclick: () => {
-            const card = document.getElementById("watch");
-            card.scrollIntoView();
-            document.querySelector("#start:not([hidden]), #stop:not([hidden])").focus({ preventScroll: true });
-          },
-        },
-        "To the start",
-      ),
+      makeButton("To the start", { class: "second narrow-only", id: "to-start" }, () => {
+        const card = document.getElementById("watch");
+        card.scrollIntoView();
+        document.querySelector("#start:not([hidden]), #stop:not([hidden])").focus({ preventScroll: true });
+      }),
     ),
     h(
       "p",
@@ -74,14 +80,14 @@ function settings(page, send) {
   const place = h("section", { class: "card", "aria-labelledby": "what" });
   const redraw = () => afterHands(() => replace(place, ...parts()));
   const toggle = (name, on) => {
-    const now = search.objectives.filter((each) => each !== name);
+    const now = search.objectives.filter((objective) => objective !== name);
     search.objectives = on ? [...now, name] : now;
     if (search.preference) {
       // a wish is for an objective
       search.preference = Object.fromEntries(
         Object.entries(search.preference).filter(([wished]) => search.objectives.includes(wished)),
       );
-      if (on && name !== "k" && !(page.about.measures.find((each) => each.name === name) || {}).privacy)
+      if (on && name !== "k" && !(page.about.measures.find((measure) => measure.name === name) || {}).privacy)
         search.preference[name] = 0.2;
       redraw();
     }
@@ -96,12 +102,12 @@ function settings(page, send) {
     const about = Object.keys(population).length ? [...(population.source ? counted : []), ...estimated] : []; // what can be said of it
     const known = page.about.measures;
     const offered = known
-      .filter((each) => each.usual && (!each.population || about.includes(each.name)))
-      .map((each) => [each.name, each.words]);
+      .filter((measure) => measure.usual && (!measure.population || about.includes(measure.name)))
+      .map((measure) => [measure.name, measure.words]);
     const lacking = [...counted, ...estimated].filter((name) => !about.includes(name));
     const others = search.objectives.filter((name) => !offered.some(([each]) => each === name));
     const why = (name) => {
-      const needs = (known.find((each) => each.name === name) || {}).column;
+      const needs = (known.find((measure) => measure.name === name) || {}).column;
       return needs === "sensitive" && !sensitive
         ? "needs a sensitive column"
         : needs === "target" && !target
@@ -124,7 +130,7 @@ function settings(page, send) {
           {},
           h("strong", {}, labelOf(page, name)),
           " ",
-          h("span", { class: "formula" }, name),
+          formula(name),
           " ",
           h("span", { class: "quiet words" }, what, why(name) ? ` (${why(name)})` : ""),
         ),
@@ -136,12 +142,13 @@ function settings(page, send) {
         ["", "choose …"],
         ...known
           .filter(({ name }) => ![...offered.map(([each]) => each), ...others, ...lacking].includes(name))
-          .map((each) => [
-            each.name,
-            `${each.label}: ${each.words} (${each.name})${why(each.name) ? `, ${why(each.name)}` : ""}`,
+          .map((measure) => [
+            measure.name,
+            `${measure.label}: ${measure.words} (${measure.name})${why(measure.name) ? `, ${why(measure.name)}` : ""}`,
           ]),
       ],
       "",
+      {},
       async (name) => {
         if (name) {
           search.objectives.push(name);
@@ -150,24 +157,14 @@ function settings(page, send) {
         }
       },
     );
-    const limit = (name, text, step) =>
-      h(
-        "label",
-        { class: "field narrow" },
-        h("span", {}, text),
-        h("input", {
-          type: "number",
-          step,
-          min: step === 1 ? 1 : 0,
-          value: draft.limits[name] ?? "",
-          "data-limit": name,
-          onchange: (event) => {
-            if (event.target.value === "") delete draft.limits[name];
-            else draft.limits[name] = Number(event.target.value);
-            send();
-          },
-        }),
-      );
+    const limit = (name, label, step) => {
+      const attributes = { step, min: step === 1 ? 1 : 0, value: draft.limits[name] ?? "", "data-limit": name };
+      return numberField(label, attributes, (text) => {
+        if (text === "") delete draft.limits[name];
+        else draft.limits[name] = Number(text);
+        send();
+      });
+    };
     const unlimited = ["none", "below-k"]; // rules that know no limit on suppressed rows
     return [
       h("h2", { id: "what" }, "What is wanted"),
@@ -177,9 +174,7 @@ function settings(page, send) {
         "fieldset",
         {},
         h("legend", {}, "Limits (empty: none)"),
-        h(
-          "div",
-          { class: "row" },
+        inRow(
           limit("k", "k at least: rows that look alike", 1),
           limit("l", "l at least: sensitive values per class", 1),
           limit("t", "t at most: distance from the whole table", 0.01),
@@ -196,13 +191,12 @@ function settings(page, send) {
         "fieldset",
         {},
         h("legend", {}, "Rows that may be left out"),
-        h(
-          "div",
-          { class: "row" },
+        inRow(
           select(
             "Which",
             page.about.rules.map((name) => [name, RULES[name] || name]),
             draft.suppression.rule || "as-needed",
+            {},
             (value) => {
               draft.suppression.rule = value;
               if (unlimited.includes(value)) delete draft.suppression.limit;
@@ -212,20 +206,13 @@ function settings(page, send) {
           ),
           unlimited.includes(draft.suppression.rule)
             ? null
-            : h(
-                "label",
-                { class: "field narrow" },
-                h("span", {}, "At most (0.01 is 1 % of the rows, 10 is ten rows)"),
-                h("input", {
-                  type: "number",
-                  min: 0,
-                  step: "any",
-                  value: draft.suppression.limit ?? 0,
-                  onchange: (event) => {
-                    draft.suppression.limit = limitTyped(event.target.value);
-                    send();
-                  },
-                }),
+            : numberField(
+                "At most (0.01 is 1 % of the rows, 10 is ten rows)",
+                { min: 0, step: "any", value: draft.suppression.limit ?? 0 },
+                (text) => {
+                  draft.suppression.limit = limitTyped(text);
+                  send();
+                },
               ),
           select(
             "They are",
@@ -234,6 +221,7 @@ function settings(page, send) {
               ["mask", "masked with *"],
             ],
             draft.suppression.rows || "drop",
+            {},
             (value) => {
               draft.suppression.rows = value;
               send();
@@ -251,7 +239,7 @@ function settings(page, send) {
 // Wishes instead of the whole front (GECCO 2009): a k, and how much each loss may be; the search goes where they are nearest met.
 function wishing(page, send, redraw) {
   const { search } = page.draft;
-  const known = (name) => page.about.measures.find((each) => each.name === name) || { words: name };
+  const known = (name) => page.about.measures.find((measure) => measure.name === name) || { words: name };
   const losses = search.objectives.filter((name) => name !== "k" && !known(name).privacy);
   const wish = search.preference;
   const slider = (name, words, low, high, step) => {
@@ -300,9 +288,7 @@ function wishing(page, send, redraw) {
       h("span", {}, "Search for the recoding that comes nearest to wishes, and the trade-offs beside it"),
     ),
     wish
-      ? h(
-          "div",
-          { class: "row" },
+      ? inRow(
           "k" in wish ? slider("k", "Rows that look alike, at least", 2, Math.max(100, wish.k), 1) : null,
           Object.keys(wish)
             .filter((name) => name !== "k")
@@ -334,23 +320,14 @@ function watching(page, send, ended) {
   let scatter = null;
   let source = null;
   let closed = false;
-  const start = h("button", { type: "button", id: "start", onclick: () => begin(false) }, "Start the search");
-  const stop = h(
-    "button",
-    {
-      type: "button",
-      id: "stop",
-      class: "second",
-      onclick: () => {
-        stop.disabled = true;
-        words.textContent = "Stopping …";
-        say("Stopping.");
-        page.attempt(() => api.remove("/search"));
-      },
-    },
-    "Stop",
-  );
-  const resume = h("button", { type: "button", id: "resume", onclick: () => begin(true) }, "Go on");
+  const start = makeButton("Start the search", { id: "start" }, () => begin(false));
+  const stop = makeButton("Stop", { id: "stop", class: "second" }, () => {
+    stop.disabled = true;
+    words.textContent = "Stopping …";
+    say("Stopping.");
+    page.attempt(() => api.remove("/search"));
+  });
+  const resume = makeButton("Go on", { id: "resume" }, () => begin(true));
   const next = h("a", { class: "button", id: "to-explore", href: "#explore" }, "Explore the front");
   async function begin(again) {
     if (document.activeElement && document.activeElement.blur) document.activeElement.blur();
@@ -443,7 +420,7 @@ function watching(page, send, ended) {
     }
     const earlier =
       status.phase === "failed" && page.run
-        ? h("p", { class: "quiet" }, "The front of the run before is still there to explore; the picture shows it.")
+        ? quiet("The front of the run before is still there to explore; the picture shows it.")
         : null;
     replace(
       outcome,
@@ -455,16 +432,11 @@ function watching(page, send, ended) {
     );
     if (!running && status.phase === "done") say(`The search is done: ${ending(status)}.`);
     if (status.names.length > 1 && status.values.length) {
-      if (!scatter) scatter = new Scatter(chart, { quiet: true });
-      const about = (name) => page.about.measures.find((each) => each.name === name) || { label: name };
-      const logs = [0, 1].map((c) => about(status.names[c]).logarithmic && status.values.every((row) => row[c] > 0));
-      scatter.draw({
+      const about = (name) => page.about.measures.find((measure) => measure.name === name) || { label: name };
+      plot({
         points: status.values.map((row, id) => ({ id, x: row[0], y: row[1] })),
-        cloud: [],
-        marks: [],
         names: status.names.slice(0, 2).map((name) => `${about(name).label} (${name})`),
-        logs,
-        line: [],
+        logs: [0, 1].map((c) => about(status.names[c]).logarithmic && status.values.every((row) => row[c] > 0)),
       });
     }
     if (!running && status.phase !== "waiting") drawFront();
@@ -478,6 +450,10 @@ function watching(page, send, ended) {
         : "",
     );
     steps();
+  }
+  function plot(shown) {
+    scatter ??= new Scatter(chart, { quiet: true });
+    scatter.draw({ cloud: [], marks: [], line: [], ...shown });
   }
   // When it is over, the picture is the front itself, in the words of Explore; a failed search leaves none of its own.
   async function drawFront() {
@@ -495,15 +471,11 @@ function watching(page, send, ended) {
       return;
     }
     const [across, up] = front.objectives;
-    if (!scatter) scatter = new Scatter(chart, { quiet: true });
-    scatter.draw({
+    plot({
       points: front.values.map((row, id) => ({ id, x: drawn(across, row[0]), y: drawn(up, row[1]) })),
-      cloud: [],
-      marks: [],
       names: [axisName(across), axisName(up)],
       betters: [better(across), better(up)],
       logs: [across, up].map((each) => each.log && each.reading !== "kept"),
-      line: [],
     });
     if (page.search.phase === "done")
       replace(
@@ -537,16 +509,5 @@ function watching(page, send, ended) {
     if (source) source.close();
     if (scatter) scatter.close();
   };
-  return h(
-    "section",
-    { class: "card", "aria-labelledby": "watch" },
-    h("h2", { id: "watch" }, "The search"),
-    h("div", { class: "row" }, start, resume, stop, next),
-    kept,
-    bar,
-    words,
-    outcome,
-    proof,
-    chart,
-  );
+  return titled("watch", "The search", inRow(start, resume, stop, next), kept, bar, words, outcome, proof, chart);
 }

@@ -1,30 +1,40 @@
 // What the recoding does to the table: one column before and after, two columns together, the classes at greatest risk.
 
 import * as api from "/static/api.js";
-import { afterHands, h, number, percent, replace, s, select } from "/static/dom.js";
+import {
+  afterHands,
+  colName,
+  drawing,
+  fillFrom,
+  h,
+  inRow,
+  num,
+  number,
+  numName,
+  percent,
+  quiet,
+  replace,
+  rowName,
+  s,
+  scroll,
+  select,
+  tableOf,
+  td,
+  tr,
+} from "/static/dom.js";
 
 const asked = (id, path, words) => api.get(`/${path}?${new URLSearchParams({ point: id, ...words })}`);
 
-async function fill(place, work) {
-  const mine = (place.dataset.asked = String(Number(place.dataset.asked || 0) + 1));
-  try {
-    const content = await work();
-    if (place.dataset.asked === mine) replace(place, content);
-  } catch (error) {
-    if (place.dataset.asked === mine) replace(place, h("p", { class: "bad" }, error.message));
-  }
-}
-
 export function distributionPart(page, about) {
-  const names = about.columns.map((each) => each.name);
-  const place = h("div", {}, h("p", { class: "quiet" }, "Loading …"));
+  const names = about.columns.map((column) => column.name);
+  const place = h("div", {}, quiet("Loading …"));
   const show = (name) => {
     page.remember({ spread: name });
-    fill(place, async () => histogram(await asked(about.id, "distribution", { column: name })));
+    fillFrom(place, async () => histogram(await asked(about.id, "distribution", { column: name })));
   };
   const chosen = names.includes(page.view.spread) ? page.view.spread : names[0];
   show(chosen);
-  return [select("Column", names, chosen, show, { id: "spread-column" }), place];
+  return [select("Column", names, chosen, { id: "spread-column" }, show), place];
 }
 
 function histogram(spread) {
@@ -35,12 +45,12 @@ function histogram(spread) {
   const most = Math.max(1, ...spread.before, ...spread.after);
   const step = width / count;
   const up = (rows) => height - bottom - (rows / most) * (height - bottom - 8);
-  const svg = s("svg", {
-    class: "bars",
-    viewBox: `0 0 ${width} ${height}`,
-    role: "img",
-    "aria-label": `${spread.name} before and after: ${percent(spread.moved)} of the rows would have to change to make the two alike`,
-  });
+  const svg = drawing(
+    "bars",
+    width,
+    height,
+    `${spread.name} before and after: ${percent(spread.moved)} of the rows would have to change to make the two alike`,
+  );
   spread.before.forEach((rows, place) =>
     svg.append(
       s(
@@ -80,9 +90,7 @@ function histogram(spread) {
   );
   return [
     svg,
-    h(
-      "p",
-      { class: "quiet" },
+    quiet(
       h("span", { class: "key gone", "aria-hidden": "true" }),
       " before ",
       h("span", { class: "line-key after-key", "aria-hidden": "true" }),
@@ -91,9 +99,9 @@ function histogram(spread) {
     ),
     h(
       "p",
-      { class: "quiet clip", title: spread.groups.map((each) => each.label).join(", ") },
+      { class: "quiet clip", title: spread.groups.map((group) => group.label).join(", ") },
       "Released: ",
-      spread.groups.map((each) => `${each.label} ${number(each.rows)}`).join(", "),
+      spread.groups.map((group) => `${group.label} ${number(group.rows)}`).join(", "),
       spread.left ? ` and ${number(spread.left)} more` : "",
     ),
   ];
@@ -103,16 +111,16 @@ export const cut = (text, most) => (text.length > most ? `${text.slice(0, most -
 
 export function contingencyPart(page, front, about) {
   const names = front.groups;
-  const quasi = about.columns.map((each) => each.name);
+  const quasi = about.columns.map((column) => column.name);
   if (names.length < 2) return null;
-  const place = h("div", {}, h("p", { class: "quiet" }, "Loading …"));
+  const place = h("div", {}, quiet("Loading …"));
   const pair =
     page.view.pair && page.view.pair.every((name) => names.includes(name)) && page.view.pair[0] !== page.view.pair[1]
       ? [...page.view.pair]
       : [quasi[0], names.find((name) => name !== quasi[0])];
   const show = () => {
     page.remember({ pair: [...pair] });
-    fill(place, async () => heat(await asked(about.id, "contingency", { first: pair[0], second: pair[1] })));
+    fillFrom(place, async () => heat(await asked(about.id, "contingency", { first: pair[0], second: pair[1] })));
   };
   const change = (at, value) => {
     if (pair[1 - at] === value) pair[1 - at] = pair[at];
@@ -120,12 +128,12 @@ export function contingencyPart(page, front, about) {
     afterHands(boxes);
     show();
   };
-  const row = h("div", { class: "row" });
+  const row = inRow();
   const boxes = () =>
     replace(
       row,
       ["down", "across"].map((word, at) =>
-        select(word, names, pair[at], (value) => change(at, value), { id: `pair-${at}` }),
+        select(word, names, pair[at], { id: `pair-${at}` }, (value) => change(at, value)),
       ),
     );
   boxes();
@@ -141,34 +149,15 @@ function heat(tables) {
       entry.style.setProperty("--share", String(Math.round(32 * Math.sqrt(rows / most))));
       return entry;
     };
-    return h(
-      "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": `${tables.columns.join(" and ")} ${title}` },
-      h(
-        "table",
+    return scroll(
+      `${tables.columns.join(" and ")} ${title}`,
+      tableOf(
         { class: "heat-table" },
-        h(
-          "caption",
-          {},
-          `${title}: they go together ${about.cramer === null ? "in no way that can be told: one has a single value" : `by ${percent(about.cramer, 0)} (Cramér's V)`}`,
+        [td(), about.columns.map((name) => h("th", { scope: "col", class: "num", title: name }, cut(name, 14)))],
+        about.counts.map((row, place) =>
+          tr(h("th", { scope: "row", title: about.rows[place] }, cut(about.rows[place], 18)), row.map(cell)),
         ),
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            h("td", {}),
-            about.columns.map((name) => h("th", { scope: "col", class: "num", title: name }, cut(name, 14))),
-          ),
-        ),
-        h(
-          "tbody",
-          {},
-          about.counts.map((row, place) =>
-            h("tr", {}, h("th", { scope: "row", title: about.rows[place] }, cut(about.rows[place], 18)), row.map(cell)),
-          ),
-        ),
+        `${title}: they go together ${about.cramer === null ? "in no way that can be told: one has a single value" : `by ${percent(about.cramer, 0)} (Cramér's V)`}`,
       ),
     );
   };
@@ -176,8 +165,8 @@ function heat(tables) {
 }
 
 export function riskPart(about) {
-  const place = h("div", {}, h("p", { class: "quiet" }, "Loading …"));
-  fill(place, async () => {
+  const place = h("div", {}, quiet("Loading …"));
+  fillFrom(place, async () => {
     const risk = await asked(about.id, "at-risk", {});
     const columns = [...risk.without].sort((a, b) => b.part - a.part);
     return [
@@ -186,74 +175,29 @@ export function riskPart(about) {
         {},
         `The smallest classes have ${number(risk.least)} rows: ${number(risk.classes_at_least)} ${risk.classes_at_least === 1 ? "class" : "classes"} with ${number(risk.rows_at_least)} rows together.`,
       ),
-      h(
-        "div",
-        { class: "scroll", tabindex: "0", role: "region", "aria-label": "The smallest classes" },
-        h(
-          "table",
+      scroll(
+        "The smallest classes",
+        tableOf(
           { class: "sample" },
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              risk.columns.map((name) => h("th", { scope: "col" }, name)),
-              ["rows", "risk"].map((word) => h("th", { scope: "col", class: "num" }, word)),
-            ),
-          ),
-          h(
-            "tbody",
-            {},
-            risk.classes.map((each) =>
-              h(
-                "tr",
-                {},
-                each.labels.map((label) => h("td", {}, label)),
-                h("td", { class: "num" }, number(each.size)),
-                h("td", { class: "num" }, percent(each.risk)),
-              ),
+          [risk.columns.map((name) => colName(name)), ["rows", "risk"].map((word) => numName(word))],
+          risk.classes.map((group) =>
+            tr(
+              group.labels.map((label) => td(label)),
+              num(number(group.size)),
+              num(percent(group.risk)),
             ),
           ),
         ),
       ),
-      risk.left ? h("p", { class: "quiet" }, `${number(risk.left)} larger classes are not shown.`) : null,
-      h(
-        "p",
-        { class: "quiet" },
-        "Which cells give rows away: the classes that somebody sees who does not know one of the columns.",
-      ),
-      h(
-        "div",
-        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Risk without one column" },
-        h(
-          "table",
+      risk.left ? quiet(`${number(risk.left)} larger classes are not shown.`) : null,
+      quiet("Which cells give rows away: the classes that somebody sees who does not know one of the columns."),
+      scroll(
+        "Risk without one column",
+        tableOf(
           {},
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              h("th", { scope: "col" }, "without"),
-              ["smallest class", "mean risk", "part of the risk"].map((word) =>
-                h("th", { scope: "col", class: "num" }, word),
-              ),
-            ),
-          ),
-          h(
-            "tbody",
-            {},
-            columns.map((each) =>
-              h(
-                "tr",
-                {},
-                h("th", { scope: "row" }, each.name),
-                h("td", { class: "num" }, number(each.k)),
-                h("td", { class: "num" }, percent(each.mean, 2)),
-                h("td", { class: "num" }, percent(each.part, 0)),
-              ),
-            ),
+          [colName("without"), ["smallest class", "mean risk", "part of the risk"].map((word) => numName(word))],
+          columns.map((column) =>
+            tr(rowName(column.name), num(number(column.k)), num(percent(column.mean, 2)), num(percent(column.part, 0))),
           ),
         ),
       ),

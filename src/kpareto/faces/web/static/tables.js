@@ -1,7 +1,7 @@
 // The tables of this browser: each has a session with an address of its own. Which there are, another one, closing one.
 
 import * as api from "/static/api.js";
-import { h, replace, say } from "/static/dom.js";
+import { h, makeButton, quiet, replace, say } from "/static/dom.js";
 
 const LIST = "kpareto-tables"; // belongs to this origin, as the key does: nobody else's tables are listed
 const LAST = "kpareto-session";
@@ -32,31 +32,22 @@ async function close(page, line) {
   say(`${tableName(line.source)} is closed; its job and its runs are kept.`);
   if (line.id !== page.id) return;
   const { tables } = await api.tables(known()); // as they are now: other tabs open and close some too
-  const next = tables.find((each) => each.open && each.id !== line.id);
+  const next = tables.find((table) => table.open && table.id !== line.id);
   location.assign(address(next ? next.id : "new"));
 }
 
 function tableLine(page, line, draw) {
   const name = tableName(line.source);
   const price = line.running ? "It is searching: close?" : line.open && line.uploaded ? "Its rows go: close?" : "";
-  const button = h(
-    "button",
-    {
-      type: "button",
-      class: "plain small",
-      "aria-label": `Close ${name}`,
-      onclick: async () => {
-        if (price && button.textContent !== price) {
-          button.textContent = price;
-          button.setAttribute("aria-label", `${price} ${name}`);
-          return;
-        }
-        await page.attempt(() => close(page, line));
-        draw();
-      },
-    },
-    "Close",
-  );
+  const button = makeButton("Close", { class: "plain small", "aria-label": `Close ${name}` }, async () => {
+    if (price && button.textContent !== price) {
+      button.textContent = price;
+      button.setAttribute("aria-label", `${price} ${name}`);
+      return;
+    }
+    await page.attempt(() => close(page, line));
+    draw();
+  });
   const about = [
     line.id === page.id ? "in this tab" : line.open ? "open" : "closed, its job is kept",
     line.running ? "searching" : line.run ? line.run.name : "",
@@ -91,11 +82,9 @@ export function tablesMenu(page) {
             {},
             tables.map((line) => tableLine(page, line, draw)),
           )
-        : h("p", { class: "quiet" }, "No table is open yet."),
+        : quiet("No table is open yet."),
       h("p", {}, newTable("New table, in a new tab")),
-      h(
-        "p",
-        { class: "quiet" },
+      quiet(
         `At most ${page.about.most_tables} tables are open at once. Beyond that, the one unused longest is closed; its job and its runs are kept.`,
       ),
     );

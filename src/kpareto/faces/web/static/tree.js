@@ -2,7 +2,21 @@
 // The tree is one stop of the tab key; arrow keys walk in it, the space bar chooses, with Shift a whole range.
 
 import * as api from "/static/api.js";
-import { h, number, replace, say, select, several, wrong } from "/static/dom.js";
+import {
+  colName,
+  h,
+  makeButton,
+  number,
+  quiet,
+  replace,
+  say,
+  select,
+  several,
+  stretch,
+  tableOf,
+  tr,
+  wrong,
+} from "/static/dom.js";
 import { bring, builder } from "/static/builder.js";
 import { saveFile } from "/static/plain.js";
 
@@ -16,7 +30,7 @@ export function hierarchyPanel(page, view) {
 
 function draw(page, view, place, state) {
   // The drawn levels, from the top to the first one with few enough groups.
-  const levels = view.levels.filter((each) => each.count <= MOST && each.groups.length).reverse();
+  const levels = view.levels.filter((level) => level.count <= MOST && level.groups.length).reverse();
   const lowest = levels.length ? levels[levels.length - 1].level : 0;
   const selected = { level: Math.min(state.level, view.height), groups: state.groups };
   const label = h("input", {
@@ -75,11 +89,7 @@ function draw(page, view, place, state) {
   const hint = h("p", { class: "quiet", role: "status" });
   const buttons = {};
   const button = (name, text, work, title) => {
-    buttons[name] = h(
-      "button",
-      { type: "button", class: "second small", title, "data-key": `tree-${name}`, onclick: work },
-      text,
-    );
+    buttons[name] = makeButton(text, { class: "second small", title, "data-key": `tree-${name}` }, work);
     return buttons[name];
   };
   // One more group, or with Shift all from the last one to this one.
@@ -132,43 +142,17 @@ function draw(page, view, place, state) {
     button("remove", "Remove level", () => edit("remove-level"), "Take the chosen level out"),
   );
   const can = view.can || {};
+  const past = (action, text) =>
+    makeButton(text, { class: "second small", "data-key": `tree-${action}`, disabled: !can[action] }, () =>
+      step(action),
+    );
   const history = h(
     "div",
     { class: "tools", role: "group", "aria-label": "Changes of the hierarchy" },
-    h(
-      "button",
-      {
-        type: "button",
-        class: "second small",
-        "data-key": "tree-undo",
-        disabled: !can.undo,
-        onclick: () => step("undo"),
-      },
-      "Undo",
-    ),
-    h(
-      "button",
-      {
-        type: "button",
-        class: "second small",
-        "data-key": "tree-redo",
-        disabled: !can.redo,
-        onclick: () => step("redo"),
-      },
-      "Redo",
-    ),
-    h(
-      "button",
-      {
-        type: "button",
-        class: "second small",
-        "data-key": "tree-reset",
-        disabled: !can.reset,
-        onclick: () => step("reset"),
-      },
-      "Reset",
-    ),
-    h("button", { type: "button", class: "second small", "data-key": "tree-save", onclick: save }, "Save as a file"),
+    past("undo", "Undo"),
+    past("redo", "Redo"),
+    past("reset", "Reset"),
+    makeButton("Save as a file", { class: "second small", "data-key": "tree-save" }, save),
   );
   const find = h("input", {
     type: "search",
@@ -177,9 +161,7 @@ function draw(page, view, place, state) {
     "aria-label": "Find a value in the tree",
     oninput: (event) => seek(place, event.target.value),
   });
-  const picture = levels.length
-    ? icicle(levels, view, pick)
-    : h("p", { class: "quiet" }, "Too many groups to draw. Build groups below.");
+  const picture = levels.length ? icicle(levels, view, pick) : quiet("Too many groups to draw. Build groups below.");
   const region = h(
     "div",
     {
@@ -222,24 +204,22 @@ function draw(page, view, place, state) {
   replace(
     place,
     h("h2", {}, `Hierarchy of ${view.name}`, view.edited ? h("span", { class: "tag" }, "edited") : null),
-    h(
-      "p",
-      { class: "quiet" },
-      `${number(view.leaves)} values, ${view.height + 1} levels: ${view.levels.map((each) => number(each.count)).join(" → ")} groups.`,
+    quiet(
+      `${number(view.leaves)} values, ${view.height + 1} levels: ${view.levels.map((level) => number(level.count)).join(" → ")} groups.`,
       lowest > 0 ? ` Levels below ${lowest} have too many groups to draw.` : "",
     ),
     view.lint.length
       ? h(
           "ul",
           { class: "lint", tabindex: "0", "aria-label": "Remarks on this hierarchy" },
-          view.lint.map((each) => h("li", {}, h("strong", {}, each.kind.replaceAll("-", " ")), " ", each.text)),
+          view.lint.map((remark) => h("li", {}, h("strong", {}, remark.kind.replaceAll("-", " ")), " ", remark.text)),
         )
       : h("p", { class: "good" }, "Nothing odd about this hierarchy."),
     limits(page, view, region),
     history,
     view.leaves > 20 ? find : null,
     region,
-    view.editable ? [hint, tools] : h("p", { class: "quiet" }, "Cells by number are changed by building them anew."),
+    view.editable ? [hint, tools] : quiet("Cells by number are changed by building them anew."),
     status,
     build,
   );
@@ -266,19 +246,13 @@ function limits(page, view, region) {
   for (const level of new Set(ends))
     if (level > view.height) levels.push([String(level), `${level}: not in this hierarchy`]);
   const end = (at, label, id) =>
-    select(
-      label,
-      levels,
-      String(ends[at]),
-      (value) => {
-        ends[at] = Number(value);
-        ends[1 - at] = at ? Math.min(...ends) : Math.max(...ends); // the other end gives way
-        boxes[1 - at].querySelector("select").value = String(ends[1 - at]);
-        cross();
-        change({ levels: ends[0] === 0 && ends[1] === view.height ? null : [...ends] });
-      },
-      { id },
-    );
+    select(label, levels, String(ends[at]), { id }, (value) => {
+      ends[at] = Number(value);
+      ends[1 - at] = at ? Math.min(...ends) : Math.max(...ends); // the other end gives way
+      boxes[1 - at].querySelector("select").value = String(ends[1 - at]);
+      cross();
+      change({ levels: ends[0] === 0 && ends[1] === view.height ? null : [...ends] });
+    });
   cross();
   const boxes = [end(0, "Released from level", "least-level"), end(1, "to level", "most-level")];
   const weights = Object.entries({
@@ -295,10 +269,16 @@ function limits(page, view, region) {
     "div",
     { class: "row", role: "group", "aria-label": `Levels and importance of ${view.name}` },
     boxes,
-    select("Importance", weights, chosen, (value) => change({ weight: Number(value) === 1 ? null : Number(value) }), {
-      id: "importance",
-      title: "Counts in the loss nwp; the other losses take every column alike.",
-    }),
+    select(
+      "Importance",
+      weights,
+      chosen,
+      {
+        id: "importance",
+        title: "Counts in the loss nwp; the other losses take every column alike.",
+      },
+      (value) => change({ weight: Number(value) === 1 ? null : Number(value) }),
+    ),
   );
 }
 
@@ -381,9 +361,7 @@ function icicle(levels, view, pick) {
   const total = view.levels[view.height].groups[0][3] || 1;
   const starts = levels.map((level) => new Map(level.groups.map((group, place) => [group[0], place])));
   const rows = last.map((leaf) =>
-    h(
-      "tr",
-      {},
+    tr(
       levels.map((level, depth) => {
         const place = starts[depth].get(leaf[0]);
         if (place === undefined) return null;
@@ -409,33 +387,18 @@ function icicle(levels, view, pick) {
           " ",
           h("span", { class: "count" }, number(count)),
         );
-        const share = h("span", { class: "share" });
-        share.style.width = `${Math.max(1, (100 * count) / total)}%`;
-        cell.append(share);
+        cell.append(stretch(Math.max(0.01, count / total), { class: "share" }));
         if (view.editable) listen(cell, level.level, place, pick);
         return h("td", { rowspan: span }, cell);
       }),
     ),
   );
-  return h(
-    "table",
+  return tableOf(
     { class: "icicle" },
-    h(
-      "thead",
-      {},
-      h(
-        "tr",
-        {},
-        levels.map((level) =>
-          h(
-            "th",
-            { scope: "col" },
-            level.level === 0 ? "values" : level.level === view.height ? "all" : `level ${level.level}`,
-          ),
-        ),
-      ),
+    levels.map((level) =>
+      colName(level.level === 0 ? "values" : level.level === view.height ? "all" : `level ${level.level}`),
     ),
-    h("tbody", {}, rows),
+    rows,
   );
 }
 

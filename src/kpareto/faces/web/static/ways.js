@@ -1,7 +1,7 @@
 // How the table is recoded: one question, three ways in plain words, and the algorithms of the papers under Research.
 
 import * as api from "/static/api.js";
-import { h, replace, select } from "/static/dom.js";
+import { h, inRow, numberField, replace, select, ticked } from "/static/dom.js";
 import { research } from "/static/research.js";
 
 const WAYS = [
@@ -74,21 +74,10 @@ export function ways(page, send, redraw) {
     redraw();
   };
   const typed = (key, label, more = {}) =>
-    h(
-      "label",
-      { class: "field narrow" },
-      h("span", {}, label),
-      h("input", {
-        type: "number",
-        min: 1,
-        value: search[key] ?? "",
-        ...more,
-        onchange: (event) => {
-          search[key] = event.target.value === "" ? null : Number(event.target.value);
-          send();
-        },
-      }),
-    );
+    numberField(label, { min: 1, value: search[key] ?? "", ...more }, (text) => {
+      search[key] = text === "" ? null : Number(text);
+      send();
+    });
   return [
     question(page, take, redraw),
     h(
@@ -101,9 +90,7 @@ export function ways(page, send, redraw) {
         WAYS.map((way) => card(way, search.method, take)),
       ),
       settings.includes("seconds")
-        ? h(
-            "div",
-            { class: "row" },
+        ? inRow(
             typed("seconds", "Seconds it may take (empty: until it is done)", { id: "seconds" }),
             settings.includes("prove") ? proof(search, send) : null,
           )
@@ -116,20 +103,19 @@ export function ways(page, send, redraw) {
           ontoggle: (event) => page.remember({ research: event.target.open }),
         },
         h("summary", {}, "Research: the algorithms of the papers and their settings"),
-        h(
-          "div",
-          { class: "row" },
+        inRow(
           select(
             "Algorithm",
             Object.keys(page.about.methods).map((name) => [name, METHODS[name] || name]),
             search.method,
-            take,
             { id: "method" },
+            take,
           ),
           select(
             "Recodings",
             page.about.methods[search.method].map((name) => [name, SPACES[name]]),
             search.space,
+            {},
             (value) => {
               search.space = value;
               send();
@@ -148,17 +134,12 @@ export function ways(page, send, redraw) {
 
 // A longer proof, which begins when all answers are there.
 function proof(search, send) {
-  const box = h("input", {
-    type: "checkbox",
-    id: "prove",
-    checked: search.prove === true,
-    onchange: () => {
-      if (box.checked) search.prove = true;
-      else delete search.prove;
-      send();
-    },
+  const words = "a longer proof of how near the best it is, after the answers";
+  return ticked(words, { id: "prove", checked: search.prove === true }, (on) => {
+    if (on) search.prove = true;
+    else delete search.prove;
+    send();
   });
-  return h("label", { class: "tick" }, box, "a longer proof of how near the best it is, after the answers");
 }
 
 // How far off counts are by either way, measured behind the view on a sample, once for what a search would go by.
@@ -204,9 +185,7 @@ function question(page, take, redraw) {
     "fieldset",
     {},
     h("legend", {}, "Will rows that come later have to be recoded in the same way?"),
-    h(
-      "div",
-      { class: "row" },
+    inRow(
       answers.map(([value, words]) =>
         h(
           "label",

@@ -2,6 +2,8 @@
 
 ``{known = "countries"}`` in a job takes the values of the column as they are written (names or codes) and groups them.
 Lists lie beside this file as text, written down from the published standards; code systems are told by their digits.
+
+Of code systems (ISCO, SOC, ICD-10, NUTS, postcodes) the digits tell the groups; labels go from fine to coarse.
 """
 
 from __future__ import annotations
@@ -15,17 +17,110 @@ from importlib.resources import files
 
 from kpareto.errors import BadHierarchy, did_you_mean, shorten
 from kpareto.tables.hierarchies.codes import dates
-from kpareto.tables.hierarchies.known.systems import (
-    icd_labels,
-    isco_labels,
-    nuts_labels,
-    postcode_labels,
-    postcode_systems,
-    soc_labels,
-)
 from kpareto.tables.hierarchies.numbers import intervals
 from kpareto.tables.hierarchies.values import Values, texts_of
 from kpareto.tables.hierarchy import STAR, Hierarchy, from_levels
+from kpareto.tables.vocabulary import read_sections
+
+
+@cache
+def _read_titles(system: str) -> dict[str, str]:
+    """The beginning of a code -> the title of its group."""
+    lines = read_sections(files(__package__) / "systems.txt")[system]
+    return {begin: title for begin, _, title in (line.partition(" ") for line in lines)}
+
+
+def isco_labels(value: str) -> tuple[str, ...] | None:
+    """2512 -> 251, 25, 2 Professionals; shorter codes stand for themselves until their level."""
+    if not re.fullmatch(r"[0-9]{1,4}", value):
+        return None
+    return value[:3], value[:2], _read_titles("isco-08")[value[0]]
+
+
+def soc_labels(value: str) -> tuple[str, ...] | None:
+    """15-1252 -> 15-1250, 15-0000 Computer and Mathematical; the dash may be missing."""
+    code = re.fullmatch(r"([0-9]{2})-?([0-9]{4})(?:\.[0-9]{2})?", value)
+    titles = _read_titles("soc-2018")
+    if code is None or code[1] not in titles:
+        return None
+    return f"{code[1]}-{code[2][:3]}0", f"{code[1]}-0000 {titles[code[1]]}"
+
+
+def icd_labels(value: str) -> tuple[str, ...] | None:
+    """J45.9 -> J45, X Diseases of the respiratory system; with or without the point."""
+    code = re.fullmatch(r"([A-Z][0-9][0-9A-Z])(?:\.?[0-9A-Z]{1,4})?[-+*!†]?", value.upper())
+    if code is None:
+        return None
+    category = code[1]
+    chapter = [title for first, title in _read_titles("icd-10").items() if first <= category]
+    return category, chapter[-1]
+
+
+def nuts_labels(value: str, country: Callable[[str], str | None]) -> tuple[str, ...] | None:
+    """DE212 -> DE21, DE2, Germany; Greece is EL and the United Kingdom UK."""
+    code = re.fullmatch(r"([A-Z]{2})[0-9A-Z]{0,3}", value.upper())
+    if code is None:
+        return None
+    name = country({"EL": "GR", "UK": "GB"}.get(code[1], code[1]))
+    return None if name is None else (value.upper()[:4], value.upper()[:3], name)
+
+
+# -- postcodes -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Postcodes:
+    """How the postcodes of a country are written, and how many of their first characters each level keeps."""
+
+    called: str
+    pattern: str
+    keep: tuple[int, ...]
+    levels: tuple[str, ...]
+
+
+_DIGITS = {3: "first three digits", 2: "first two digits", 1: "first digit"}
+
+
+def _digits(called: str, length: int, keep: tuple[int, ...], first: str | None = None) -> Postcodes:
+    levels = [_DIGITS[count] for count in keep]
+    return Postcodes(called, rf"[0-9]{{{length}}}", keep, tuple([first, *levels[1:]] if first else levels))
+
+
+def postcode_systems() -> Mapping[str, Postcodes]:
+    """The countries whose postcodes are known."""
+    return {
+        "at": _digits("Austria", 4, (2, 1)),
+        "au": _digits("Australia", 4, (2, 1)),
+        "be": _digits("Belgium", 4, (2, 1)),
+        "ca": Postcodes("Canada", r"[A-Z][0-9][A-Z] ?[0-9][A-Z][0-9]", (3, 1), ("forward sortation area", "district")),
+        "ch": _digits("Switzerland", 4, (2, 1)),
+        "de": _digits("Germany", 5, (3, 2, 1)),
+        "dk": _digits("Denmark", 4, (2, 1)),
+        "es": _digits("Spain", 5, (3, 2, 1)),
+        "fr": _digits("France", 5, (2, 1), "department"),
+        "gb": Postcodes("the United Kingdom", r"[A-Z]{1,2}[0-9][0-9A-Z]? ?[0-9][A-Z]{2}", (), ("district", "area")),
+        "it": _digits("Italy", 5, (3, 2, 1)),
+        "nl": Postcodes("the Netherlands", r"[0-9]{4} ?(?:[A-Z]{2})?", (4, 2, 1), ("four digits", "two", "one")),
+        "no": _digits("Norway", 4, (2, 1)),
+        "pl": Postcodes("Poland", r"[0-9]{2}-?[0-9]{3}", (2, 1), ("first two digits", "first digit")),
+        "se": Postcodes("Sweden", r"[0-9]{3} ?[0-9]{2}", (3, 2, 1), tuple(_DIGITS.values())),
+        "us": Postcodes("the United States", r"[0-9]{5}(?:-[0-9]{4})?", (3, 1), ("first three digits", "first digit")),
+    }
+
+
+def postcode_labels(country: str, value: str) -> tuple[str, ...] | None:
+    """50667 -> 506**, 50***, 5****; of Britain SW1A 1AA -> SW1A, SW."""
+    code = value.upper()
+    system = postcode_systems()[country]
+    if not re.fullmatch(system.pattern, code):
+        return None
+    if country == "gb":
+        district = code.replace(" ", "")[:-3]
+        return district, re.sub(r"[0-9].*", "", district)
+    bare = re.sub(r"[ -]", "", code)
+    longest = {"us": 5, "nl": 4}.get(country, len(bare))
+    return tuple(bare[:count] + STAR * (longest - count) for count in system.keep)
+
 
 Labels = Callable[[str], tuple[str, ...] | None]  # a value -> its labels from fine to coarse, None where it has none
 
