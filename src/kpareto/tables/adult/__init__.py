@@ -64,7 +64,8 @@ class Preset:
 
 def _read_preset(entry: Mapping[str, Any]) -> Preset:
     """A preset as it stands beside the data: files by quasi-identifier, and what differs from the usual."""
-    return Preset(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()})
+    fields: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in entry.items()}
+    return Preset(**fields)
 
 
 PRESETS: Mapping[str, Preset] = {
