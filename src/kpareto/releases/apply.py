@@ -261,7 +261,7 @@ def fit_choice(
         hierarchies.append(hierarchy)
         cuts.append(cut)
         codes[:, column] = leaf[raw.codes[:, column]]
-    table = _bound(raw, codes, tuple(hierarchies), stored)
+    table = raw.roll_up(codes, tuple(hierarchies), stored.domain)
     recoding = Recoding(tuple(hierarchies), tuple(cuts), None if placed else stored.recoding.levels)
     known = {name: {**places, **placed.get(name, {})} for name, places in ruled.items()}
     if stored.classes is not None:
