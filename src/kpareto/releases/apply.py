@@ -261,7 +261,7 @@ def fit_choice(
         hierarchies.append(hierarchy)
         cuts.append(cut)
         codes[:, column] = leaf[raw.codes[:, column]]
-    table = _bound(raw, codes, tuple(hierarchies), stored)
+    table = raw.roll_up(codes, tuple(hierarchies), stored.domain)
     recoding = Recoding(tuple(hierarchies), tuple(cuts), None if placed else stored.recoding.levels)
     known = {name: {**places, **placed.get(name, {})} for name, places in ruled.items()}
     if stored.classes is not None:
@@ -307,12 +307,6 @@ def _suppression(stored: Stored, limits: Mapping[str, float]) -> Suppression:
     """Every class that fails a limit goes, whatever that costs; the cost is reported, and an alarm if too high."""
     judged = {spec: limit for spec, limit in limits.items() if isinstance(make(spec), Model)}
     return settled_rule(judged, UNLIMITED, stored.suppression.rows)
-
-
-def _bound(raw: Table, codes: np.ndarray, hierarchies: tuple[Hierarchy, ...], stored: Stored) -> Table:
-    """The rows seen through the stored hierarchies."""
-    rolled = replace(raw, population=None).roll_up(codes, hierarchies, stored.domain)
-    return replace(rolled, population=raw.population, bare=raw.bare)
 
 
 def _complain(hierarchy: Hierarchy, values: Sequence[str], rows: Sequence[int], k: float) -> None:

@@ -151,12 +151,14 @@ def _check_masked(
 
 def _compare(public: dict[str, Any], confidential: dict[str, Any]) -> set[Path]:
     """The statements that the confidential part makes as well; Unsafe where it makes another."""
+    known = any(word in confidential for word in ("population", "sampling"))
+    if known != ("population" in public) and "hierarchies" in confidential:  # what is said of it is for people
+        raise _contradict("a population is " + ("not mentioned" if known else "mentioned"))
     return {
         *_compare_roles(public, confidential),
         *_compare_levels(public, confidential),
         *_compare_suppression(public, confidential),
         *_compare_warnings(public, confidential),
-        *_compare_population(public, confidential),
     }
 
 
@@ -164,36 +166,29 @@ def _contradict(what: str) -> Unsafe:
     return Unsafe(f"The two parts of the certificate contradict each other: {what}.")
 
 
-def _compare_roles(public: dict[str, Any], confidential: dict[str, Any]) -> set[Path]:
-    paths: set[Path] = set()
+def _compare_roles(public: dict[str, Any], confidential: dict[str, Any]) -> Iterator[Path]:
     for role, place in ((QUASI, "hierarchies"), ("sensitive", "distributions")):
-        if place not in confidential:
-            continue
-        for name, role_there in public["release"]["roles"].items():
+        for name, role_there in public["release"]["roles"].items() if place in confidential else ():
             if (role_there == role) != (name in confidential[place]):
                 raise _contradict(f"{name!r} is said to be {role_there}")
             if role_there == role:
-                paths.add(("release", "roles", name))
-    return paths
+                yield "release", "roles", name
 
 
-def _compare_levels(public: dict[str, Any], confidential: dict[str, Any]) -> set[Path]:
-    paths: set[Path] = set()
+def _compare_levels(public: dict[str, Any], confidential: dict[str, Any]) -> Iterator[Path]:
     levels = confidential.get("recoding", {}).get("columns", {})
     for name, shown in public["recoding"].items():
         level = levels.get(name)
-        if "level" not in shown or level is None:
-            continue
-        if shown["level"] != level:
-            raise _contradict(f"{name!r} is said to be shown on level {_show(shown['level'])}")
-        paths.add(("recoding", name, "level"))
-    return paths
+        if "level" in shown and level is not None:
+            if shown["level"] != level:
+                raise _contradict(f"{name!r} is said to be shown on level {_show(shown['level'])}")
+            yield "recoding", name, "level"
 
 
-def _compare_suppression(public: dict[str, Any], confidential: dict[str, Any]) -> set[Path]:
+def _compare_suppression(public: dict[str, Any], confidential: dict[str, Any]) -> Iterator[Path]:
     record, lost = public["suppression"], confidential["suppression"].get("suppressed")
     if lost is None:
-        return set()
+        return
     claimed, fewer = record.get("suppressed"), record.get("fewer_than")
     if {"suppressed", "fewer_than"} <= set(record) and (claimed is None) == (fewer is None):
         raise _contradict("how many rows were suppressed is said twice or not at all")
@@ -202,23 +197,14 @@ def _compare_suppression(public: dict[str, Any], confidential: dict[str, Any]) -
     sizes = [claim["value"] for claim in public["claims"] if claim["measure"] == "k"]
     if fewer is not None and (fewer not in sizes or lost >= fewer):
         raise _contradict(f"fewer than {_show(fewer)} rows are said to be suppressed")
-    return {("suppression", "suppressed"), ("suppression", "fewer_than")}
+    yield from (("suppression", "suppressed"), ("suppression", "fewer_than"))
 
 
-def _compare_warnings(public: dict[str, Any], confidential: dict[str, Any]) -> set[Path]:
-    if "warnings" not in confidential:
-        return set()
-    if public.get("warnings", []) != [each[0] for each in confidential["warnings"]]:
-        raise _contradict("other warnings are named")
-    return {("warnings",)}
-
-
-def _compare_population(public: dict[str, Any], confidential: dict[str, Any]) -> set[Path]:
-    """Whether there is a population at all; what is said of it is a sentence for people."""
-    known = any(word in confidential for word in ("population", "sampling"))
-    if known != ("population" in public) and "hierarchies" in confidential:
-        raise _contradict("a population is " + ("not mentioned" if known else "mentioned"))
-    return set()
+def _compare_warnings(public: dict[str, Any], confidential: dict[str, Any]) -> Iterator[Path]:
+    if "warnings" in confidential:
+        if public.get("warnings", []) != [each[0] for each in confidential["warnings"]]:
+            raise _contradict("other warnings are named")
+        yield ("warnings",)
 
 
 def check_labels(classes: Mapping[Labels, Class], quasi: list[str], recoding: dict[str, Any]) -> None:
