@@ -285,21 +285,20 @@ def write_job_files(draft: Draft, edits: Path, stem: str) -> dict[str, str]:
     return {f"{stem}.toml": draft_text({**draft, "columns": columns}), **files}
 
 
-def job_files_there(draft: Draft, edits: Path, folder: Path, name: str) -> list[str]:
-    """The files that saving a job would write over."""
-    files = write_job_files(draft, edits, name.removesuffix(".toml"))
-    return [file for file in files if plain_name(file, "") == file and inside(folder, file).exists()]
-
-
-def save_job(draft: Draft, edits: Path, folder: Path, name: str) -> list[str]:
-    """Write a job into the working folder, with its hierarchies beside it; the names of the files."""
+def save_job(
+    draft: Draft, edits: Path, folder: Path, name: str, *, overwrite: bool = False
+) -> tuple[list[str], list[str]]:
+    """Write a job into the working folder with its hierarchies; the files written, or those that it would replace."""
     job_file = name if name.endswith(".toml") else f"{name}.toml"
     if plain_name(job_file, "") != job_file:
         raise BadJob(f"{name!r} is no plain file name. Use letters, digits, - and _, such as job.toml.")
     files = write_job_files(draft, edits, job_file.removesuffix(".toml"))
+    there = [file for file in files if inside(folder, file).exists()]
+    if there and not overwrite:
+        return [], there
     for file, text in files.items():
         write_whole(inside(folder, file), text)
-    return list(files)
+    return list(files), []
 
 
 def job_archive(draft: Draft, edits: Path, stem: str, target: Path) -> Path:

@@ -231,10 +231,6 @@ class Shelf:
 
     steps: dict[str, Steps] = field(default_factory=dict)
 
-    def clear(self) -> None:
-        """Another table: nothing of the old one is left."""
-        self.steps.clear()
-
     def put(self, draft: Draft, column: str, source: Any) -> Draft:
         """The draft that names this hierarchy from now on."""
         now = draft["columns"].get(column, {}).get("hierarchy")

@@ -299,11 +299,11 @@ def save_job(session: Session, question: Question) -> Answer:
     """Write the job into the working folder."""
     name = str(question.get("name") or "job.toml")
     _, job = session.job, session.opened  # checked before it is written
-    there = drafts.job_files_there(job, session.edits, session.folder, name)
-    if there and question.get("overwrite") is not True:
+    overwrite = question.get("overwrite") is True
+    files, there = drafts.save_job(job, session.edits, session.folder, name, overwrite=overwrite)
+    if there:
         sentence = f"{', '.join(there)} {'is' if len(there) == 1 else 'are'} in the working folder already."
         return {"files": [], "exists": there, "sentence": sentence}
-    files = drafts.save_job(job, session.edits, session.folder, name)
     note = " The data was uploaded, so put the file beside the job before you run it there." if session.uploaded else ""
     return {"files": files, "sentence": f"Saved {', '.join(files)} in the working folder.{note}"}
 

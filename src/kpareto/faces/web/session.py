@@ -198,7 +198,7 @@ class Session:
             self.draft, self.profile, self.attempt, self.explored, self.released = draft, profile, None, None, None
             self.view, self.awaits, self.remarks = {}, "", ()
             self.seen, self._tables, self._rows = self.file_state(), {}, {}
-            self.shelf.clear()
+            self.shelf = Shelf()
             self._changed()
 
     @property
