@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from kpareto.verifier.vocabulary import spell_claim
+from kpareto.verifier.certificate import spell_claim
 
 
 @dataclass(frozen=True)
