@@ -17,8 +17,9 @@ import pytest
 import kpareto as kp
 from kpareto.engines.apart import memory_apart, run_apart
 from kpareto.engines.duckdb import csv
-from kpareto.errors import BadTable, Remedy, Stopped
+from kpareto.errors import BadTable, Remedy, Stopped, Unsafe
 from kpareto.interrupts import Hearing, hearing
+from kpareto.verifier import cells
 from tests.twins.workbooks import far_workbook
 
 MEMORY = 100_000_000
@@ -92,6 +93,18 @@ def test_a_workbook_with_one_cell_far_away(cell: str, tmp_path: Path) -> None:
             look()
 
 
+def test_a_release_with_one_cell_far_away_is_unsafe(tmp_path: Path) -> None:
+    """Whoever verifies a workbook of somebody else hears a sentence, too, where its reader dies."""
+    place = far_workbook(tmp_path / "far.xlsx", "XFD1048576")
+    release = {"rows": 2, "columns": ["q"], "roles": {"q": "quasi-identifier"}, "sha256": None}
+    public = {
+        "claims": [{"measure": "k", "value": 1}], "release": release,
+        "recoding": {"q": {"labels": ["x"]}}, "suppression": {"masked": 0},
+    }  # fmt: skip
+    with pytest.raises(Unsafe, match="one cell far away from its table"):
+        kp.verify(place, {"public": public})
+
+
 @pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zst"])
 def test_a_packed_file_fills_no_disk(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than is free is a sentence, and what was written so far goes with the folder."""
@@ -126,6 +139,10 @@ def test_a_line_without_an_end_is_not_read_whole(tmp_path: Path, monkeypatch: py
     place.write_bytes(gzip.compress(b"q,x\n1,2\n" + b"a" * (1 << 23)))
     with pytest.raises(BadTable, match=r"Line 3 of .* has more than 4,194,304 characters"):
         kp.read(place, kp.Schema(("q",)))
+    monkeypatch.setattr(cells, "MOST_SIGNS", 1 << 22)
+    record = {"columns": ["q", "x"], "roles": {"q": "quasi-identifier", "x": "plain"}}
+    with pytest.raises(Unsafe, match="has a line of 4,194,304 characters or more"):
+        list(cells.read_rows(place, False, record))
 
 
 def test_a_file_of_statistics_that_lies_about_its_rows(tmp_path: Path) -> None:

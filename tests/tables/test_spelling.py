@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kpareto.tables.spelling import EXACT, fold_spelling, number_text, without_point
 from kpareto.verifier.counting import one_spelling
 
-SIGNS = "aAiI\u0130\u0131\u00df\u00e9e\u0301\u200b\u200d\u034f\u3164\ufe0f\u2800\u00a0 \t\x07\x1f\x85\u0661\uff11\u00b20123.+-\u2212e"
+SIGNS = "aAiI\u0130\u0131\u00df\u00e9e\u0301\u200b\u200d\u034f\u3164\ufe0f\u2800\u00a0 \t\x07\x1f\x85\u0661\uff11\u00b20123.+-\u2212\u2011\ufe58'\u2019\u0149e"
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,8 @@ def test_nothing_but_the_spelling_changes(number: float) -> None:
     [
         ("\u00c9pilepsie", "E\u200b\u0301pilepsie"), ("HIV", "HIV\ufe0f"), ("HIV", "H\u034fIV"), ("HIV", "HIV\u3164"),
         ("HIV", "HIV\x07"), ("HIV", "HIV\u2800"), ("HIV", "HIV\U000e0100"), ("12", "\u0661\u0662"), ("-1", "\u22121"),
-        ("Stra\u00dfe", "STRASSE"), ("a b", "a\tb"),
+        ("Stra\u00dfe", "STRASSE"), ("a b", "a\tb"), ("COVID-19", "COVID\u201119"), ("a-b", "a\u2013b"),
+        ("Crohn's disease", "Crohn\u2019s Disease"), ("-1", "\uff0d1"),
     ],
 )  # fmt: skip
 def test_what_nobody_can_see_tells_no_values_apart(one: str, other: str) -> None:

@@ -14,11 +14,12 @@ import pytest
 from kpareto.engines.read import read
 from kpareto.errors import BadInput, Unsafe
 from kpareto.faces.cli import main
+from kpareto.fronts.problem import settled_rule
 from kpareto.measures import MAKERS
 from kpareto.releases.choice import Choice
 from kpareto.releases.release import release
 from kpareto.tables.partition import Suppression
-from kpareto.tables.recoding import node
+from kpareto.tables.recoding import bottom, node
 from kpareto.tables.schema import Schema
 from kpareto.verifier import Verified, certificate, digest_of, verify
 from kpareto.verifier.certificate import OPTIONS
@@ -131,6 +132,26 @@ def test_no_lie_passes_without_a_word(released: tuple[Path, dict[str, Any]], who
                 accepted.append((path, value))
     assert tried >= 121
     assert not accepted
+
+
+def test_a_threshold_of_suppression_is_believed_as_a_limit_alone(tmp_path: Path) -> None:
+    """Another one, however far below or up to what the classes have, is listed as said; so is none at all."""
+    rows = pa.table({"q": ["a"] * 6 + ["b"] * 7 + ["c"], "ill": [*"xyz"] * 4 + ["x", "y"]})
+    table = read(rows, Schema(("q",), ("ill",)))
+    limits = {"k": 5.0, "l": 2.0}
+    rule = settled_rule(limits, 0.1)
+    made = release(Choice(table, bottom(table.hierarchies), rule, limits), rows, tmp_path / "o.csv", warnings=())
+    honest = json.loads(made.certificate.text())
+    assert honest["public"]["suppression"]["thresholds"] == {"k": 5, "l": 2}
+    assert made.verified.thresholds == {"k": 5, "l": 2}
+    for name, lies in {"k": (6, 4, -1, 0.5), "l": (3, 1)}.items():
+        for lie in lies:
+            certificate = change(honest, ("public", "suppression", "thresholds", name), lie)
+            seal(certificate)
+            for given in (certificate, {"public": certificate["public"]}):
+                assert f"threshold of {name} = {lie:g}" in verify(tmp_path / "o.csv", given).unchecked
+    certificate = change(honest, ("public", "suppression", "thresholds"), {})
+    assert "suppression.thresholds = {}" in verify(tmp_path / "o.csv", {"public": certificate["public"]}).said
 
 
 def objects(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -16,7 +16,7 @@ from kpareto.tables.spelling import MARKS
 from kpareto.tables.vocabulary import MOMENTS, are_moments, form_of
 
 CELLS = 20_000_000  # that one query looks at: columns of more rows than that are asked one by one
-CARD = 13  # digits from which a number may be that of a card
+CHECKED = 9  # digits from which a number may have a check digit
 LOOKED_AT = 500  # values of a column whose form is looked at
 # As DuckDB writes regular expressions. Leading zeros make a code; inf is no number that intervals can hold.
 _WHOLE = r"[+-]?(0|[1-9][0-9]{0,14})"
@@ -126,7 +126,7 @@ def _with_units(rows: View, facts: Sequence[ColumnFacts]) -> list[ColumnFacts]:
 
 def _with_forms(rows: View, facts: Sequence[ColumnFacts]) -> list[ColumnFacts]:
     """The facts, with what values are by their form: mail, accounts, names; by a hash some values of each are taken."""
-    long = [bool(column.numeric) and column.longest >= CARD for column in facts]
+    long = [bool(column.numeric) and column.longest >= CHECKED for column in facts]
     may = [place for place, column in enumerate(facts) if column.kind in ("text", "date") or long[place]]
     if not may:
         return list(facts)

@@ -23,7 +23,10 @@ _UNSEEN = re.compile(
     "[\\x00-\\x08\\x0e-\\x1b\\x7f-\\x84\\x86-\\x9f\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u2065\\u3164\\ufe00-\\ufe0f"
     "\\uffa0\\U000e0000-\\U000e0fff]"
 )
-_DRAWN_ALIKE = {0x2212: "-", 0x2800: " "}  # the minus sign, and the pattern of Braille without a dot
+_DRAWN_ALIKE = {  # dashes and the minus sign, apostrophes, and the pattern of Braille without a dot
+    **dict.fromkeys((*range(0x2010, 0x2016), 0x2212), "-"), **dict.fromkeys((0x2018, 0x2019, 0x201B, 0x2BC), "'"),
+    0x2800: " ",
+}  # fmt: skip
 # A number as people write it, after case folding: 01, 1, 1.0 and 1e0 are one. E10 is a code.
 _NUMBER = re.compile(r"([+-]?)(?=\.?[0-9])0*([0-9]*)(?:\.([0-9]*))?(?:e([+-]?[0-9]{1,6}))?", re.ASCII)
 
@@ -66,18 +69,22 @@ def are(amount: int) -> str:
     return "is" if amount == 1 else "are"
 
 
+def plain_text(value: str) -> str:
+    """A value as it is seen: one form of each character, digits of ASCII, and nothing that nobody sees."""
+    if value.isascii() and value.isprintable():
+        return value
+    seen = _UNSEEN.sub("", value).translate(_DRAWN_ALIKE)
+    seen = "".join(character for character in seen if unicodedata.category(character) != "Cf")
+    text = unicodedata.normalize("NFKC", seen).translate(_DRAWN_ALIKE)
+    return "".join(str(unicodedata.decimal(character, character)) for character in text)
+
+
 def fold_spelling(value: str) -> str:
     """A value without what tells spellings of it apart: form of characters, case, blanks, how a number is written.
 
     Characters that nobody sees are left out, so that a value of nothing else is an empty text.
     """
-    text = value.casefold()
-    if not (value.isascii() and value.isprintable()):
-        seen = _UNSEEN.sub("", value).translate(_DRAWN_ALIKE)
-        seen = "".join(character for character in seen if unicodedata.category(character) != "Cf")
-        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())
-        text = "".join(str(unicodedata.decimal(character, character)) for character in text)
-    text = " ".join(text.split())
+    text = " ".join(unicodedata.normalize("NFKC", plain_text(value).casefold()).split())
     if not any(map(str.isdigit, text[:3])):
         return text
     number = _NUMBER.fullmatch(text)

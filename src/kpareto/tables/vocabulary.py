@@ -4,8 +4,8 @@ English, German, French, Spanish, Italian, Portuguese and Dutch, written without
 (``PatientBirth_date`` is patient birth date); a topic is recognised by one of its words, or by words written together.
 
 What the values are by their form tells more, whatever the name: mail, telephone, accounts, hashes, names. A form is one
-where nearly all of some values have it; check digits are reckoned where there are any. Names of persons have no form of
-their own: they are two or more words with capitals, of which one is often a frequent given name.
+where nearly all of some values have it, in whatever characters; check digits are reckoned where there are any. Names of
+persons have no form of their own: they are two or more words, of which one is often a frequent given name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from ipaddress import ip_address
 from typing import Literal, TypeVar
+
+from kpareto.tables.spelling import plain_text
 
 Topic = Literal[
     "person id",
@@ -141,6 +144,10 @@ _KIND_OF_FORM = {  # by the words of FORMS; a fax has the number of a telephone
     "telephone numbers": "DE",
     "hashes": "R",
     "names of persons": "A",
+    "names of users": "R",
+    "places by their coordinates": "B",
+    "addresses of houses": "B",
+    "numbers of vehicles": "L",
 }
 _KIND_OF_TOPIC: Mapping[Topic, str] = {"zip": "B", "place": "B", "birth": "C", "age": "C", "date": "C"}
 _KIND_OF_FIRST: Mapping[Topic, str] = {"name": "A", "person id": "R", "person": "R", "number": "R"}
@@ -160,9 +167,10 @@ def identifier_kinds(name: str, form: str = "") -> str:
 
 MOSTLY = 0.8  # share of the values that must have a form
 NAMED = 0.3  # share of values of several words with a frequent given name, from which all are names of persons
-ALONE = 0.5  # the same of single words
+ALONE = 0.5  # the same of single words, and of several without a capital
 MOMENTS = "moments"  # of a column of dates
-LEAST = 10  # single words that must be there: a few may be anything
+LEAST = 10  # values that must be there where a few may be anything: single words, numbers, letters with digits
+LONGEST = 200  # characters of a value that are looked at
 
 _IBAN = {  # the letters of an account number by country
     **dict.fromkeys(("NO",), 15), **dict.fromkeys(("BE",), 16), **dict.fromkeys(("DK", "FI", "NL"), 18),
@@ -173,13 +181,46 @@ _IBAN = {  # the letters of an account number by country
     **dict.fromkeys(("CY", "HU", "PL"), 28), **dict.fromkeys(("BR",), 29), **dict.fromkeys(("MT",), 31),
 }  # fmt: skip
 _PHONE = re.compile(
-    r"(\+|00)[1-9][\d ()./-]{6,20}"  # as it is dialled from abroad
-    r"|\(?0\d{1,5}\)?[ /-][\d ()./-]{5,14}"  # with an area code
-    r"|(1[-. ])?\(?[2-9]\d{2}\)?[-. ][2-9]\d{2}[-. ]\d{4}"  # as in North America
+    r"(?:tel:)?(?:(\+|00)[1-9][\d ()./-]{6,20}"  # as it is dialled from abroad
+    r"|\(?0\d{1,5}\)?[ /-][\d ()./-]{5,14}|0[1-9]\d{8,9}|0\d(\.\d{2}){4}"  # with an area code
+    r"|(\+?1[-. ])?(\([2-9]\d{2}\) ?|[2-9]\d{2}[-. ])[2-9]\d{2}[-. ]\d{4})"  # as in North America
+    r"( ?(x|ext\.?) ?\d{1,5})?",
+    re.IGNORECASE,
 )
+_PERSON_NUMBERS = re.compile(
+    r"\d{3}-\d{2}-\d{4}"  # of the United States
+    r"|[A-CEGHJ-PR-TW-Z]{2} ?\d{2} ?\d{2} ?\d{2} ?[A-D]"  # of Britain
+    r"|[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z]"  # of Italy
+    r"|\d{2} ?(0[1-9]|[12]\d|3[01])(0[1-9]|1[0-2])\d{2} ?[A-Z] ?\d{3}"  # of German pensions
+    r"|\d{3}\.\d{3}\.\d{3}-\d{2}|756\.\d{4}\.\d{4}\.\d{2}"  # of Brazil and of Switzerland
+)
+_BIRTH_FIRST = re.compile(r"(?:\d{2})?(\d{2})(\d{2})(\d{2})[-+A]\d{3}[\dA-Z]")  # as in the north of Europe
+_DNI = re.compile(r"([XYZ]?)(\d{7,8})-?([A-Z])")
+# Weights of the digits of numbers of persons, and what their sum is a multiple of: of Britain (health), the
+# Netherlands, Poland, Brazil and Norway.
+_WEIGHTS = (
+    (range(10, 0, -1), 11), ((9, 8, 7, 6, 5, 4, 3, 2, -1), 11), ((1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1), 10),
+    (range(11, 0, -1), 11), ((5, 4, 3, 2, 7, 6, 5, 4, 3, 2, 1), 11),
+)  # fmt: skip
+_PLATE = re.compile(r"[A-ZÄÖÜ]{1,3}[- ][A-Z]{1,2}[- ]?\d{1,4}[EH]?|[A-Z]{2}-\d{3}-[A-Z]{2}|[A-Z]{2}\d{2} ?[A-Z]{3}")
+_FRAME_NUMBER = re.compile(r"(?=.*\d)(?=.*[A-Z])[A-HJ-NPR-Z0-9]{17}")
+_DEGREES = r"\d{1,3} ?°[\d .,'\"′″]*[NSEWO]"
+_PLACE = re.compile(
+    r"(geo:|point ?)?\(?[+-]?\d{1,3}\.\d{3,}[ ,;]{1,2}[+-]?\d{1,3}\.\d{3,}\)?"
+    rf"|{_DEGREES}[ ,;/]*{_DEGREES}"
+    r"|[23456789CFGHJMPQRVWX]{4,8}\+[23456789CFGHJMPQRVWX]{2,3}",
+    re.IGNORECASE,
+)
+_STREET = re.compile(
+    r"(?=.*\d).*(str\.|stra(ss|ß)e|weg|platz|gasse|allee"
+    r"|\b(street|st|road|rd|avenue|ave|lane|ln|drive|dr|boulevard|blvd|rue|via|calle|plaza|ulica))(?!\w).*",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(r"(?:([\d.]+)|\[([0-9a-f:.]+)(?:%\w+)?\]|([0-9a-f:.]+)(?:%\w+)?)(?::\d+|/\d+)?", re.IGNORECASE)
+_MAC = re.compile(r"([0-9a-f]{2}[:-]){5}[0-9a-f]{2}|([0-9a-f]{4}\.){2}[0-9a-f]{4}", re.IGNORECASE)
 GIVEN = frozenset(_read_words("given-names")["given names"])
-_WORD = r"[^\W\d_][^\W\d_.'’-]*[.'’-]?[^\W\d_]*"
-_PERSON = re.compile(rf"{_WORD}(,? {_WORD}){{1,3}}")
+_NAME = re.compile(r"[^\W\d_]+\.?(['’-][^\W\d_]+)*")
+_BETWEEN = re.compile(r"[\s,;_]+|(?<=[^\W\d_])\.(?=[^\W\d_])")  # words of a name
 
 
 def _digits(text: str) -> str:
@@ -196,7 +237,7 @@ def luhn(digits: str) -> bool:
 
 def _is_account(text: str) -> bool:
     """An IBAN, by its country and length, or by its check digits (ISO 7064, remainder 1 of 97)."""
-    plain = re.sub(r"[ -]", "", text).upper()
+    plain = re.sub(r"[ -]", "", text).upper().removeprefix("IBAN").removeprefix(":")
     if not re.fullmatch(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", plain):
         return False
     reckoned = int("".join(str(int(letter, 36)) for letter in plain[4:] + plain[:4])) % 97 == 1
@@ -204,24 +245,60 @@ def _is_account(text: str) -> bool:
 
 
 def _is_card(text: str) -> bool:
-    return re.fullmatch(r"[\d -]{13,23}", text) is not None and 13 <= len(_digits(text)) <= 19 and luhn(_digits(text))
+    return re.fullmatch(r"[\d .-]{13,23}", text) is not None and 13 <= len(_digits(text)) <= 19 and luhn(_digits(text))
 
 
 def _is_person_number(text: str) -> bool:
-    """A number of a person with a check digit or parts that no other number has: of Sweden, of the United States."""
-    nordic = re.fullmatch(r"(\d{2})?\d{6}[-+]\d{4}", text) is not None and luhn(_digits(text)[-10:])
-    return nordic or re.fullmatch(r"\d{3}-\d{2}-\d{4}", text) is not None
+    """A number of a person that has a check digit, a date of birth or parts that no other number has."""
+    if _PERSON_NUMBERS.fullmatch(text):
+        return True
+    if born := _BIRTH_FIRST.fullmatch(text):
+        first, month, last = map(int, born.groups())
+        return 1 <= month <= 12 and (1 <= first <= 31 or 1 <= last <= 31)
+    if not (spanish := _DNI.fullmatch(text)):
+        return False
+    number = int(f"{'XYZ'.find(spanish[1]) if spanish[1] else ''}{spanish[2]}")
+    return "TRWAGMYFPDXBNJZSQVHLCKE"[number % 23] == spanish[3]
+
+
+def _adds_up(weights: Sequence[int], of: int) -> Callable[[str], bool]:
+    """Whether the digits of a number, with these weights, add up to a multiple."""
+    return lambda digits: len(digits) == len(weights) and sum(map(int.__mul__, weights, map(int, digits))) % of == 0
+
+
+def _have_check_digits(texts: Sequence[str]) -> bool:
+    """Whether whole numbers end with the check digit of one and the same kind of numbers of persons."""
+    numbers = [re.sub(r"[ .-]", "", text) for text in texts]
+    whole = [number for number in numbers if re.fullmatch(r"\d{9,12}", number, re.ASCII)]
+    checks = (luhn, *(_adds_up(tuple(weights), of) for weights, of in _WEIGHTS))
+    enough = max(LEAST, MOSTLY * len(texts))
+    return len(whole) >= enough and any(sum(map(check, whole)) >= enough for check in checks)
+
+
+def _is_network(text: str) -> bool:
+    """An address of a machine, of a port of it, or of a network."""
+    inside = _ADDRESS.fullmatch(text)
+    if inside is None or _MAC.fullmatch(text):
+        return _MAC.fullmatch(text) is not None
+    try:
+        ip_address(inside[1] or inside[2] or inside[3])
+    except ValueError:
+        return False
+    return True
 
 
 def _is_hash(text: str) -> bool:
-    hexadecimal = re.fullmatch(r"(0x)?([0-9a-f]{16,}|[0-9A-F]{16,})", text) is not None
-    coded = re.fullmatch(r"[A-Za-z0-9+/_-]{22,}={0,2}", text) is not None
-    mixed = all(re.search(kind, text) for kind in ("[0-9]", "[a-z]", "[A-Z]"))
-    return (hexadecimal and not text.isdigit()) or text.startswith(("$2a$", "$2b$", "$argon2")) or (coded and mixed)
+    text = re.sub(r"^(sha[\d-]+|md5)[:$]|^0x", "", text, flags=re.IGNORECASE)
+    kinds = [re.search(kind, text) is not None for kind in ("[0-9]", "[a-z]", "[A-Z]")]
+    hexadecimal = re.fullmatch(r"[0-9a-f]{12,}|[0-9A-F]{12,}", text) is not None
+    coded = re.fullmatch(r"[A-Za-z0-9+/_-]{21,}={0,2}", text) is not None
+    short = re.fullmatch(r"[0-9a-z]{24,}|[0-9A-Z]{24,}", text) is not None
+    told = text.startswith(("$2a$", "$2b$", "$argon2")) or re.fullmatch(r"eyJ[\w-]+\.[\w-]+\.[\w-]*", text)
+    return bool(told) or ((hexadecimal or short) and sum(kinds) == 2) or (coded and all(kinds))
 
 
 def _is_phone(text: str) -> bool:
-    return _PHONE.fullmatch(text) is not None and 7 <= len(_digits(text)) <= 15
+    return _PHONE.fullmatch(text) is not None and 7 <= len(_digits(re.sub("[xX].*", "", text))) <= 15
 
 
 def _by_pattern(pattern: str) -> Callable[[str], bool]:
@@ -230,19 +307,25 @@ def _by_pattern(pattern: str) -> Callable[[str], bool]:
 
 
 FORMS: Mapping[str, Callable[[str], bool]] = {  # what a column holds -> whether a value does
-    "e-mail addresses": _by_pattern(r"(mailto:)?[^@\s<>]+@[^@\s<>]+\.[a-z]{2,}"),
+    "e-mail addresses": _by_pattern(
+        r"([^<>@]*<)?(mailto:)?[^@\s<>]+ ?(@|[(\[]at[)\]]) ?[^@\s<>]+\.[^\W\d_][^@\s<>.]+>?"
+    ),
     "numbers that tell one thing from all others (UUID)": _by_pattern(
         r"(urn:uuid:)?\{?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\}?"
     ),
-    "network addresses": _by_pattern(
-        r"(\d{1,3}\.){3}\d{1,3}(:\d+)?|([0-9a-f]{2}[:-]){5}[0-9a-f]{2}|[0-9a-f:]*::[0-9a-f:]+"
-    ),
-    "addresses of pages": _by_pattern(r"(https?://|www\.)\S+"),
+    "network addresses": _is_network,
+    "addresses of pages": _by_pattern(r"[a-z][a-z0-9+.-]*://\S+|www\.\S+|([a-z0-9-]+\.)+[a-z]{2,}/\S+"),
+    "names of users": _by_pattern(r"@\w{2,30}"),
     "bank accounts (IBAN)": _is_account,
     "numbers of persons": _is_person_number,
     "numbers of cards": _is_card,
     "telephone numbers": _is_phone,
     "hashes": _is_hash,
+    "places by their coordinates": lambda text: _PLACE.fullmatch(text) is not None,
+    "addresses of houses": lambda text: _STREET.fullmatch(text) is not None,
+}
+SEVERAL: Mapping[str, Callable[[str], bool]] = {  # the same where a few values may be anything
+    "numbers of vehicles": lambda text: bool(_PLATE.fullmatch(text) or _FRAME_NUMBER.fullmatch(text)),
 }
 
 
@@ -255,20 +338,33 @@ def are_moments(values: Sequence[str]) -> bool:
 
 def form_of(values: Sequence[str]) -> str:
     """What nearly all of some different values of a column are, in words; nothing where they have no such form."""
-    texts = [value.strip() for value in values if value.strip()]
-    if not texts:
-        return ""
-    for form, has_form in FORMS.items():
+    texts = [text for value in values if (text := plain_text(value[:LONGEST]).strip())]
+    forms = {**FORMS, **SEVERAL} if len(texts) >= LEAST else FORMS
+    for form, has_form in forms.items() if texts else ():
         if sum(map(has_form, texts)) >= MOSTLY * len(texts):
             return form
+    if _have_check_digits(texts):
+        return "numbers of persons"
     return "names of persons" if _are_names(texts) else ""
+
+
+def _words(text: str) -> list[str]:
+    """The words of a value where it may be a name: letters, with a point, a hyphen or an apostrophe in them."""
+    words = [word for word in _BETWEEN.split(text) if word]
+    return words if len(words) <= 5 and all(map(_NAME.fullmatch, words)) else []
+
+
+def _is_given(word: str) -> bool:
+    """Whether a word is a frequent given name, accents left aside, or one of two behind a hyphen."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", word.lower()) if not unicodedata.combining(c))
+    return any(part in GIVEN for part in plain.rstrip(".").split("-"))
 
 
 def _are_names(texts: Sequence[str]) -> bool:
     """Whether the values are names of persons, by how many of them have a frequent given name in them."""
-    full = [text for text in texts if _PERSON.fullmatch(text) and text[0].isupper() and text != text.lower()]
-    named = sum(any(word in GIVEN for word in re.split(r"[ ,.-]+", text.lower())) for text in full)
+    full = [words for words in map(_words, texts) if len(words) > 1]
+    named = sum(any(map(_is_given, words)) for words in full)
     if len(full) >= MOSTLY * len(texts):
-        return len(full) >= 3 and named >= NAMED * len(full)
-    single = sum(text.lower() in GIVEN for text in texts)
-    return len(texts) >= LEAST and single >= ALONE * len(texts)
+        capital = sum(words[0][0].isupper() for words in full) >= MOSTLY * len(full)
+        return len(full) >= 3 and named >= (NAMED if capital else ALONE) * len(full)
+    return len(texts) >= LEAST and sum(map(_is_given, texts)) >= ALONE * len(texts)

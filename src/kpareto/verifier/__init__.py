@@ -190,7 +190,7 @@ def _check_certificate(
     check_labels(classes, _quasi(public), public["recoding"])
     numbers, unchecked = _recount(classes, public, confidential, people)
     refuse_uncounted(public, confidential)
-    thresholds, untold, missed = judge_thresholds(public, numbers, {*HIGHER, *PEOPLE_HIGHER}, SLACK)
+    thresholds, untold, missed = judge_thresholds((public, confidential), numbers, {*HIGHER, *PEOPLE_HIGHER}, SLACK)
     if missed:
         raise Unsafe(f"Classes missing {missed[0]}.")
     if confidential:

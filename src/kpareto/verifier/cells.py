@@ -8,16 +8,19 @@ import datetime as dt
 import decimal
 import gzip
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, cast
 
-from kpareto.errors import KparetoError, MissingExtra, Unsafe
+from kpareto.engines.admission import allowed_bytes
+from kpareto.engines.apart import run_apart
+from kpareto.errors import BadTable, KparetoError, MissingExtra, Unsafe
 
 SHEETS = b"PK\x03\x04"  # how a workbook begins
 STATISTICS = {b"<sta": "read_dta", b"$FL2": "read_sav"}  # how files of Stata and SPSS begin, and who reads them
 NOTHING = "(missing)"  # what stands for no value
+MOST_SIGNS = 1 << 28  # characters of a line, or of a cell
 COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+([eE][+-]?[0-9]+)?", re.ASCII)
 
 
@@ -41,7 +44,7 @@ def _beginning(path: Path) -> bytes:
         return stream.read(4)
 
 
-def _statistics(path: Path, reader: str) -> Iterator[list[str]]:
+def _statistics(path: Path, reader: str) -> list[list[str]]:
     """The cells of a file of Stata or SPSS as text; labels and notes could hold anything, and are refused."""
     try:
         import pyreadstat
@@ -54,12 +57,11 @@ def _statistics(path: Path, reader: str) -> Iterator[list[str]]:
     notes = [meta.file_label, *meta.notes, *(label for label in meta.column_labels if label)]
     if any(notes) or meta.value_labels or meta.missing_ranges or meta.missing_user_values or meta.mr_sets:
         raise Unsafe(f"The release {str(path)!r} has labels or notes beside its cells, and none were certified.")
-    yield list(meta.column_names)
-    for row in zip(*columns.values(), strict=True):
-        yield [text(None if cell == "" else cell) for cell in row]
+    rows = zip(*columns.values(), strict=True)
+    return [list(meta.column_names), *([text(None if cell == "" else cell) for cell in row] for row in rows)]
 
 
-def _sheet(path: Path) -> Iterator[list[str]]:
+def _sheet(path: Path) -> list[list[str]]:
     """The cells of the only sheet of a workbook as text; a second sheet could hold anything, and is refused."""
     try:
         from python_calamine import CalamineError, CalamineWorkbook
@@ -74,8 +76,15 @@ def _sheet(path: Path) -> Iterator[list[str]]:
             rows = book.get_sheet_by_index(0).to_python(skip_empty_area=False)
     except CalamineError as error:
         raise Unsafe(f"The release {str(path)!r} cannot be read ({error}).") from error
-    for row in rows:
-        yield [text(None if cell == "" else cell) for cell in row]
+    return [[text(None if cell == "" else cell) for cell in row] for row in rows]
+
+
+def _read_apart(work: Callable[..., list[list[str]]], path: Path, *more: str) -> list[list[str]]:
+    """The cells of a file whose reader may ask for any memory, and dies of it: in a process of its own."""
+    try:
+        return run_apart(work, path, *more, shown=str(path), memory=allowed_bytes(None))
+    except BadTable as error:
+        raise Unsafe(f"The release cannot be read: {error}") from error
 
 
 def _open(path: Path, encoding: str) -> IO[str]:
@@ -85,6 +94,14 @@ def _open(path: Path, encoding: str) -> IO[str]:
     if packed:
         return cast(IO[str], gzip.open(path, "rt", encoding=encoding, newline=""))
     return path.open(encoding=encoding, newline="")
+
+
+def _lines(stream: IO[str], path: Path) -> Iterator[str]:
+    """The lines of a text; one without an end, which a few packed bytes may hold, is not read whole."""
+    while line := stream.readline(MOST_SIGNS):
+        if len(line) == MOST_SIGNS:
+            raise Unsafe(f"The release {str(path)!r} has a line of {MOST_SIGNS:,} characters or more.")
+        yield line
 
 
 def with_point(cell: str) -> str:
@@ -113,13 +130,13 @@ def read_rows(
                     ]
                     yield from map(list, zip(*texts, strict=True))
         elif (begins := _beginning(path)) == SHEETS:
-            yield from _sheet(path)
+            yield from _read_apart(_sheet, path)
         elif begins in STATISTICS:
-            yield from _statistics(path, STATISTICS[begins])
+            yield from _read_apart(_statistics, path, STATISTICS[begins])
         else:
             with _open(path, encoding) as lines, ExitStack() as after:
-                after.callback(csv.field_size_limit, csv.field_size_limit(2**31 - 1))  # the setting is everybody's
-                rows = csv.reader(lines, delimiter=separator, strict=True)
+                after.callback(csv.field_size_limit, csv.field_size_limit(MOST_SIGNS))  # the setting is everybody's
+                rows = csv.reader(_lines(lines, path), delimiter=separator, strict=True)
                 yield next(rows, [])
                 yield from ([with_point(cell) for cell in row] for row in rows) if comma else rows
     except KparetoError:

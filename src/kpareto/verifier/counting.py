@@ -29,6 +29,10 @@ HIDDEN = (  # from and to: what Unicode lets a program leave undrawn, beside wha
     (0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2065, 0x2065), (0x3164, 0x3164),
     (0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xE0000, 0xE0FFF),
 )  # fmt: skip
+ALIKE = {"\u2800": " "}  # a blank, dashes and apostrophes in other shapes
+ALIKE |= dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-") | dict.fromkeys(
+    "\u2018\u2019\u201b\u02bc", "'"
+)
 PARTS = (".parquet", ".parq", ".pq")
 Labels = tuple[str, ...]
 
@@ -239,8 +243,8 @@ def _is_hidden(character: str) -> bool:
 
 def one_spelling(value: str) -> str:
     """A value in one of its spellings: form of characters, case, blanks and how a number is written left aside."""
-    seen = "".join(c for c in value.replace("\u2212", "-").replace("\u2800", " ") if not _is_hidden(c))
-    cased = normalize("NFKC", normalize("NFKC", seen).casefold())
+    seen = normalize("NFKC", "".join(ALIKE.get(c, c) for c in value if not _is_hidden(c)))
+    cased = normalize("NFKC", "".join(ALIKE.get(c, c) for c in seen).casefold())
     words = " ".join("".join(c if (digit := decimal(c, None)) is None else str(digit) for c in cased).split())
     if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,6})?", words, re.ASCII):
         return words

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from kpareto.verifier.certificate import spell_claim
+
 
 @dataclass(frozen=True)
 class Look:
@@ -140,22 +142,26 @@ def _by_persons(name: str) -> str:
 
 
 def judge_thresholds(
-    public: Mapping[str, Any], numbers: Mapping[str, float], higher: Collection[str], slack: float
+    parts: Sequence[Mapping[str, Any]], numbers: Mapping[str, float], higher: Collection[str], slack: float
 ) -> tuple[dict[str, float], list[str], list[str]]:
-    """The thresholds of suppression that counted numbers meet, those that nobody counted, and those that are missed.
+    """The thresholds of suppression that counted numbers meet, those that are only said, and those that are missed.
 
-    higher: the measures that must be at least their threshold. That no other class was suppressed is not to be seen in
-    a release.
+    Which classes were suppressed is not to be seen in a release, so a threshold is only said unless it is the limit of
+    a claim too. parts: the public part, then the confidential one; numbers: the claims that were worked out again;
+    higher: the measures that must be at least their threshold.
     """
     met: dict[str, float] = {}
     unchecked, missed = [], []
-    persons = any(of_persons(claim) for claim in public["claims"])
-    for name, threshold in public["suppression"].get("thresholds", {}).items():
-        number = numbers.get(_by_persons(name) if persons else name)
-        if number is None:
-            unchecked.append(f"threshold of {name}")
-        elif number < threshold - slack if name.partition("(")[0] in higher else number > threshold + slack:
+    claims = [claim for part in parts for claim in part.get("claims", ())]
+    limits = {spell_claim(claim): claim["limit"] for claim in claims if claim.get("limit") is not None}
+    persons = any(of_persons(claim) for claim in parts[0]["claims"])
+    for name, threshold in parts[0]["suppression"].get("thresholds", {}).items():
+        full = _by_persons(name) if persons else name
+        number, least = numbers.get(full), name.partition("(")[0] in higher
+        if number is not None and (number < threshold - slack if least else number > threshold + slack):
             missed.append(f"{name} = {threshold:g} are said to be suppressed, and one has {number:.12g}")
+        elif number is None or not abs(float(limits.get(full, math.inf)) - threshold) <= slack:
+            unchecked.append(f"threshold of {name} = {threshold:g}")
         else:
             met[name] = threshold
     return met, unchecked, missed

@@ -60,8 +60,8 @@ def weigh(
             counts[0] += value not in unchecked
         elif path in recomputed and value is not None:
             counts[0] += 1
-        elif path[:2] == ("suppression", "thresholds"):
-            counts[0] += f"threshold of {path[2]}" not in unchecked
+        elif path[:2] == ("suppression", "thresholds") and len(path) == 3:
+            counts[0] += f"threshold of {path[2]} = {value:g}" not in unchecked
         elif len(path) == 3 and (path[0], path[2]) == ("recoding", "labels"):
             counts[0] += 1
         elif path in compared:

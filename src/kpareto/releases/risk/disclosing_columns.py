@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 # such as a random number and its sum with the age. Each is compared with what the released groups tell anyway.
 
 NEARLY = 0.95  # share of the rows with a value, from which a column tells what another one hides, by any way
-MOSTLY = 2 / 3  # the same for a copy that is right in most rows, of what could hardly be guessed
-CLOSE = 0.75  # the same for a number that is another one and a little noise
+MOSTLY = 2 / 3  # the same for a copy that is right in most rows, or a number that is another one and a little noise
+EVEN = 0.8  # values of a group are about as frequent where the more frequent ones leave so much of their share
+SOME = "some"  # part of a value: how a cell that leaves few values of a group is called
 WORTH = 0.05  # share of all rows that this must be about, to be worth a word
 NEAR = 0.125  # share of the rows of its group that a number must be within, to be told nearly
 LEAST = 12  # exceptions that chance would make, below which nothing can be said
@@ -50,7 +51,7 @@ class Disclosure:
     rows: int
     told: int  # rows whose value they nearly determine, where it was open before
     exact: bool  # they determine it in every row
-    part: str = ""  # the part that is told, where it is not all: month or year, or nearly
+    part: str = ""  # the part that is told, where it is not all: month or year, nearly, or some
     share: float = 0.0  # of all rows
 
     @classmethod
@@ -79,6 +80,13 @@ class Hidden:
         """Groups and values numbered without gaps, how many values, and what the best guess misses in each group."""
         g, (values, y) = np.unique(self.group, return_inverse=True)[1], np.unique(self.value, return_inverse=True)
         return g, y, len(values), 1 - _largest(g, y, len(values))[1] / np.bincount(g)
+
+    @cached_property
+    def parts(self) -> Mapping[int, tuple[np.ndarray, np.ndarray]]:
+        """Of each group half, and a third, of the number of its values, and what share the more frequent ones leave."""
+        g, y, values, _ = self.guessed
+        there = np.bincount(np.unique(g * values + y) // values)
+        return {of: (there // of, 1 - _most_frequent(g, y, values, there // of) / np.bincount(g)) for of in (2, 3)}
 
     @cached_property
     def numeric(self) -> bool:
@@ -119,6 +127,37 @@ def count_mostly(cells: np.ndarray, hidden: Hidden) -> Disclosure:
     size, largest, e = _count_cells(cells, hidden)
     sure = (e >= MOSTLY) & (size * e >= LEAST) & (largest >= MOSTLY * size)
     return Disclosure.of(len(cells), int(largest[sure].sum()), False)
+
+
+def count_narrowed(cells: np.ndarray, hidden: Hidden) -> Disclosure:
+    """What cells leave of a hidden value: in most rows half of the values of its group, or in some rows a third.
+
+    So a finer band of an age tells part of it. Only where values of a group are about as frequent: that
+    rare ones do not occur in a cell says little.
+    """
+    if not len(cells):
+        return NOTHING
+    g, y, values, open_share = hidden.guessed
+    pair, c = np.unique(cells.astype(np.int64) * len(open_share) + g, return_inverse=True)
+    size, group = np.bincount(c), (pair % len(open_share)).astype(np.int64)
+    for of, least in ((2, MOSTLY), (3, WORTH)):
+        number, rest = (each[group] for each in hidden.parts[of])
+        enough = (number > 0) & (size >= 8 * number) & (size * rest >= 2 * LEAST) & (rest >= EVEN * (1 - 1 / of))
+        sure = enough & (_most_frequent(c, y, values, number) >= NEARLY * size)
+        told = Disclosure.of(len(cells), int(size[sure].sum()), False, SOME)
+        if told.share >= least:
+            return told
+    return NOTHING
+
+
+def _most_frequent(outer: np.ndarray, inner: np.ndarray, width: int, how_many: np.ndarray) -> np.ndarray:
+    """Of codes in other codes (all from 0 on): how often the so many most frequent inner ones of each outer occur."""
+    both, count = np.unique(outer.astype(np.int64) * width + inner, return_counts=True)
+    order = np.lexsort((-count, both // width))
+    owner, count = (both // width)[order], count[order]
+    place = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    counted = np.where(place < how_many[owner], count, 0)
+    return np.bincount(owner, weights=counted, minlength=len(how_many)).astype(np.int64)
 
 
 def _count_cells(cells: np.ndarray, hidden: Hidden) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -293,7 +332,7 @@ class DisclosingColumn:
         what = " and ".join(map(repr, self.columns))
         how = "in every row" if self.told.exact else f"in {self.told.share:.0%} of the rows"
         verb = "tells" if len(self.columns) == 1 else "together tell"
-        part = {"": "", "nearly": "nearly "}.get(self.told.part, f"the {self.told.part} of ")
+        part = {"": "", "nearly": "nearly ", SOME: "part of "}.get(self.told.part, f"the {self.told.part} of ")
         return (
             f"{what} {verb} {part}what {self.tells!r} hides {how}: joined with the quasi-identifiers k is {self.k} "
             f"where {k} is promised, and {self.below:,} rows are in smaller classes."
@@ -402,9 +441,10 @@ class _Sample:
                     self.single[name, hidden] = self._ask_single(name, hidden)
             disclosures = {name: self.single[name, hidden] for name in names}
             suspects += [((name,), hidden, each) for name, each in disclosures.items() if each.share >= WORTH]
-            together, left_here = self._ask_together({name: each.share for name, each in disclosures.items()}, hidden)
+            together, left_here = self._ask_together(disclosures, hidden)
             suspects += [(some, hidden, each) for some, each in together]
             left += left_here
+        suspects.sort(key=lambda suspect: suspect[2].share < NEARLY)  # what tells all of it before what tells a part
         return suspects, left
 
     def _ask_single(self, name: str, hidden: str) -> Disclosure:
@@ -421,15 +461,17 @@ class _Sample:
                 return Disclosure.of(rows, shown, shown == best.rows, part)
         if best.share >= WORTH:
             return best
-        mostly = (count_mostly(column.codes, whole), *(order_told(order, few, CLOSE) for order in column.orders))
+        mostly = [count_mostly(column.codes, whole), count_narrowed(column.codes[: len(few.group)], few)]
+        mostly += [order_told(order, few, MOSTLY) for order in column.orders]
         return max(mostly, key=lambda each: each.share)
 
     def _ask_together(
-        self, single: Mapping[str, float], hidden: str
+        self, disclosures: Mapping[str, Disclosure], hidden: str
     ) -> tuple[list[tuple[tuple[str, ...], Disclosure]], int]:
         """What columns tell together that none of them tells alone, and how many pairs were not counted."""
         few = self.hidden[hidden][1]
         rows = len(few.group)
+        single = {name: 0.0 if each.part == SOME else each.share for name, each in disclosures.items()}
         columns = {name: self.asked[name] for name, share in single.items() if share < NEARLY}
         numbers = {
             name: column.numbers[:rows]
