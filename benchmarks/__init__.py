@@ -59,7 +59,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     ),
     "seconds": Benchmark(
         "searches of large tables that are given a time",
-        ("limits.exact", "limits.genetic", "limits.local"),
+        ("limits.exact", "limits.genetic", "limits.local", "limits.wide", "limits.long"),
         always=False,
     ),
     "cuts": Benchmark(

@@ -71,10 +71,10 @@ def accepted_dangers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     """Tests release tiny tables for other reasons: every danger is accepted by name, but in those marked ``dangers``."""
     if request.node.get_closest_marker("dangers") is not None:
         return
-    from kpareto.releases import release, warnings
+    from kpareto.releases import release, settings
 
-    read = warnings.read_accepted
-    monkeypatch.setattr(release, "read_accepted", lambda words: (*read(words), *warnings.DANGERS))
+    read = settings.read_accepted
+    monkeypatch.setattr(release, "read_accepted", lambda words: (*read(words), *settings.DANGERS))
 
 
 @pytest.fixture

@@ -18,13 +18,13 @@ import secrets
 import shutil
 import signal
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from kpareto.errors import BadInput, KparetoError
+from kpareto.errors import BadInput, BadJob, KparetoError
 
 try:
     import fcntl
@@ -421,3 +421,25 @@ def _settle(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def refuse_overwriting(inputs: Sequence[Path], *outputs: str | os.PathLike[str] | None) -> None:
+    """Raise where an output is one of the inputs, also behind a link, or another output."""
+    written: dict[Path, str] = {}
+    for output in outputs:
+        if output is None or str(output) == "-":
+            continue
+        path = _resolve(Path(output))
+        for source in inputs:
+            if _resolve(source) == path or (source.exists() and path.exists() and source.samefile(path)):
+                raise BadJob(f"{str(output)!r} is read by this command and would be overwritten. Give another name.")
+        if path in written:
+            raise BadJob(f"{str(output)!r} would be written twice by this command. Give another name for one of them.")
+        written[path] = str(output)
+
+
+def _resolve(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # a link to itself
+        return path.absolute()

@@ -47,6 +47,7 @@ CASES = [case for benchmark in BENCHMARKS.values() for case in benchmark.cases]
 # benchmark are the same in a quick run.
 LONG = {
     "start.cold",
+    "limits.long",
     "private.million",
     "scale.spark",
     "scale.spark_10_000_000",

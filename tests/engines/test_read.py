@@ -21,8 +21,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kpareto.engines.form import Missing
 from kpareto.engines.frames import number_duplicates
-from kpareto.engines.read import Missing, fingerprint, read
+from kpareto.engines.read import fingerprint, read
 from kpareto.errors import BadHierarchy, BadInput, BadJob, BadSchema, BadTable
 from kpareto.jobs.inspect import inspect
 from kpareto.tables.hierarchy import from_levels

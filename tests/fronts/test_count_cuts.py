@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpareto.fronts import count_cuts as batch
-from kpareto.fronts.count_cuts import CutCounter, count_cuts, fits_batch
-from kpareto.fronts.count_lattice import Wanted
+from kpareto.fronts.count_cuts import CutCounter, count_cuts
+from kpareto.fronts.count_lattice import Wanted, fits_batch
 from kpareto.kernels.words import CLASSES, INTS, LARGEST, RISKY, SQUARES, SUPPRESSED, UNIQUES, K
 from kpareto.measures.cells import dcn
 from kpareto.measures.sizes import k

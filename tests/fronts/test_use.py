@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +81,30 @@ def test_nothing_is_compiled_to_name_another(front: Front, monkeypatch: pytest.M
     monkeypatch.setattr(kp.Problem, "evaluate", not_at_hand)
     assert [told.to_dict() for told in use_of_marks(front).values()] == named
     assert any("better" in each for each in named)
+
+
+def test_nodes_that_a_search_has_counted_are_not_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside a front that was just searched nothing is counted, and the same is told of it as of one that was read."""
+    monkeypatch.setattr(use, "COUNTED", 10**9)
+    searched = kp.front(related_table(related_rows(300)), suppression=0.02)
+    told = [each.to_dict() for each in use_of_marks(replace(searched, problem=replace(searched.problem))).values()]
+    counted = pytest.fail
+    monkeypatch.setattr(kp.Problem, "evaluate", lambda *_: counted("nodes were counted again"))
+    monkeypatch.setattr(kp.Problem, "whole_lattice", lambda *_: counted("the lattice was counted again"))
+    assert [each.to_dict() for each in use_of_marks(searched).values()] == told
+    assert told
+
+
+def test_more_numbers_than_are_kept_are_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a lattice with many numbers, and of one that was not counted to its end, none are kept."""
+    asked = kp.problem(related_table(related_rows(300)), ["k", "lm"], 0.02)
+    part = next(iter(asked.whole_lattice(1)))
+    assert "every_node" not in vars(asked)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kpareto.fronts.problem.MOST_KEPT", len(part.which) - 1)
+        every = list(asked.whole_lattice(1))
+        assert "every_node" not in vars(asked)
+    assert asked.every_node.which.tolist() == [node for part in every for node in part.which.tolist()]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from kpareto.releases import release
-from kpareto.releases.warnings import DANGERS
+from kpareto.releases.settings import DANGERS
 from tests.fuzz.face import NOTES, Refused
 from tests.fuzz.kinds import Kind
 from tests.fuzz.known import KNOWN

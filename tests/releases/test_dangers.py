@@ -12,7 +12,7 @@ import kpareto as kp
 from kpareto.faces.cli import main
 from kpareto.jobs.parse import load_job, parse_job
 from kpareto.jobs.release import check_release, release_job
-from kpareto.releases.warnings import DANGERS
+from kpareto.releases.settings import DANGERS
 from kpareto.verifier import verify
 from tests.twins.page import running
 

@@ -23,7 +23,7 @@ KILLS = 60
 SERVER = """
 import os, signal, sys, time
 from kpareto.releases.release import release
-from kpareto.releases.warnings import DANGERS
+from kpareto.releases.settings import DANGERS
 from tests.twins.releases import chosen, chosen_locally, people, uneven_people
 tables = {False: people(300), True: uneven_people(3)}
 choices = {False: chosen(tables[False]), True: chosen_locally(tables[True], 12)}

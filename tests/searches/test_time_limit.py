@@ -34,6 +34,7 @@ from kpareto.searches.exact_front import Exact, exact_front, make_floors
 from kpareto.searches.forecast import forecast_seconds, say_slow, spell_seconds
 from kpareto.searches.lattice.exact import nothing_counted
 from kpareto.searches.lattice.greedy import Samarati
+from kpareto.searches.lattice.pbg_ea import PbgEa
 from kpareto.searches.local import LocalSettings, driven, sweep
 from kpareto.searches.local.driven import LocalDriven
 from kpareto.searches.names import METHODS
@@ -351,6 +352,27 @@ def test_what_python_counts_is_told_before_a_search() -> None:
         with pytest.raises(SearchWarning, match="counted in Python"):
             kp.run(problem(table, ["k", own]), Lattice(table.hierarchies), Samarati())
     assert 0 < len(calls) <= 2 * 17
+
+
+def test_there_may_be_no_time_to_compare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a front misses is counted in what is left of its time; where nothing is, the front is there and says so."""
+    clock, honest = Clock(), PbgEa.moves
+
+    def moves(self: PbgEa, *arguments: Any) -> Any:
+        answer = yield from honest(self, *arguments)
+        clock.now += 9
+        return answer
+
+    monkeypatch.setattr("kpareto.searches.run.working", clock)
+    asked = problem(adult_table(), ("k", "glm"), 0.01)
+    short = {"population": 4, "iterations": 2, "compare": True}
+    compared = run_plan(asked, Plan("pbg-ea", options={**short, "seconds": 20.0}))
+    assert "exact" in compared.provenance.details
+    monkeypatch.setattr(PbgEa, "moves", moves)
+    front = run_plan(asked, Plan("pbg-ea", options={**short, "seconds": 5.0}))
+    assert "exact" not in front.provenance.details
+    assert front.provenance.note.endswith("there was no time to compare it with the exact front")
+    assert front.genomes.tolist() == compared.genomes.tolist()
 
 
 def test_compiling_is_no_time_of_a_search(monkeypatch: pytest.MonkeyPatch) -> None:

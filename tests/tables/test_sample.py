@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from kpareto.errors import BadJob, BadTable
 from kpareto.releases.choice import Choice
-from kpareto.releases.labels import Shown, shown_labels
+from kpareto.releases.labels import shown_labels
+from kpareto.releases.settings import Shown
 from kpareto.tables.adult import adult_table
 from kpareto.tables.cuts import make_cuts, read_genome
 from kpareto.tables.recoding import Recoding

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from kpareto.errors import BadJob
 
 Kind = Literal["text", "sheet", "statistics", "json", "parquet"]
+Missing = Literal["drop", "category", "error"]  # what becomes of rows without a value
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 _ENDINGS: Mapping[Kind, tuple[str, ...]] = {
     "parquet": (".parquet", ".parq", ".pq"),

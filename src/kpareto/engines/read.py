@@ -13,7 +13,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from kpareto.engines.admission import (
 from kpareto.engines.distinct import Distinct, Numbered, number_values
 from kpareto.engines.duckdb.connect import no_room
 from kpareto.engines.duckdb.files import file_digest
+from kpareto.engines.form import Missing
 from kpareto.engines.source import Source
 from kpareto.engines.values import (
     Coded,
@@ -67,7 +68,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-Missing = Literal["drop", "category", "error"]
 POLICIES: tuple[Missing, ...] = ("drop", "category", "error")
 MOST_COMPARED = 100_000  # values of a quasi-identifier of which spellings are compared
 MOST_DROPPED = 0.05  # share of the rows that may vanish for a missing value without anybody having said so

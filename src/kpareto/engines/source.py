@@ -13,16 +13,17 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from kpareto.engines.distinct import Distinct
-from kpareto.engines.duckdb.connect import Ask, Engine
 from kpareto.engines.form import TextForm
 from kpareto.engines.sql import Sql, literal
-from kpareto.engines.values import Spelled
 from kpareto.errors import BadJob, BadTable, Progress
 from kpareto.tables.table import UniqueRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from kpareto.engines.distinct import Distinct
+    from kpareto.engines.duckdb.connect import Ask, Engine
+    from kpareto.engines.values import Spelled
 
 Target = str | PathLike[str] | None
 Format = Literal["csv", "parquet", "workbook", "statistics"]

@@ -39,18 +39,7 @@ from kpareto.tables.table import Counts, Held, Table
 
 MOST_LEAVES = 2_000  # a column's losses are looked up per run of leaves, leaves squared; wider ones cut by cut
 RUN_COST = 8  # what beginning a run of rows costs, in look-ups
-MOST_ALLOWED = 50_000_000  # rows that may be suppressed: class sizes up to this are counted one by one
 MOST_COMBINATIONS = 2_048  # of the columns in one part: what still fits into the first cache
-
-
-def fits_batch(table: Table, wanted: Wanted) -> bool:
-    """Whether the compiled batch can hold this table and these wishes."""
-    values = sum(len(counts.values) for counts in wanted.values.columns())
-    return (
-        table.distinct * values <= 200_000_000
-        and min(wanted.suppression.allowed(table.rows), table.rows) <= MOST_ALLOWED
-        and not wanted.values.people
-    )
 
 
 def has_runs(table: Table) -> bool:

@@ -32,6 +32,8 @@ from kpareto.tables.table import Table
 SLACK = 1e-9  # of a limit on class sizes, which may be no whole number
 MOST_NODES = 2**22  # of the whole lattice that are counted as one part
 MOST_PARTS = 2**24  # of which it is remembered whether they are settled
+MOST_ALLOWED = 50_000_000  # rows that may be suppressed: class sizes up to this are counted one by one
+MOST_VALUES = 200_000_000  # distinct rows times sensitive and target values, of recodings counted one by one
 HALTED = -2  # what a walk answers that another thread has ended
 
 Asked = TypeVar("Asked")
@@ -86,7 +88,17 @@ def fits(table: Table, wanted: Wanted) -> bool:
         wanted.values.rows_of(table) * words * (len(table.hierarchies) + 1) <= MOST_WORDS
         and table.persons is None
         and (wanted.suppression.rows == "drop" or wanted.suppression.rule == "none")
-        and min(cap, table.rows) <= 50_000_000
+        and min(cap, table.rows) <= MOST_ALLOWED
+    )
+
+
+def fits_batch(table: Table, wanted: Wanted) -> bool:
+    """Whether the compiled batch can hold this table and these wishes."""
+    values = sum(len(counts.values) for counts in wanted.values.columns())
+    return (
+        table.distinct * values <= MOST_VALUES
+        and min(wanted.suppression.allowed(table.rows), table.rows) <= MOST_ALLOWED
+        and not wanted.values.people
     )
 
 

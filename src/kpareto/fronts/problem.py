@@ -6,15 +6,14 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from kpareto import measures as _measures  # noqa: F401  (fills the table of names)
 from kpareto._version import __version__
 from kpareto.errors import BadJob, shorten
-from kpareto.fronts.count_cuts import CutCounter, fits_batch
-from kpareto.fronts.count_lattice import CountedNodes, Wanted, can_count_whole, count_parts
+from kpareto.fronts.count_lattice import CountedNodes, Wanted, can_count_whole, count_parts, fits_batch
 from kpareto.fronts.numbers import EMPTY, Numbers, join
 from kpareto.fronts.packed_values import HistLimit, HistNumber
 from kpareto.interrupts import halted_too, pause
@@ -31,7 +30,11 @@ from kpareto.tables.partition import Partition, Suppression, partition, partitio
 from kpareto.tables.recoding import Recoding
 from kpareto.tables.table import Table
 
+if TYPE_CHECKING:
+    from kpareto.fronts.count_cuts import CutCounter
+
 MOST_CELLS = 2**26  # leaves of cuts that are held at once
+MOST_KEPT = 500_000  # rows of numbers, some 30 MB, that are kept when a whole lattice was counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,11 +318,27 @@ class Problem:
     ) -> Iterator[Numbers]:
         """The numbers of every node, part by part, in a fixed order; the first ``done`` parts are left out.
 
-        A 1 that another thread writes into ``halt`` ends it before its time.
+        A 1 that another thread writes into ``halt`` ends it before its time. Few numbers are kept for ``every_node``.
         """
+        parts: list[Numbers] = []
+        ending, rows = halted_too(np.zeros(1, dtype=np.int64) if halt is None else halt), 0
+        for part in self._parts(threads, done, ending):
+            rows += len(part.which)
+            if done == 0 and rows <= MOST_KEPT:
+                parts.append(part)
+            yield part
+        if done == 0 and rows <= MOST_KEPT and not ending[0]:
+            vars(self).setdefault("every_node", join(parts, len(self.objectives)))
+
+    @cached_property
+    def every_node(self) -> Numbers:
+        """The numbers of every node, in any order; counted once more where they were not kept."""
+        return join(list(self.whole_lattice()), len(self.objectives))
+
+    def _parts(self, threads: int | None, done: int, ending: np.ndarray) -> Iterator[Numbers]:
+        """The parts of the whole lattice but the first ones, until they end or are ended."""
         lattice = Lattice(self.table.hierarchies)
         translation = self.translation
-        ending = halted_too(np.zeros(1, dtype=np.int64) if halt is None else halt)
         if translation is not None and self.is_walked:
             for counted in count_parts(self.table, translation.wanted, threads, done, ending):
                 yield self.read(translation, counted)
@@ -374,6 +393,8 @@ class Problem:
 
     @cached_property
     def _counter(self) -> CutCounter:
+        from kpareto.fronts.count_cuts import CutCounter  # with loops that counting a whole lattice does not need
+
         translation = self.translation
         if translation is None:
             raise TypeError("the kernels do not know these measures")

@@ -8,14 +8,14 @@ at the most, may keep the relations between columns far better.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from kpareto.fronts.front import Front, Point, kept_percent, list_front, marks_of
-from kpareto.fronts.numbers import Numbers, join
+from kpareto.fronts.numbers import Numbers
 from kpareto.fronts.problem import Problem
 from kpareto.kernels.compiling import NotCompiled, without_compiling
 from kpareto.measures.cells import lm
@@ -99,23 +99,18 @@ class _Nodes:
     relations: np.ndarray  # (nodes,) share that is lost, nothing suppressed
 
     def count(self, genomes: np.ndarray) -> Numbers:
-        """The numbers of some nodes.
+        """The numbers of some nodes, those of the search that counted them all where they were kept.
 
         Single nodes have a loop of their own, which a search of the whole lattice has not needed. Nothing is compiled
         for a remark: where that loop is not at hand the whole lattice is counted once more, with the same numbers.
         """
-        try:
-            with without_compiling():
+        if "every_node" not in vars(self.problem):
+            with suppress(NotCompiled), without_compiling():
                 return self.problem.evaluate(self.lattice, genomes)
-        except NotCompiled:
-            order = np.argsort(wanted := self.lattice.numbers(genomes))
-            some = self.whole.take(np.flatnonzero(np.isin(self.whole.which, wanted)))
-            return replace(some, which=order[np.searchsorted(wanted[order], some.which)])
-
-    @cached_property
-    def whole(self) -> Numbers:
-        """The numbers of all nodes."""
-        return join(list(self.problem.whole_lattice()), len(self.problem.objectives))
+        every = self.problem.every_node
+        order = np.argsort(wanted := self.lattice.numbers(genomes))
+        some = every.take(np.flatnonzero(np.isin(every.which, wanted)))
+        return replace(some, which=order[np.searchsorted(wanted[order], some.which)])
 
 
 def _nodes(front: Front) -> _Nodes | None:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kpareto.engines.read import Missing, load_hierarchies, read
+from kpareto.engines.form import Missing
+from kpareto.engines.read import load_hierarchies, read
 from kpareto.errors import BadHierarchy, BadJob, Unsafe, did_you_mean
 from kpareto.fronts.front import DEFAULT_K
 from kpareto.fronts.numbers import ProvenGap

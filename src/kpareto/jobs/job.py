@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kpareto.engines import is_address, table_at
 from kpareto.engines.admission import Admission
-from kpareto.engines.form import DataFile, Form
-from kpareto.engines.read import Missing, Wish, load_hierarchies, read_drawn, read_population
+from kpareto.engines.form import DataFile, Form, Missing
 from kpareto.engines.source import is_file_name
 from kpareto.errors import BadJob, BadSchema, Progress, Remedy, shorten
 from kpareto.fronts.problem import Problem, problem
@@ -22,6 +21,9 @@ from kpareto.tables.partition import STEP, Rule, Suppression
 from kpareto.tables.schema import DECIDE, ROLES, Schema, Spellings
 from kpareto.tables.spelling import NO_VALUE
 from kpareto.tables.table import Domain, Estimator, Population, Table
+
+if TYPE_CHECKING:
+    from kpareto.engines.read import Wish
 
 
 @dataclass(frozen=True)
@@ -235,9 +237,14 @@ class Job:
                 target, sensitive = self._adult_roles()
                 table = adult_table(self.preset or "default", target=target, sensitive=sensitive, domain=self.domain)
                 whole = replace(table, schema=schema)
+                if self.everybody is None:
+                    return whole
+                from kpareto.engines.read import Wish
+
                 plain = Wish(schema, "drop", self.missing_values, None, domain)
                 return draw_table(self.everybody, self.folder, plain, self.admission, lambda _: whole)
-        from kpareto.jobs.proposals import complete_hierarchies  # which loads what looks at tables
+        from kpareto.engines.read import Wish, read_drawn  # which loads what reads tables
+        from kpareto.jobs.proposals import complete_hierarchies  # and what looks at them
 
         policy = self.missing or ("drop" if self.embedded else None)  # the papers drop rows of the embedded table
         wish = Wish(schema, policy, self.missing_values, self.forms(schema), domain)
@@ -299,6 +306,8 @@ class Job:
 
     def hierarchies(self, table: Table) -> dict[str, Hierarchy]:
         """The hierarchies named in the job."""
+        from kpareto.engines.read import load_hierarchies
+
         return load_hierarchies(table, self.forms(table.schema))
 
     def suppression(self) -> Suppression:
@@ -369,6 +378,8 @@ def draw_table(
     if everybody is None:
         return read(None)
     if everybody.source is not None:
+        from kpareto.engines.read import read_population
+
         population = read_population(everybody.rows_source(folder), wish, admission)
         table = read(population)
         return table if table.population is not None else table.drawn_from(population)

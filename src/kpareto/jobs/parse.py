@@ -14,16 +14,13 @@ from typing import Any, cast, get_args
 from kpareto import strict
 from kpareto.engines import is_address
 from kpareto.engines.admission import Admission
-from kpareto.engines.form import FORM_KEYS, USED, Form, TextForm, file_kind
-from kpareto.engines.read import Missing
+from kpareto.engines.form import FORM_KEYS, USED, Form, Missing, TextForm, file_kind
 from kpareto.engines.source import is_text
 from kpareto.errors import BadJob, Remedy, did_you_mean
 from kpareto.jobs.job import Column, Everybody, Job
 from kpareto.measures.measure import MAKERS, aspect_of, make, read_spec
 from kpareto.measures.plain import plain_of
-from kpareto.releases.labels import SHOWN
-from kpareto.releases.recoded_rows import WAYS
-from kpareto.releases.warnings import read_accepted
+from kpareto.releases.settings import SHOWN, WAYS, read_accepted
 from kpareto.searches.names import METHODS, MODELS, SEED, check_method, own_settings, read_options
 from kpareto.strict import FileKind, is_missing, parse_toml, read_text, read_value, read_whole
 from kpareto.tables.lattice import Kind
@@ -31,7 +28,6 @@ from kpareto.tables.partition import EARLIER, RULES, STEP, Rule, read_limit
 from kpareto.tables.schema import DECIDE, ROLES, SPELLINGS, Spellings
 from kpareto.tables.spelling import NO_VALUE
 from kpareto.tables.table import Domain, Estimator
-from kpareto.uses.questions import read_questions
 
 JOB_FILE = FileKind(
     "The job",
@@ -225,6 +221,9 @@ def _read_job(raw: Mapping[str, Any], folder: Path) -> Job:
 def _use(raw: Mapping[str, Any]) -> dict[str, Any]:
     """The questions under ``[use]``; whether the table has their columns is seen when they are asked."""
     use = _part(raw, "use", ("tables", "means"))
+    if use:
+        from kpareto.uses.questions import read_questions  # few jobs ask any
+
     for key, entries in use.items():
         if not isinstance(entries, list):
             example = '[["age", "sex"]]' if key == "tables" else '[{of = "income", by = ["region"]}]'

@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from kpareto.atomic import refuse_overwriting
 from kpareto.engines import file_of, open_source
 from kpareto.engines.duckdb.copies import is_workbook
 from kpareto.engines.duckdb.files import is_json
@@ -23,7 +24,7 @@ from kpareto.errors import BadHierarchy, BadJob, KparetoError, MissingExtra, Uns
 from kpareto.jobs.job import Job
 from kpareto.jobs.release import beside, place_of
 from kpareto.releases.choice import Choice
-from kpareto.releases.documents import document_files, documents_of, refuse_others_documents, refuse_overwriting
+from kpareto.releases.documents import document_files, documents_of, refuse_others_documents
 from kpareto.releases.private.budget import LEDGER, ROWS, Ledger, find_ledger, note_ledger, spend
 from kpareto.releases.private.delta import Real, read_positive
 from kpareto.releases.private.private_release import (
@@ -40,7 +41,8 @@ from kpareto.releases.private.private_release import (
 from kpareto.releases.private.scores import check_score
 from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import Release, release
-from kpareto.releases.warnings import DANGERS, Remark, tell_once, warnings_for
+from kpareto.releases.settings import DANGERS
+from kpareto.releases.warnings import Remark, tell_once, warnings_for
 from kpareto.tables.coarse import check_allowed
 from kpareto.tables.hierarchies import load
 from kpareto.tables.hierarchy import Hierarchy

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kpareto.atomic import refuse_overwriting
 from kpareto.engines.form import TextForm
 from kpareto.engines.source import is_file_name
 from kpareto.errors import BadJob, Progress, Unsafe
@@ -22,11 +23,12 @@ from kpareto.jobs.job import Job
 from kpareto.jobs.parse import TEXT_KEYS
 from kpareto.measures.measure import Measure, Model, aspect_of, make, meets
 from kpareto.releases.choice import as_choice, on_all_rows
-from kpareto.releases.documents import document_files, documents_of, refuse_others_documents, refuse_overwriting
+from kpareto.releases.documents import document_files, documents_of, refuse_others_documents
 from kpareto.releases.recoded_rows import Handling
 from kpareto.releases.release import Documents, Release, release
+from kpareto.releases.settings import DANGERS
 from kpareto.releases.signing import key_named, signature_files, with_signatures
-from kpareto.releases.warnings import DANGERS, Remark, warnings_for
+from kpareto.releases.warnings import Remark, warnings_for
 from kpareto.tables.partition import Partition
 
 

@@ -15,8 +15,8 @@ from typing import Literal, cast
 import numpy as np
 
 from kpareto.engines import form_of, in_form, open_source
-from kpareto.engines.form import Form, form_from
-from kpareto.engines.read import Missing, read
+from kpareto.engines.form import Form, Missing, form_from
+from kpareto.engines.read import read
 from kpareto.engines.source import ending_of
 from kpareto.errors import BadHierarchy, BadInput, BadJob, BadTable, Unsafe, shorten
 from kpareto.fronts.problem import settled_rule, stricter

@@ -14,7 +14,8 @@ import numpy as np
 
 from kpareto._version import __version__
 from kpareto.atomic import write_whole
-from kpareto.engines.read import Missing, Wish, read_merged
+from kpareto.engines.form import Missing
+from kpareto.engines.read import Wish, read_merged
 from kpareto.errors import BadInput, BadJob, KparetoError
 from kpareto.fronts.numbers import ProvenGap
 from kpareto.fronts.problem import settled_rule, stricter

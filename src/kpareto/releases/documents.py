@@ -6,7 +6,7 @@ a folder ``v1.0/`` or in a table has its whole name before these endings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 
@@ -79,25 +79,3 @@ def _is(path: Path, digest: object) -> bool:
         return file_digest(path) == digest
     except (OSError, BadInput):
         return False
-
-
-def refuse_overwriting(inputs: Sequence[Path], *outputs: str | PathLike[str] | None) -> None:
-    """Raise where an output is one of the inputs, also behind a link, or another output."""
-    written: dict[Path, str] = {}
-    for output in outputs:
-        if output is None or str(output) == "-":
-            continue
-        path = _resolve(Path(output))
-        for source in inputs:
-            if _resolve(source) == path or (source.exists() and path.exists() and source.samefile(path)):
-                raise BadJob(f"{str(output)!r} is read by this command and would be overwritten. Give another name.")
-        if path in written:
-            raise BadJob(f"{str(output)!r} would be written twice by this command. Give another name for one of them.")
-        written[path] = str(output)
-
-
-def _resolve(path: Path) -> Path:
-    try:
-        return path.resolve()
-    except (OSError, RuntimeError):  # a link to itself
-        return path.absolute()

@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from kpareto.errors import BadJob, BadTable
 from kpareto.releases.choice import Choice
+from kpareto.releases.settings import Shown
 from kpareto.tables.hierarchy import MISSING, STAR, Hierarchy, Tree, make_tree, runs_of
 from kpareto.tables.partition import Partition
 from kpareto.tables.spelling import EXACT, number_text
-
-Shown = Literal["label", "midpoint", "median"]
-SHOWN: tuple[Shown, ...] = ("label", "midpoint", "median")
 
 
 def shown_labels(

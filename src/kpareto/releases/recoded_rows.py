@@ -22,7 +22,8 @@ from kpareto.engines.sql import FORMULA_STARTS, NUMBER
 from kpareto.engines.values import arrow_places, arrow_texts, blank
 from kpareto.errors import BadJob, did_you_mean, shorten
 from kpareto.releases.choice import Choice
-from kpareto.releases.labels import SHOWN, Shown, shown_labels
+from kpareto.releases.labels import shown_labels
+from kpareto.releases.settings import SHOWN, WAYS, Shown
 from kpareto.tables.boxes import leading
 from kpareto.tables.hierarchy import MISSING, STAR
 from kpareto.tables.partition import Partition, classes
@@ -34,11 +35,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 QUASI = "quasi-identifier"
-WAYS = {  # setting of a Handling -> what it may be, the usual one first
-    "identifiers": ("drop", "token"),
-    "order": ("shuffled", "kept"),
-    "formulas": ("report", "neutralise"),
-}
 
 
 @dataclass(frozen=True)

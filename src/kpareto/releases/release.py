@@ -36,12 +36,12 @@ from kpareto.releases.labels import refuse_counts
 from kpareto.releases.private.budget import has_ledger
 from kpareto.releases.recoded_rows import QUASI, Handling, Recoded, reading_as, recode, runs
 from kpareto.releases.risk.disclosing_columns import DisclosingColumn, tie_undecided
+from kpareto.releases.settings import read_accepted
 from kpareto.releases.warnings import (
     Remark,
     complete_warnings,
     count_remarks,
     rank_remarks,
-    read_accepted,
     refuse_dangers,
     tell_once,
     warnings_for,

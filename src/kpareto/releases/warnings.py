@@ -9,14 +9,14 @@ tells them, stands at the end.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 from warnings import warn
 
 import numpy as np
 
-from kpareto.errors import BadJob, ReleaseWarning, Remedy, Unsafe, did_you_mean, shorten
+from kpareto.errors import ReleaseWarning, Remedy, Unsafe, shorten
 from kpareto.fronts.choose import SaferPoint, find_safer
 from kpareto.fronts.front import Point
 from kpareto.fronts.numbers import spell_count
@@ -41,7 +41,6 @@ from kpareto.tables.table import Population, UniqueRows
 Severity = Literal["note", "caution", "danger"]
 GRAVEST = tuple(reversed(get_args(Severity)))  # danger, caution, note
 Number = int | float | str | None
-DANGERS = ("W1", "W2", "W5", "W8", "W11", "W12", "W17")  # those that can be dangers, and so stop a release
 MOST_LEFT_OUT = 0.2  # share of the rows that may be left out for missing values before it is a danger
 GRAVE = 0.05  # share of the rows concerned from which a warning is a danger
 LITTLE = 0.8  # of the error that the column totals alone have: from here on a release adds little to them
@@ -706,18 +705,6 @@ def warn_of_disclosing(disclosing: Sequence[DisclosingColumn], partition: Partit
         "told": worst.told.told,
     }
     return Remark("W17", "danger" if worst.grave else "caution", text, numbers, remedy)
-
-
-def read_accepted(words: object, where: str = "accept") -> tuple[str, ...]:
-    """The dangers that somebody accepts by name, each of them one that there can be."""
-    if isinstance(words, str) or not isinstance(words, Iterable):
-        raise BadJob(f'is {words!r}. Give a list of warnings, such as ["W1", "W17"].', where=where)
-    names = tuple(dict.fromkeys(str(word).upper() for word in words))
-    for name in names:
-        if name not in DANGERS:
-            near = did_you_mean(name, DANGERS)
-            raise BadJob(f"has {name!r}, which is never a danger. {near}Take of: {', '.join(DANGERS)}.", where=where)
-    return names
 
 
 def refuse_dangers(warnings: Sequence[Remark], accepted: Sequence[str]) -> tuple[str, ...]:

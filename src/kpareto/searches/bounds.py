@@ -24,8 +24,7 @@ from kpareto.measures.cells import CellLoss
 from kpareto.measures.measure import make
 from kpareto.searches.cuts.recut import Recutter
 from kpareto.searches.cuts.score import Score
-from kpareto.tables.cuts import Cuts
-from kpareto.tables.hierarchy import Tree
+from kpareto.tables.cuts import Cuts, tree_cuts
 from kpareto.tables.table import Counts, Table, merge_counts, number_rows
 
 
@@ -48,26 +47,6 @@ def all_cuts(space: Cuts, column: int) -> Iterator[np.ndarray]:
     hierarchy = space.hierarchies[column]
     for parts in itertools.product(*(tree_cuts(hierarchy.tree, root) for root in hierarchy.roots)):
         yield np.concatenate(parts)
-
-
-def tree_cuts(tree: Tree, root: int = 0) -> np.ndarray:
-    """Every cut of a tree below a node, from the coarsest to the finest: (cuts, borders) uint8."""
-    rows: dict[int, np.ndarray] = {}
-    inside_root = range(
-        root, int(np.searchsorted(tree.first, tree.last[root], side="right"))
-    )  # as they are in preorder
-    for node in reversed(inside_root):
-        rows[node] = np.zeros((1, 0), dtype=np.uint8)
-        if not tree.children[node]:
-            continue
-        first, *others = tree.children[node]
-        inside = rows[first]
-        for child in others:
-            border = np.ones((len(inside) * len(rows[child]), 1), dtype=np.uint8)
-            left = np.repeat(inside, len(rows[child]), axis=0)
-            inside = np.hstack((left, border, np.tile(rows[child], (len(inside), 1))))
-        rows[node] = np.vstack((np.zeros((1, inside.shape[1]), dtype=np.uint8), inside))
-    return rows[root]
 
 
 def project(table: Table, columns: Sequence[int]) -> Table:

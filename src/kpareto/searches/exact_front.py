@@ -43,7 +43,6 @@ from kpareto.kernels.words import K
 from kpareto.measures.measure import Floor, Measure, floor_of
 from kpareto.measures.sizes import is_smallest_class
 from kpareto.searches import MOST_THREADS, count, one_of, setting
-from kpareto.searches.bounds import tree_cuts
 from kpareto.searches.driver import Arrays, Ending, Kept, Tell, job_print
 from kpareto.searches.lattice.boxes import grid_for
 from kpareto.searches.lattice.climbing import front_of_all, lattice_starts, reach_good_nodes
@@ -58,7 +57,7 @@ from kpareto.searches.lattice.exact import (
 )
 from kpareto.searches.lattice.pbg_ea import PbgEa
 from kpareto.searches.proposals import Proposals, numbers_arrays, numbers_from
-from kpareto.tables.cuts import Cuts
+from kpareto.tables.cuts import Cuts, tree_cuts
 from kpareto.tables.lattice import Lattice
 from kpareto.tables.partition import Suppression
 from kpareto.tables.schema import Schema

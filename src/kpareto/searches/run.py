@@ -11,10 +11,9 @@ from kpareto.errors import BadJob, Interrupted, Progress, Stopped
 from kpareto.fronts.choose import answer_wishes
 from kpareto.fronts.front import Front
 from kpareto.fronts.problem import Problem
-from kpareto.interrupts import OutOfTime, TimeLimit, beating
+from kpareto.interrupts import OutOfTime, TimeLimit, beating, pause
 from kpareto.kernels.compiling import working
 from kpareto.searches import Search, options_of
-from kpareto.searches.compiled import Compiled, can_compile
 from kpareto.searches.cuts.ends import find_ends
 from kpareto.searches.driver import Cancelled, Driven, Watch, drive
 from kpareto.searches.exact_front import Exact, ExactCuts
@@ -114,24 +113,32 @@ def run_plan(
         # Local recodings share their time out among the class sizes themselves.
         until = None if chosen.method == "local" else limit
         try:
-            return complete_front(drive(course, beat, checkpoint, watch, until), chosen)
+            return complete_front(drive(course, beat, checkpoint, watch, until), chosen, limit)
         except Cancelled as stopped:
             stopped.front = replace(stopped.front, provenance=replace(stopped.front.provenance, options=chosen.told))
             raise
 
 
-def complete_front(front: Front, plan: Plan) -> Front:
-    """The front with its settings, and what the plan asks for besides: what it misses, and the answer to wishes."""
-    settings, details = plan.settings, {}
+def complete_front(front: Front, plan: Plan, limit: TimeLimit) -> Front:
+    """The front with its settings, and what the plan asks for besides: what it misses, and the answer to wishes.
+
+    What it misses is counted in what is left of the time; where that is too little, the front says so.
+    """
+    settings, details, note = plan.settings, {}, front.provenance.note
     if settings.get("compare"):
         from kpareto.searches.defects import compare_front
 
         search = make_search(plan.method, front.problem, front.space, settings)
-        details["exact"] = compare_front(front, search)
+        try:
+            with limit.watching():
+                pause()
+                details["exact"] = compare_front(front, search)
+        except OutOfTime:
+            note = "; ".join(filter(None, [note, "there was no time to compare it with the exact front"]))
     if settings.get("preference"):
         details["preference"] = answer_wishes(front, settings["preference"]).as_data()
     facts = {**front.provenance.details, **details}
-    return replace(front, provenance=replace(front.provenance, details=facts, options=plan.told))
+    return replace(front, provenance=replace(front.provenance, note=note, details=facts, options=plan.told))
 
 
 def make_driven(problem: Problem, plan: Plan, limit: TimeLimit | None = None) -> Driven[Any]:
@@ -148,8 +155,11 @@ def make_driven(problem: Problem, plan: Plan, limit: TimeLimit | None = None) ->
     if plan.method == "exact" and isinstance(space, Cuts):
         return ExactCuts(problem, space, settings["ties"], settings["threads"], plan.seed)
     check_population(settings.get("population") or 0, len(space.genes))
-    if isinstance(space, Cuts) and can_compile(plan.method, problem, space):
-        return Compiled(plan.method, problem, space, plan.evaluations, plan.seed, settings, limit or TimeLimit())
+    if isinstance(space, Cuts):
+        from kpareto.searches.compiled import Compiled, can_compile  # with their loops
+
+        if can_compile(plan.method, problem, space):
+            return Compiled(plan.method, problem, space, plan.evaluations, plan.seed, settings, limit or TimeLimit())
     search = make_search(plan.method, problem, space, settings)
     return Proposals(problem, space, search, plan.evaluations, plan.seed, settings.get("preference"))
 

@@ -277,3 +277,23 @@ def make_space(kind: Kind, table: Table, ends: Mapping[str, np.ndarray] | None =
     if kind == "local":
         return LocalSpace(table.hierarchies)
     return make_cuts(table.hierarchies, ends) if kind == "cuts" else make_order(table.hierarchies, ends)
+
+
+def tree_cuts(tree: Tree, root: int = 0) -> np.ndarray:
+    """Every cut of a tree below a node, from the coarsest to the finest: (cuts, borders) uint8."""
+    rows: dict[int, np.ndarray] = {}
+    inside_root = range(
+        root, int(np.searchsorted(tree.first, tree.last[root], side="right"))
+    )  # as they are in preorder
+    for place in reversed(inside_root):
+        rows[place] = np.zeros((1, 0), dtype=np.uint8)
+        if not tree.children[place]:
+            continue
+        first, *others = tree.children[place]
+        inside = rows[first]
+        for child in others:
+            border = np.ones((len(inside) * len(rows[child]), 1), dtype=np.uint8)
+            left = np.repeat(inside, len(rows[child]), axis=0)
+            inside = np.hstack((left, border, np.tile(rows[child], (len(inside), 1))))
+        rows[place] = np.vstack((np.zeros((1, inside.shape[1]), dtype=np.uint8), inside))
+    return rows[root]

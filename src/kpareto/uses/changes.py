@@ -15,8 +15,8 @@ import numpy as np
 
 from kpareto._version import __version__
 from kpareto.engines import in_form
-from kpareto.engines.form import form_from
-from kpareto.engines.read import Missing, read
+from kpareto.engines.form import Missing, form_from
+from kpareto.engines.read import read
 from kpareto.errors import BadInput, BadJob, did_you_mean, shorten
 from kpareto.fronts.problem import settled_rule
 from kpareto.measures.properties import PROPERTIES, Comparison, Property, compare, property_vector

@@ -12,8 +12,8 @@ from typing import Any, cast
 import numpy as np
 
 from kpareto.engines import file_of, in_form, open_source
-from kpareto.engines.form import form_from
-from kpareto.engines.read import Missing, read
+from kpareto.engines.form import Missing, form_from
+from kpareto.engines.read import read
 from kpareto.errors import BadInput, BadTable, shorten
 from kpareto.interrupts import pause
 from kpareto.kernels.local.neighbours import block_boxes, boxes_near

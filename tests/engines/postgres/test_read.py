@@ -20,9 +20,10 @@ from hypothesis import strategies as st
 import kpareto
 from kpareto.engines import open_source
 from kpareto.engines.duckdb.connect import HELD
+from kpareto.engines.form import Missing
 from kpareto.engines.postgres.connect import Postgres, bare, hide_password, pieces
 from kpareto.engines.postgres.read import PostgresSource
-from kpareto.engines.read import POLICIES, Missing, fingerprint, read
+from kpareto.engines.read import POLICIES, fingerprint, read
 from kpareto.engines.unique_rows import unique_rows
 from kpareto.errors import BadInput, BadJob, BadTable, MissingExtra
 from kpareto.faces import cli

@@ -12,16 +12,16 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 import numpy as np
 
+from kpareto.atomic import refuse_overwriting
 from kpareto.errors import BadInput, BadJob, Unsafe
 from kpareto.faces.console import fits_width, remark, reporting, show_table, write_json
 from kpareto.fronts.choose import answer_wishes, choose_point, read_wish
 from kpareto.fronts.front import Front, Point, front_sentence, kept_percent, mark_points, marks_of, save_picture
-from kpareto.fronts.models import ModelCurves, read_models
 from kpareto.fronts.picture import RECOMMENDED, Curve, check_picture
 from kpareto.fronts.problem import Problem
 from kpareto.fronts.use import PointUse, use_of_marks, use_sentence
@@ -31,11 +31,12 @@ from kpareto.jobs.parse import load_job
 from kpareto.kernels.compiling import working
 from kpareto.measures.measure import make
 from kpareto.measures.use import control_of
-from kpareto.releases.documents import refuse_overwriting
-from kpareto.searches.defects import say_defects
 from kpareto.searches.driver import Cancelled
 from kpareto.tables.recoding import AS_IT_IS, column_words
 from kpareto.tables.spelling import EXACT, percent, spell_infinite, without_point
+
+if TYPE_CHECKING:
+    from kpareto.fronts.models import ModelCurves
 
 MOST_LINES = 48  # points printed; the JSON has them all
 FIRST = (RECOMMENDED, "k ≥ 5", "k ≥ 11", "k ≥ 3", "k ≥ 20")  # whose columns are shown first where there is little room
@@ -280,6 +281,8 @@ def models_command(path: str, changes: Sequence[str] = ()) -> str:
 
 def show_defects(exact: Mapping[str, Any]) -> None:
     """What a search missed of the exact front, and which of its points are wrong, as tables and a sentence."""
+    from kpareto.searches.defects import say_defects
+
     names, wrong, missed = exact["objectives"], exact["wrong"], exact["missed"]
     covered = exact.get("coverage")  # an archive of boxes is not meant to hold every point
     for title, defects in ((("Missed", missed),) if covered is None else ()) + (("Wrongly reported", wrong),):
@@ -310,6 +313,7 @@ def show_models(
     quiet: bool,
 ) -> None:
     """Compare models on a job's table: a table of what you would gain, JSON and one picture of all curves."""
+    from kpareto.fronts.models import read_models
     from kpareto.searches.models import compare_models, usual_ks
 
     names = read_models(models)

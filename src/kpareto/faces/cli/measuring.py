@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from kpareto.atomic import write_whole
+from kpareto.atomic import refuse_overwriting, write_whole
 from kpareto.attacks.evidence import AttackEvidence, attack
 from kpareto.errors import BadJob
 from kpareto.faces.cli.fronts import check_files, open_job, read_problem, show_answer
@@ -18,7 +18,6 @@ from kpareto.faces.report.blocks import TableBlock
 from kpareto.fronts.choose import read_wish
 from kpareto.jobs.front import plan_of
 from kpareto.jobs.parse import load_job, read_form_words
-from kpareto.releases.documents import refuse_overwriting
 from kpareto.releases.risk.anonymity import Anonymity, measure
 from kpareto.searches.compare import SearchTrials, compare_searches, read_search
 from kpareto.uses.changes import ReleaseChanges, compare_releases

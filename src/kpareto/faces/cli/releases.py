@@ -13,7 +13,7 @@ from warnings import catch_warnings, simplefilter
 
 import click
 
-from kpareto.atomic import write_whole
+from kpareto.atomic import refuse_overwriting, write_whole
 from kpareto.engines import address_of, is_address, table_at
 from kpareto.engines.postgres.connect import bare
 from kpareto.engines.recognise import recognise
@@ -45,11 +45,12 @@ from kpareto.measures.cells import lm
 from kpareto.measures.measure import make, spell
 from kpareto.releases.apply import NewColumns, Unseen, apply
 from kpareto.releases.certificate import find_unlimited
-from kpareto.releases.documents import document_files, documents_of, refuse_others_documents, refuse_overwriting
+from kpareto.releases.documents import document_files, documents_of, refuse_others_documents
 from kpareto.releases.release import Release
+from kpareto.releases.settings import read_accepted
 from kpareto.releases.signing import key_named, load_key, new_key, signature_files, with_signatures
 from kpareto.releases.spread import impute, note_of
-from kpareto.releases.warnings import Remark, count_remarks, rank_remarks, read_accepted
+from kpareto.releases.warnings import Remark, count_remarks, rank_remarks
 from kpareto.strict import FileKind, toml_value
 from kpareto.tables.proposals import UNKNOWN
 from kpareto.tables.recoding import recoding_words

@@ -17,8 +17,7 @@ from kpareto.fronts.front import Front
 from kpareto.jobs.job import Job
 from kpareto.jobs.release import ReleaseTrial, check_release, choosing, release_job
 from kpareto.releases.certificate import find_unlimited
-from kpareto.releases.recoded_rows import WAYS
-from kpareto.releases.warnings import read_accepted
+from kpareto.releases.settings import WAYS, read_accepted
 from kpareto.verifier import parts, verify
 
 # What the verifier says of signatures, and as the page says it: keys are given in the terminal alone.

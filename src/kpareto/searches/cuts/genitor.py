@@ -17,7 +17,6 @@ import numpy as np
 from kpareto.errors import BadJob
 from kpareto.interrupts import OutOfTime, Portions, is_stopped, is_timed
 from kpareto.kernels.compiling import working
-from kpareto.kernels.cuts.genitor import Breeding, GenomePopulation, MemoRoom, genitor_steps, memo_rebuild
 from kpareto.kernels.words import INFEASIBLE
 from kpareto.searches import MOST_GENOMES, Moves, count, one_of, setting, share
 from kpareto.searches.cuts.variation import (
@@ -115,6 +114,8 @@ def genitor(  # noqa: PLR0913 (keywords, each a choice of its own)
     ``keep`` is called before each chunk of children. Out of time within the first population, what was scored of it is
     the result, and there is no state to go on from.
     """
+    from kpareto.kernels.cuts.genitor import Breeding, GenomePopulation, MemoRoom, genitor_steps  # no job but its own
+
     chosen = settings or Settings()
     if budget < 1:
         raise BadJob(f"The budget is {budget} evaluations. Give at least 1.")
@@ -189,7 +190,7 @@ def _begin(score: Score, settings: Settings, seed: int, seeds: np.ndarray | None
     padded[:, :genes] = population
     packed = np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
     table = np.full(_room(2 * size), -1, dtype=np.int32)
-    memo_rebuild(packed, size, table)
+    _rebuild(packed, size, table)
     return {
         "population": population,
         "scores": scores,
@@ -220,7 +221,13 @@ def _grow(state: dict[str, np.ndarray]) -> None:
         state[name] = np.zeros((size, *old.shape[1:]), dtype=old.dtype)
         state[name][:used] = old[:used]
     state["table"] = np.full(_room(size), -1, dtype=np.int32)
-    memo_rebuild(state["packed"], used, state["table"])
+    _rebuild(state["packed"], used, state["table"])
+
+
+def _rebuild(packed: np.ndarray, used: int, table: np.ndarray) -> None:
+    from kpareto.kernels.cuts.genitor import memo_rebuild
+
+    memo_rebuild(packed, used, table)
 
 
 @dataclass(frozen=True)

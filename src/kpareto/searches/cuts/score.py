@@ -16,8 +16,8 @@ import numpy as np
 
 from kpareto import measures as _measures  # noqa: F401  (fills the table of names)
 from kpareto.errors import BadInput, BadJob, BadTable
-from kpareto.fronts.count_cuts import CutCounter, fits_batch, has_runs, target_entries
-from kpareto.fronts.count_lattice import Wanted
+from kpareto.fronts.count_cuts import CutCounter, has_runs, target_entries
+from kpareto.fronts.count_lattice import Wanted, fits_batch
 from kpareto.fronts.packed_values import HistNumber
 from kpareto.fronts.problem import Problem
 from kpareto.kernels.classes import lane_width
