@@ -86,6 +86,7 @@ LONG_NAMES = (
     "scale-local-postgres",
     "scale-100m",
     "page",
+    "page-roles",
     "columns",
 )
 
