@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,12 +95,74 @@ def make_columns(rows: int, count: int) -> dict[str, np.ndarray]:
 
 
 EIGHT = (*["quasi-identifier"] * 4, "sensitive", "plain", "identifier", "target")
+SIZES, QUICK_SIZES = ((61_697, 12), (160_000, 48)), ((QUICK_ROWS, 12),)  # rows and columns of the tables of roles
+
+# Whether the page knows that the server has the last of them; it asks anew what the roles mean in the same breath.
+TAKEN = "async () => (await import('/static/api.js')).knownJob().columns.c007.role === 'target'"
 
 
 def roles(quick: bool) -> list[Line]:
     """Eight roles back to back on two made tables: each is taken, what it means is counted, and its hierarchy made."""
-    sizes = ((QUICK_ROWS, 12),) if quick else ((61_697, 12), (160_000, 48))
-    return [line for rows, columns in sizes for line in _eight_roles(rows, columns)]
+    return [line for rows, columns in (QUICK_SIZES if quick else SIZES) for line in _eight_roles(rows, columns)]
+
+
+def clicked_roles(quick: bool) -> list[Line]:
+    """The same eight roles given in Chromium to ``kpareto serve``, until what the last one means is told."""
+    return [_click_roles(rows, columns) for rows, columns in (QUICK_SIZES if quick else SIZES)]
+
+
+def _click_roles(rows: int, columns: int) -> Line:
+    """All the waiting there is: from the first role to the last sentence, by a hand that needs no time itself."""
+    import pyarrow as pa
+    import pyarrow.csv
+    from playwright.sync_api import expect, sync_playwright
+
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if program is None:
+        raise BadJob("There is no Chromium to give roles with. Install it with: apt-get install -y chromium")
+    expect.set_options(timeout=LONGEST * 1000)
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as play:
+        pa.csv.write_csv(pa.table(make_columns(rows, columns)), Path(name) / "wide.csv")
+        with play.chromium.launch(executable_path=program, args=["--no-sandbox"]) as browser, _serve(name) as server:
+            tab = browser.new_page()
+            tab.set_default_timeout(LONGEST * 1000)
+            tab.goto(server.link)
+            tab.get_by_role("button", name="wide.csv").click()
+            expect(tab.locator("#facts")).to_contain_text("quasi-identifier")
+            expect(tab.locator("#facts")).not_to_have_attribute("aria-busy", "true")
+            expect(tab.locator("table.icicle")).to_be_visible()
+            began, spent = time.perf_counter(), server.seconds()
+            for place, role in enumerate(EIGHT):
+                tab.get_by_label(f"Role of c{place:03}", exact=True).select_option(role)
+            while not tab.evaluate(TAKEN):
+                tab.wait_for_timeout(20)
+            expect(tab.locator("#facts")).not_to_have_attribute("aria-busy", "true")
+            took = Time(time.perf_counter() - began, server.seconds() - spent, 1)
+    what = f"eight roles back to back in Chromium, {rows:,} rows of {columns} columns"
+    return Line(what, took, bar=f"page-roles-{columns}", note="CPU: that of the server", peak=peak_bytes())
+
+
+@dataclass(frozen=True)
+class Served:
+    """A page that ``kpareto serve`` has opened over a folder."""
+
+    process: subprocess.Popen[str]
+    link: str
+
+    def seconds(self) -> float:
+        """Processor seconds of its process so far."""
+        spent = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return (int(spent[11]) + int(spent[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def _serve(folder: str) -> Iterator[Served]:
+    command = [sys.executable, "-m", "kpareto", "serve", "--no-browser", "--port", "0"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield Served(process, next(iter(process.stdout or ())).split()[-1])
+        finally:
+            process.send_signal(signal.SIGINT)
 
 
 def _eight_roles(rows: int, columns: int) -> list[Line]:

@@ -87,6 +87,7 @@ LONG_NAMES = (
     "scale-local-postgres",
     "scale-100m",
     "page",
+    "page-roles",
     "columns",
 )
 

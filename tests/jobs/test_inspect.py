@@ -114,6 +114,11 @@ def test_rows_for_a_terminal(adult_profile: tuple[Path, Profile]) -> None:
         ("Geschlecht", "sex"),
         ("Geschl.", "sex"),
         ("birthyr", "birth"),
+        ("agea", "age"),  # of the European Social Survey, as the four below
+        ("gndr", "sex"),
+        ("eduyrs", "education"),
+        ("hinctnta", "money"),
+        ("lrscale", "belief"),
         ("canton", "place"),
         ("Tätigkeit", "occupation"),
         ("estado civil", "marital"),
@@ -683,6 +688,26 @@ def test_hierarchies_that_suit_the_values(tmp_path: Path) -> None:
     assert column(profile, "state")["hierarchy"] == {"flat": True}
     assert "4 of 5 values have a place in the built-in hierarchy us-states" in str(column(profile, "state")["note"])
     assert release_job(parse_job(job_text(profile, "x.csv"), tmp_path)).rows > 0
+
+
+def test_months_and_years_that_are_numbers_follow_the_calendar() -> None:
+    """Quarters and half years, five years and decades; visits per year are no years, and who died has no date."""
+    columns = {
+        "Month": [1 + row % 12 for row in range(400)],
+        "year": [1974 + row % 30 for row in range(400)],
+        "visits_per_year": [row % 30 for row in range(400)],
+        "Died": ["yes" if row % 3 else "no" for row in range(400)],
+    }
+    profile = inspect(pd.DataFrame(columns))
+    assert column(profile, "Month")["hierarchy"] == {"intervals": [3, 6], "from": 1}
+    assert column(profile, "year")["hierarchy"] == {"intervals": [5, 10, 20], "from": 1960}
+    assert column(profile, "year")["why"] == "holds years"
+    assert column(profile, "visits_per_year")["role"] == "decide"
+    assert (column(profile, "Died")["role"], column(profile, "Died")["why"]) == (
+        "quasi-identifier",
+        "tells what happened",
+    )
+    assert release_job(profile.job).rows > 0
 
 
 def test_the_job_asks_the_one_question_that_chooses_a_model() -> None:

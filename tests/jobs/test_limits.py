@@ -26,7 +26,7 @@ JOB = '[data]\nsource = "x.csv"\n[columns.a]\nrole = "quasi-identifier"\n'
         ("[limits]\nk = 0\n", "give a whole number of at least 1"),
         ('[limits]\n"l(column=a)" = 1.5\n', "give a whole number of at least 1"),
         ("[limits]\nrisk-max = 20\n", "give a number from 0 to 1"),
-        ('[search]\nmethod = "nsga2"\nbudget = 1000000000000\n', "would last for years"),
+        ('[search]\nmethod = "nsga2"\nbudget = 1000000000000\n', "would take years"),
     ],
 )
 def test_slips_are_refused(part: str, sentence: str) -> None:

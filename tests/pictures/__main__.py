@@ -32,7 +32,7 @@ WIDTHS = (1400, 800, 390)  # of those to look at
 COLOURS = 256  # of a picture; the page has one accent, and text in few greys
 ROWS, LABS = 600, 4  # of the table that is shown
 LIMIT = 200 << 20  # bytes of an upload, as kpareto serve has it
-PATIENCE = 120_000  # milliseconds; compiled loops may have to be compiled first
+PATIENCE = 600_000  # milliseconds; compiled loops may have to be compiled first, on a machine that does other work
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,8 @@ def hear_errors(tab: Tab) -> list[str]:
 def walk_tables(browser: Browser, folder: Path, tables: list[Path]) -> None:
     """Every table by a steward of its own, and what it took."""
     axe = checker()
-    rows = []
+    head = "| table | clicks | open | roles | search | explore | checks | released | findings | errors |"
+    sys.stdout.write("\n".join([head, "|---" * 10 + "|"]) + "\n")
     with tempfile.TemporaryDirectory() as place:
         desk, temporary = Path(place) / "desk", Path(place) / "temporary"
         desk.mkdir()
@@ -220,10 +221,9 @@ def walk_tables(browser: Browser, folder: Path, tables: list[Path]) -> None:
                 steward = Steward(Camera(tab, folder, WIDTHS), table.stem, axe, errors)
                 steward.walk(table)
                 context.close()
-                rows.append(steward.line())
+                sys.stdout.write(f"{steward.line()}\n")
+                sys.stdout.flush()
                 sys.stderr.writelines(f"{each}\n" for each in (*steward.findings, *errors))
-    head = "| table | clicks | open | roles | search | explore | checks | released | findings | errors |"
-    sys.stdout.write("\n".join([head, "|---" * 10 + "|", *rows]) + "\n")
 
 
 def photograph(browser: Browser, folder: Path, widths: tuple[int, ...]) -> None:

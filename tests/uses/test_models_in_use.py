@@ -66,7 +66,7 @@ def test_the_sentence_says_which_is_better_only_where_it_is() -> None:
     told = "off by 30.0% on average from whole columns, by 10.0% class by class, and by 40.0% with the column totals alone."
     assert use.sentence().endswith(told)
     assert replace(use, better=None).sentence().endswith("The two models differ by no more than chance there.")
-    assert replace(use, better="whole").sentence().endswith("Whole columns are the better in use there.")
+    assert replace(use, better="whole").sentence().endswith("Whole columns give the better counts there.")
 
 
 def test_nothing_is_said_where_nothing_can_be(asked: Problem, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,8 +83,8 @@ def use_sentence(uses: Mapping[int, PointUse]) -> str:
     if some is None:
         return ""
     return (
-        f"off: how far {some.counts} random counts over two and three columns are off on average, labels "
-        f"fitted to column totals; with the totals alone by {percent(some.control)}."
+        f"off: the average error of {some.counts} random counts over two and three columns, with labels fitted to "
+        f"column totals. From these totals alone it is {percent(some.control)}."
     )
 
 

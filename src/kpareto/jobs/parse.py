@@ -36,7 +36,7 @@ JOB_FILE = FileKind(
 )
 MOST_JOB = 16 * 2**20  # bytes of a job file
 MOST_ROWS = 10**15  # a limit beyond this is a slip, and does not fit the counters
-MOST_RECODINGS = 10**10  # a budget beyond this would last for years
+MOST_RECODINGS = 10**10  # a budget beyond this would take years
 
 PARTS = ("data", "columns", "population", "suppression", "search", "limits", "release", "use")
 DATA = ("source", "missing", "missing_values", "person", "spellings", "domain", "preset", "table", *FORM_KEYS)
@@ -628,7 +628,7 @@ def check_budget(budget: int | None) -> None:
     """Raise where more recodings are asked for than anybody can wait for."""
     if budget is not None and budget > MOST_RECODINGS:
         raise BadJob(
-            f"is {budget:,} recodings, which would last for years. Give at most {MOST_RECODINGS:,}; a search can be "
+            f"is {budget:,} recodings, which would take years. Give at most {MOST_RECODINGS:,}; a search can be "
             "stopped and go on.",
             where="search.budget",
         )

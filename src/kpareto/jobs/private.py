@@ -195,7 +195,7 @@ def _refuse_delta(delta: Fraction, most: int, rows: int) -> None:
         many = "as many" if most == 1 else f"{least:,} persons"
         raise Unsafe(
             f"The release would have {rows:,} rows, so the table has at least {many}, and delta {float(delta):g} "
-            f"is above 1/{least:,}: that would allow to show somebody's row as it is. Nothing was written, and the "
+            f"is above 1/{least:,}: that would allow somebody's row to be shown as it is. Nothing was written, and the "
             "budget is spent. Give a delta far below that."
         )
 

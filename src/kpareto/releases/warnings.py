@@ -223,7 +223,7 @@ def _w2(context: Context) -> Remark | None:
     )
     remedy = Remedy("limit-values", "Add a limit such as l = 2 under [limits] in the job.")
     if not worst.rows:
-        text = f"{head} In no class one value has {worst.share:.0%} or more;"
+        text = f"{head} In no class does one value have {worst.share:.0%} or more;"
         remedy = Remedy("limit-values", "a limit such as l = 2 under [limits] in the job would keep it so.")
     numbers: dict[str, Number] = {
         "column": worst.column,
@@ -299,7 +299,7 @@ def _w4(context: Context) -> Remark | None:
         return Remark("W4", "note", text, numbers)
     remedy = Remedy(
         "recode-beforehand",
-        "Against it helps a recoding that was fixed before anybody looked at these rows: kpareto apply.",
+        "A recoding that was fixed before anybody looked at these rows avoids this: kpareto apply.",
     )
     return _advise("W4", "caution", text, numbers, remedy)
 
@@ -370,7 +370,8 @@ def _w7(context: Context) -> Remark | None:
     if not partition.empty and lost < _smallest(partition):
         text += f" Their number is itself below k = {_smallest(partition)}: do not publish it."
         numbers["below_k"] = _smallest(partition)
-    remedy = Remedy("keep-rows", "If they must stay, lower limit under [suppression] in the job, and search again.")
+    smaller = "make the limit under [suppression] in the job smaller, and search again."
+    remedy = Remedy("keep-rows", f"If they must stay, {smaller}")
     return _advise("W7", severity, text, numbers, remedy)
 
 
@@ -439,8 +440,8 @@ def _w8(context: Context) -> Remark | None:
         return _advise("W8", "caution", text, numbers, Remedy("fix-borders", fixed))
     rows = int(context.partition.rows[~context.partition.suppressed].sum())
     text += (
-        f" In {known_rows:,} of {several(rows, 'row')} the borders tell every quasi-identifier, but for which row of "
-        "the class has which: that is hardly hidden. Ask for a larger k, or for labels of the hierarchies "
+        f" In {known_rows:,} of {several(rows, 'row')} the borders give every quasi-identifier away, only not which row "
+        "of the class has which: that hides hardly anything. Ask for a larger k, or for labels of the hierarchies "
         "(intervals = false)."
     )
     return _advise("W8", "danger", text, numbers | {"told": known_rows, "rows": rows}, Remedy("fix-borders", fixed))
@@ -536,7 +537,7 @@ def _w13(context: Context) -> Remark | None:
     small = 0 < partition.suppressed_rows < k
     text = (
         f"Publish the public part of the certificate only: it holds no count below k = {k}. The full certificate is "
-        f"confidential, for its counts tell about single rows"
+        f"confidential, because its counts tell of single rows"
         f"{f' ({partition.suppressed_rows} suppressed rows among them)' if small else ''}."
     )
     return Remark("W13", "note", text, {"k": k, "suppressed": partition.suppressed_rows})
@@ -547,7 +548,7 @@ def _w14(context: Context) -> Remark | None:
     if search is None or search.complete:
         return None
     tried = f"{search.evaluated:,}" + (f" of {spell_count(search.size)}" if search.size is not None else "")
-    known = "how much better the best possible one is, is unknown"
+    known = "how much better the best possible one could be is unknown"
     if search.gap is not None:
         known = search.proof or f"the best possible one loses at most {percent(search.gap)} less"
     # An exact search is none, but its time was up or somebody stopped it.
@@ -587,7 +588,7 @@ def _w18(context: Context) -> Remark | None:
     if context.partition.recoding.boxes is None or context.partition.empty:
         return None
     counted = overlaps(context.partition)
-    text = f"Local recoding: what a value became differs from class to class. {counted.meaning}"
+    text = f"Labels differ from class to class (local recoding). {counted.meaning}"
     if counted.disjoint:
         return Remark("W18", "note", text, dict(vars(counted)))
     advice = "Ask for strict = true under [search] if labels must not overlap; it keeps less detail."
@@ -686,7 +687,7 @@ def warn_of_disclosing(disclosing: Sequence[DisclosingColumn], partition: Partit
     worst = max(disclosing, key=lambda each: (each.grave, not each.declared, each.below))
     others = [" and ".join(each.columns) for each in disclosing if each is not worst]
     text = worst.sentence(int(partition.sizes[partition.visible].min()))
-    text += f" So it is with {shorten(others)}." if others else ""
+    text += f" The same holds for {shorten(others)}." if others else ""
     remedy = None
     if not worst.declared:
         schema = partition.table.schema

@@ -32,6 +32,10 @@ READ_FIRST = "Read its texts first: free text may hold names, telephone numbers 
 NAMED_PERSONS: tuple[Topic, ...] = ("name", "person id", "person")  # where they repeat, a person may have several rows
 CODED: tuple[Topic, ...] = ("marital", "race", "sex", "place", "country", "occupation")  # numbers there are codes
 MONTHS = ("month", "quarter", "year", "decade")
+ASKED: Mapping[Topic, str] = {"place": "tells yes or no about a place", "date": "tells what happened"}
+# Numbers of the calendar go by such a word in the name, and lie between these.
+NUMBERED_MONTHS = (("month", "monat", "mois", "mes", "mese", "maand"), 1, 12)
+NUMBERED_YEARS = (("year", "jahr", "annee", "ano", "anno", "jaar"), 1800, 2100)
 
 
 @dataclass(frozen=True)
@@ -154,9 +158,9 @@ def _by_name(facts: ColumnFacts, topic: Topic) -> Proposal | None:
         like = "free text" if topic == "free text" else f"a {_word_reason(topic)}"
         return Proposal("identifier", f"{facts.like} {like}, with {repeats}")
     if leaning == "quasi-identifier":
-        # "taken to hospital" holds no place, though its name has one in it
-        asks = topic == "place" and facts.kind == "yes/no"
-        return quasi(facts, "tells yes or no about a place" if asks else f"{facts.like} {_word_reason(topic)}", topic)
+        # "taken to hospital" holds no place and "died" no date, though their names have one in them
+        told = ASKED.get(topic) if facts.kind == "yes/no" else None
+        return quasi(facts, told or f"{facts.like} {_word_reason(topic)}", topic)
     if leaning == "sensitive":
         if _is_free_text(facts):
             return Proposal("identifier", f"free text, which may name anybody{LEFT_OUT}")
@@ -202,6 +206,8 @@ def _by_numbers(facts: ColumnFacts) -> Proposal:
         return Proposal("identifier", f"free text, which may name anybody{LEFT_OUT}")
     if facts.kind in ("date", "other date"):
         return quasi(facts, "holds dates", "date")
+    if _are_of_calendar(facts, *NUMBERED_YEARS):
+        return quasi(facts, "holds years", "date")
     warning = READ_FIRST if facts.kind == "text" and (facts.longest >= LONG or facts.topic == "free text") else ""
     if facts.unique_share >= RATHER_UNIQUE and facts.rows > 1:
         make = "Make it a quasi-identifier with a hierarchy if it is needed, or plain if nobody outside can know it."
@@ -233,7 +239,7 @@ def hierarchy_for(facts: ColumnFacts, topic: Topic | None = None) -> tuple[Rule,
     if facts.kind in ("whole number", "number"):
         if max(abs(facts.high or 0), abs(facts.least or 0)) >= EXACT:  # no number, but a code that looks like one
             return flat, 2, "Its numbers are too large to tell neighbours apart: give prefixes, or a file with groups."
-        return _intervals(facts)
+        return _months_or_years(facts) or _intervals(facts)
     if facts.kind == "date":
         return _calendar(facts)
     if facts.kind == "other date":
@@ -261,6 +267,25 @@ def _calendar(facts: ColumnFacts) -> tuple[Rule, int, str]:
             units.append(unit)
             below = count
     return ({"dates": units}, len(units) + 2, "") if units else ({"flat": True}, 2, "")
+
+
+def _are_of_calendar(facts: ColumnFacts, words: Sequence[str], least: float, most: float) -> bool:
+    """Whether one of the words stands in the name, and nearly all numbers lie where those of the calendar do."""
+    if facts.kind != "whole number" or facts.least is None or facts.high is None:
+        return False
+    return not {*words}.isdisjoint(words_of(facts.name)) and least <= facts.least and facts.high <= most
+
+
+def _months_or_years(facts: ColumnFacts) -> tuple[Rule, int, str] | None:
+    """Quarters and half years of the numbers of months, five years and more of those of years; None of all others."""
+    if facts.distinct <= 3 or facts.low is None or facts.high is None or facts.least is None:
+        return None
+    if _are_of_calendar(facts, *NUMBERED_MONTHS):
+        return {"intervals": [3, 6], "from": 1}, 4, ""
+    widths = [width for width in (5, 10, 20) if width < facts.high - facts.low]
+    if not widths or not _are_of_calendar(facts, *NUMBERED_YEARS):
+        return None
+    return {"intervals": widths, "from": math.floor(facts.least / widths[-1]) * widths[-1]}, len(widths) + 2, ""
 
 
 def _intervals(facts: ColumnFacts) -> tuple[Rule, int, str]:

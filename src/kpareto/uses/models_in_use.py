@@ -59,7 +59,7 @@ class ModelsInUse:
         )
         if self.better is None:
             return f"{words} The two models differ by no more than chance there."
-        return words if self.better == "local" else f"{words} Whole columns are the better in use there."
+        return words if self.better == "local" else f"{words} Whole columns give the better counts there."
 
 
 def models_in_use(asked: Problem, report: Progress | None = None, rows: int = ROWS) -> ModelsInUse | None:

@@ -173,10 +173,10 @@ def test_inspect_measures_both_models_where_nothing_is_compiled_for_it(
         with monkeypatch.context() as patched:
             patched.setattr(f"kpareto.uses.{name}", value)
             assert main(["inspect", "some.csv"]) == 0
-            assert "How far off counts are from either, kpareto utility tells." in capsys.readouterr().out
+            assert "kpareto utility tells how far off counts are with either." in capsys.readouterr().out
     monkeypatch.setattr("kpareto.faces.cli.releases.MOST_READ", 399)
     assert main(["inspect", "some.csv"]) == 0
-    assert "How far off counts are from either, kpareto utility tells." in capsys.readouterr().out
+    assert "kpareto utility tells how far off counts are with either." in capsys.readouterr().out
 
 
 def test_inspect_has_a_narrow_table(job: Path, capsys: pytest.CaptureFixture[str]) -> None:

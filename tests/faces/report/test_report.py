@@ -575,7 +575,7 @@ def test_a_small_number_of_suppressed_rows_is_not_told() -> None:
     assert point.partition.suppressed_rows == 2
     told = html(make_report(point))
     assert "fewer than 10 rows are suppressed" in told.lower()
-    assert "If they must stay, lower limit under [suppression] in the job, and search again." in told
+    assert "If they must stay, make the limit under [suppression] in the job smaller, and search again." in told
     assert not re.search(r"\b62\b", " ".join(Page(told).words))
     secret = make_report(point, confidential=True)
     assert (secret.summary.suppressed, secret.summary.rows_in) == (2, 62)

@@ -223,7 +223,7 @@ def test_older_rows_are_not_drawn_over_newer_ones(visit: Visit) -> None:
     late = LateAnswer(tab, "**/table/rows?*")
     card.get_by_role("button", name="Next").click()
     late.wait()
-    card.get_by_role("button", name="Before").click()
+    card.get_by_role("button", name="Previous").click()
     expect(card).to_contain_text("Rows 11 to 20")
     late.let_go()
     expect(card).to_contain_text("Rows 11 to 20")

@@ -29,7 +29,7 @@ JOB = '[data]\nsource = "x.csv"\n[columns.a]\nrole = "quasi-identifier"\n'
         ("[limits]\nk = 2.5\n", "The limit on k is 2.5"),
         (
             '[search]\nmethod = "nsga2"\nspace = "cuts"\nbudget = 1000000000000\n',
-            "The budget is 1,000,000,000,000 recodings, which would last for years.",
+            "The budget is 1,000,000,000,000 recodings, which would take years.",
         ),
         ("[search]\nseconds = -5\n", "The time that the search may take is -5"),
         (

@@ -451,7 +451,7 @@ def test_nothing_runs_off_the_side(browser: Browser, page: Page, width: int) -> 
     expect(tab.locator("#start")).to_be_visible()
     assert fits()
     if width < 980:  # the start is below all that can be set, and a button away
-        tab.get_by_role("button", name="To the start").click()
+        tab.get_by_role("button", name="To the start button").click()
         expect(tab.locator("#start")).to_be_in_viewport()
         assert focused(tab, "#start")
     window.explore()

@@ -123,7 +123,7 @@ def say_models_in_use(profile: Profile) -> str:
 
         with suppress(NotCompiled, BadInput, Unsafe), without_compiling():
             use = models_in_use(profile.job.problem())
-    return "How far off counts are from either, kpareto utility tells." if use is None else use.sentence()
+    return "kpareto utility tells how far off counts are with either." if use is None else use.sentence()
 
 
 def write_job(profile: Profile, source: str, table: str | None, target: str) -> None:

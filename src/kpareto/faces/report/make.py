@@ -343,7 +343,7 @@ _SUBJECTS: Mapping[str, str] = {
     "W17": "Columns that leave as they are tell what generalized ones hide, so that classes are smaller for whoever "
     "knows them",
     "W20": "The release tells an analyst little more than the totals of its columns",
-    "W18": "Local recoding: what a value became differs from class to class, and the labels of classes overlap",
+    "W18": "Labels differ from class to class (local recoding), and the labels of classes overlap",
 }
 
 
@@ -422,7 +422,8 @@ def _say_possible(use: Utility) -> list[str]:
         )
     if relations.kept is not None:
         worst = ", ".join(f"{' and '.join(pair.columns)} ({percent(pair.share)})" for pair in relations.pairs[:HIT])
-        sentences.append(f"Of what columns tell about each other {percent(relations.kept)} is left; least of {worst}.")
+        left = f"Of what the columns tell about each other, {percent(relations.kept)} is left"
+        sentences.append(f"{left}; least between {worst}.")
     for model in use.models:
         if model.release is None or model.original is None or model.control is None:
             sentences.append(say_model(model))

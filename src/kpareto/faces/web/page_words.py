@@ -46,8 +46,8 @@ ADVICE = {
     "name-person": "choose the column that tells persons apart on the Data step.",
     "observe-values": "write domain = 'observed' in the job file, unless you replicate a paper.",
     "recode-alike": "recode these rows as before: kpareto apply in the terminal.",
-    "recode-beforehand": "against it helps a recoding that was fixed before anybody looked at these rows: kpareto "
-    "apply in the terminal.",
+    "recode-beforehand": "a recoding that was fixed before anybody looked at these rows avoids this: kpareto apply in "
+    "the terminal.",
     "recode-by-class": "take labels class by class on the Search step, or publish the totals of the columns alone.",
     "search-longer": "on the Search step, give it more time, or take whole columns, which are searched completely.",
     "set-limit": "fill in a limit on the Search step, such as k at least 5.",

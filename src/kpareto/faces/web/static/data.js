@@ -318,7 +318,7 @@ function personsCard(page) {
       select(
         "Rows without a value",
         [
-          ["", "are left out where they are few (at most 5 %), else they count as a value"],
+          ["", "are left out (kept if above 5 %)"],
           ["drop", "are left out"],
           ["category", "count as a value of their own"],
           ["error", "are refused"],

@@ -21,6 +21,7 @@ import {
   rowName,
   s,
   scroll,
+  several,
   tableOf,
   td,
   tr,
@@ -40,8 +41,10 @@ export function detail(page, front, about) {
         : "What each column shows; the coloured level is released.",
       () => about.columns.map(column),
     ),
-    part("Class sizes", `${number(about.classes)} classes; how many rows are in classes of which size.`, () =>
-      sizes(about.sizes),
+    part(
+      "Class sizes",
+      `${several(about.classes, "class", "classes")}; how many rows are in classes of which size.`,
+      () => sizes(about.sizes),
     ),
     part("Risk", "How likely a person is recognised by one who knows the quasi-identifiers.", () => risks(about.risks)),
     part("Attacks on people", "How often somebody is singled out, linked or inferred about.", () => attacks(about.id)),
@@ -272,7 +275,7 @@ function sizes(bars) {
       bars
         .map(
           (bar) =>
-            `${bar.low} to ${bar.high}: ${bar.classes} classes, ${bar.rows} rows${bar.suppressed ? ", suppressed" : ""}`,
+            `${bar.low} to ${bar.high}: ${several(bar.classes, "class", "classes")}, ${several(bar.rows, "row")}${bar.suppressed ? ", suppressed" : ""}`,
         )
         .join("; "),
   );
@@ -296,7 +299,7 @@ function sizes(bars) {
           height: Math.max(1, high),
           rx: 2,
         },
-        s("title", {}, `${bar.classes} classes, ${bar.rows} rows`),
+        s("title", {}, `${several(bar.classes, "class", "classes")}, ${several(bar.rows, "row")}`),
       ),
       s(
         "text",

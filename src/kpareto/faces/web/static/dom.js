@@ -251,7 +251,7 @@ export function number(value, digits = 4) {
   return String(Number(value.toPrecision(digits)));
 }
 
-export const several = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
+export const several = (count, word, words = `${word}s`) => `${number(count)} ${count === 1 ? word : words}`;
 
 // Halves go to the even digit, as in the sentences of the server: 5 of 2,000 rows are 0.2 % everywhere.
 const written = [0, 1, 2, 3].map(

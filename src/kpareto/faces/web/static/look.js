@@ -58,7 +58,7 @@ export function rowsCard(page, encodings) {
         ),
         inRow(
           h("span", { class: "quiet" }, `Rows ${number(slice.start + 1)} to ${number(last)} of ${number(slice.total)}`),
-          turn(start - ROWS < 0 && start > 0 ? 0 : start - ROWS, "Before"),
+          turn(start - ROWS < 0 && start > 0 ? 0 : start - ROWS, "Previous"),
           turn(start + ROWS, "Next"),
         ),
       ];
@@ -78,14 +78,14 @@ export function rowsCard(page, encodings) {
 }
 
 const SEPARATORS = [
-  ["", "found out"],
+  ["", "detected"],
   [",", "comma"],
   [";", "semicolon"],
   ["\t", "tab"],
   ["|", "bar"],
 ];
 const HEADERS = [
-  ["", "found out"],
+  ["", "detected"],
   ["true", "has the names of the columns"],
   ["false", "is a row"],
 ];
@@ -145,7 +145,7 @@ export function formRow(page, encodings) {
           ),
         ),
         has("decimal", () =>
-          select("Before decimals stands", DECIMALS, data.decimal === "," ? "," : "", { id: "form-decimal" }, (value) =>
+          select("Decimals come after", DECIMALS, data.decimal === "," ? "," : "", { id: "form-decimal" }, (value) =>
             change("decimal", value),
           ),
         ),
@@ -154,7 +154,7 @@ export function formRow(page, encodings) {
             change("skip", Number(text) || ""),
           ),
         ),
-        quiet("Reading the file otherwise proposes roles and hierarchies anew."),
+        quiet("If the file is read differently, roles and hierarchies are proposed again."),
       );
     })
     .catch(() => {});
@@ -252,7 +252,7 @@ function factWords(page, facts) {
   const whose =
     page.draft.data.source === "adult"
       ? " (as in the papers)"
-      : " (kpareto’s choice: left out where they are at most 5 % of the rows, else kept)";
+      : " (kpareto’s choice: left out if they are at most 5 % of the rows, else kept)";
   return [
     facts.unique === null
       ? "No column is a quasi-identifier yet. "
@@ -280,9 +280,9 @@ export function columnPicture(name) {
   fillFrom(place, async () => {
     const column = await api.get(`/table/column?column=${encodeURIComponent(name)}`);
     const words = [
-      `${number(column.distinct)} values`,
-      column.missing ? `${number(column.missing)} rows without one` : "",
-      column.others ? `${number(column.others)} rows with further values` : "",
+      several(column.distinct, "value"),
+      column.missing ? `${several(column.missing, "row")} without one` : "",
+      column.others ? `${several(column.others, "row")} with further values` : "",
     ];
     const drawn = column.ordered && column.bars.length > 12 ? columns : rows;
     return [column.bars.length ? drawn(column) : null, quiet(words.filter(Boolean).join(", "), ".")];
@@ -308,7 +308,7 @@ function columns(column) {
       s(
         "rect",
         { class: "bar", x: place * step + 0.5, y: height - bottom - high, width: Math.max(1, step - 1), height: high },
-        s("title", {}, `${label}: ${number(rows)} rows`),
+        s("title", {}, `${label}: ${several(rows, "row")}`),
       ),
     );
   });

@@ -157,10 +157,10 @@ export function modelsCard(page, onnews) {
               }),
             ),
           ),
-          "Detail kept at each k; in brackets what nobody can pass",
+          "Detail kept at each k; in brackets the most that any such recoding could keep",
         ),
       ),
-      quiet(`${run.advice ? run.advice + " " : ""}The curves stand in the picture of k and detail kept.`),
+      quiet(`${run.advice ? run.advice + " " : ""}The curves are drawn in the picture of k and detail kept.`),
     ];
   }
   draw();

@@ -44,7 +44,7 @@ export const axisName = (objective) => `${objective.label}${unit(objective) ? ",
 export const sentence = (front, id) =>
   front.objectives
     .map((objective, column) => `${objective.label} ${spell(objective, front.values[id][column])}`)
-    .join(", ");
+    .join("; ");
 
 // A file made in the browser: nothing is asked of the server, nothing leaves the machine.
 export function saveFile(name, content, kind) {

@@ -179,7 +179,7 @@ export function pointTable(page, front, hidden, choose, redraw) {
         `${number(ids.length)} of ${number(front.values.length)} trade-offs`,
         pages > 1 ? `, ${number(at * PAGE + 1)} to ${number(Math.min(ids.length, (at + 1) * PAGE))} shown` : "",
       ),
-      pages > 1 ? [turn(at - 1, "Before"), turn(at + 1, "Next")] : null,
+      pages > 1 ? [turn(at - 1, "Previous"), turn(at + 1, "Next")] : null,
       makeButton("Save as CSV", { class: "small second" }, () => save(front, ids, "csv")),
       makeButton("Save as JSON", { class: "small second" }, () => save(front, ids, "json")),
     ),

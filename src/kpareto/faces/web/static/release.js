@@ -112,7 +112,7 @@ export async function releaseView(page) {
       h(
         "p",
         { class: "good" },
-        `Released ${number(released.rows)} rows; the written file was read again and verified. ${number(released.suppressed)} rows were suppressed.`,
+        `Released ${several(released.rows, "row")}; the written file was read again and verified. ${several(released.suppressed, "row")} ${released.suppressed === 1 ? "was" : "were"} suppressed.`,
       ),
       countedAgain(page, released.verified, released.unlimited),
       released.remarks.map((remark) => quiet(remark)),
@@ -180,7 +180,7 @@ export async function releaseView(page) {
       "p",
       { class: "lead" },
       values,
-      ` · ${number(front.suppressed[id])} rows suppressed (${percent(front.suppressed[id] / front.rows)})`,
+      ` · ${several(front.suppressed[id], "row")} suppressed (${percent(front.suppressed[id] / front.rows)})`,
     ),
     page.staleNote(),
     h(

@@ -55,7 +55,7 @@ function archive({ names, widths, brackets, most, members }) {
   return [
     h("h4", {}, "Archive"),
     quiet(
-      `${number(members.length)} boxes are held, of at most ${number(most)}. A box is so wide: ${wide} (${brackets} of quality over width).`,
+      `${number(members.length)} boxes are held, of at most ${number(most)}. The width of a box: ${wide} (${brackets} of quality over width).`,
     ),
     table(
       "Boxes of the archive",

@@ -54,7 +54,7 @@ export async function searchView(page) {
       { class: "title" },
       h("h1", {}, "Search for every trade-off"),
       // Where the two cards stand below each other, the start is far down.
-      makeButton("To the start", { class: "second narrow-only", id: "to-start" }, () => {
+      makeButton("To the start button", { class: "second narrow-only", id: "to-start" }, () => {
         const card = document.getElementById("watch");
         card.scrollIntoView();
         document.querySelector("#start:not([hidden]), #stop:not([hidden])").focus({ preventScroll: true });
@@ -63,7 +63,7 @@ export async function searchView(page) {
     h(
       "p",
       { class: "lead" },
-      "What is to be good at once? ",
+      "What should be good at the same time? ",
       h("span", { id: "objective-count" }, counted(search.objectives)),
       "; each point of the front is a recoding that no other beats in all of them.",
     ),

@@ -18,6 +18,7 @@ import {
   s,
   scroll,
   select,
+  several,
   tableOf,
   td,
   tr,
@@ -65,7 +66,7 @@ function histogram(spread) {
         s(
           "title",
           {},
-          `${spread.labels[place]}: ${number(rows)} rows before, about ${number(Math.round(spread.after[place]))} after`,
+          `${spread.labels[place]}: ${several(rows, "row")} before, about ${number(Math.round(spread.after[place]))} after`,
         ),
       ),
     ),
@@ -173,7 +174,7 @@ export function riskPart(about) {
       h(
         "p",
         {},
-        `The smallest classes have ${number(risk.least)} rows: ${number(risk.classes_at_least)} ${risk.classes_at_least === 1 ? "class" : "classes"} with ${number(risk.rows_at_least)} rows together.`,
+        `The smallest classes have ${several(risk.least, "row")}: ${several(risk.classes_at_least, "class", "classes")} with ${several(risk.rows_at_least, "row")} together.`,
       ),
       scroll(
         "The smallest classes",
