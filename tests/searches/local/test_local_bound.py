@@ -5,9 +5,11 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kpareto.engines.read import read
 from kpareto.errors import Unsafe
 from kpareto.kernels.local.neighbours import near_losses
 from kpareto.kernels.local.prices import fair_prices
@@ -18,6 +20,7 @@ from kpareto.searches.local.recoding import read_classes
 from kpareto.searches.local.search import Effort, search_classes
 from tests.searches.local import local_twins
 from tests.searches.local.test_local_search import wishes
+from tests.twins.releases import SCHEMA, hierarchies, people
 from tests.twins.strategies import Case, cases
 
 QUICK = Effort(turns=6)
@@ -137,6 +140,14 @@ def test_nearest_rows_are_the_nearest(case: Case, k: int, intervals: bool) -> No
             ends = labels.base + labels.width * np.array(pairs)[:, 0] + np.array(pairs)[:, 1]
             shared += [int(labels.losses[ends].sum())] * int(table.weights[other])
         assert least[place] == sorted(shared)[k - 1]
+
+
+def test_a_walk_that_was_ended_is_followed_by_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever wants the bound to end is heard: neighbours of a million rows take longer than the walk."""
+    problem = make_problem(read(people(), SCHEMA, hierarchies=hierarchies()), LocalWish(2))
+    classes = search_classes(problem, QUICK)
+    monkeypatch.setattr(bounds, "_near_prices", lambda *_: pytest.fail("neighbours were looked at"))
+    assert lower_bound(problem, classes, 3, progress=lambda _done, _steps: False) == LocalBound(0.0, (), 0)
 
 
 @given(case=cases(persons=False, most_rows=8), wish=wishes(), seconds=st.sampled_from([None, 1e-6, 5.0]))

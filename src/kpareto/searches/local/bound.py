@@ -59,6 +59,7 @@ ROOM = 1.2  # how much a price may rise in one walk
 HOPELESS = 100_000 * LIMIT  # rows times boxes from which on not even the first walk is tried
 HAIR = 1e-9  # what rounding may add to a sum of prices, as a share
 TRIED = 256  # rows by which the time is told that all of them take
+PARTS = 32  # in which all rows are looked at for their neighbours; each begins with blocks of all rows
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def lower_bound(
         columns = waiting.pop(0)
         share = None if seconds is None else (seconds - (working() - workers.began)) / (len(waiting) + 1)
         prices, walked = _price(problem, classes, columns, walks, share, workers)
-        if prices is None and len(columns) == len(names):
+        if prices is None and len(columns) == len(names) and not workers.stopped:
             near = _value(problem, _near_prices(problem, share, workers))
         if prices is None and len(columns) > 1:  # too many boxes: every second column by itself
             waiting += [columns[::2], columns[1::2]]
@@ -207,7 +208,7 @@ def _near_prices(problem: LocalProblem, seconds: float | None, workers: Workers)
             if (working() - began) * table.distinct / TRIED < left:
                 break
             k = (k + 1) // 2
-    parts = np.array_split(places, max(1, table.distinct // (4 * TRIED)))
+    parts = np.array_split(places, PARTS)
     tasks = [(part, *fixed, k, workers.halt) for part in parts]
     for part, least in zip(parts, workers.run(near_losses, tasks), strict=True):
         prices[order[part]] = least
