@@ -440,8 +440,8 @@ def _w8(context: Context) -> Remark | None:
         return _advise("W8", "caution", text, numbers, Remedy("fix-borders", fixed))
     rows = int(context.partition.rows[~context.partition.suppressed].sum())
     text += (
-        f" In {known_rows:,} of {several(rows, 'row')} the borders give every quasi-identifier away, only not which row "
-        "of the class has which: that hides hardly anything. Ask for a larger k, or for labels of the hierarchies "
+        f" In {known_rows:,} of {several(rows, 'row')} the borders give every quasi-identifier away, only not which "
+        "row of the class has which: that hides hardly anything. Ask for a larger k, or for labels of the hierarchies "
         "(intervals = false)."
     )
     return _advise("W8", "danger", text, numbers | {"told": known_rows, "rows": rows}, Remedy("fix-borders", fixed))
