@@ -209,7 +209,7 @@ def test_the_terminal_and_the_json_tell_it(
     assert main(["front", "job.toml", "--json", "f.json", "--measure", "relations", "-q"]) == 0
     out = capsys.readouterr().out
     assert "off" in out.splitlines()[0].split()
-    assert "fitted to column totals; with the totals alone by" in out
+    assert "labels fitted to column totals. From these totals alone it is " in out
     assert "Better in use than point 1: counts off by " in out
     data = json.loads(Path("f.json").read_text(encoding="utf-8"))
     assert all(set(mark["use"]) >= {"counts", "error", "control"} for mark in data["marks"])

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kpareto.errors import BadInput, BadJob, BadSchema, BadTable, Unsafe
+from kpareto.errors import BadHierarchy, BadInput, BadJob, BadSchema, Unsafe
 from kpareto.fronts.count_lattice import lattice_of
 from kpareto.jobs.anonymize import anonymize, optimum, wishes
 from kpareto.measures.cells import glm
@@ -201,7 +201,7 @@ def test_suppression_of_one_percent_is_a_share_of_rows() -> None:
         ({"quasi_identifiers": ["age"], "sensitive_attributes": "age"}, BadSchema, "is both"),
         ({"quasi_identifiers": ["age"], "l": 2}, BadJob, "l is 2, and no column is sensitive"),
         ({"quasi_identifiers": ["age"], "l": 0, "sensitive_attributes": "illness"}, BadJob, "l is 0. Give a whole"),
-        ({"quasi_identifiers": ["age"], "hierarchies": {"sex": SEXES}}, BadTable, "No quasi-identifier 'sex'"),
+        ({"quasi_identifiers": ["age"], "hierarchies": {"sex": SEXES}}, BadHierarchy, "given for 'sex', which is not"),
         ({"quasi_identifiers": ["age"], "hierarchies": {"age": SEXES}}, BadInput, "has no place for 20 values"),
     ],
 )

@@ -128,7 +128,10 @@ class AttackEvidence:
         without = [each for each in self.attacks if not each.counts and (each.known, each.secret) in same]
         if not counted:
             return []
-        with_, alone = ([_mean_rate(some, side) for side in ("attack", "control")] for some in (counted, without))
+        with_, alone = (
+            (_mean_rate(each.release.attack for each in some), _mean_rate(each.release.control for each in some))
+            for some in (counted, without)
+        )
         words = "One-way counts: who knows all other quasi-identifiers of a person guesses the last one in"
         beside = f"on the control in {with_[1]} and {alone[1]}"
         return [f"{words} {with_[0]} of the attempts with them and in {alone[0]} without, {beside}."]
@@ -143,9 +146,9 @@ class AttackEvidence:
         return {"schema": SCHEMA, **vars(self), "attacks": attacks, "remarks": list(self.remarks)}
 
 
-def _mean_rate(attacks: Sequence[PersonAttack], side: str) -> str:
-    """How often some attacks succeed, or do so on the control."""
-    return percent(float(np.mean([getattr(each.release, side).value for each in attacks])))
+def _mean_rate(rates: Iterable[Rate]) -> str:
+    """How often several kinds of attempts succeed, on average."""
+    return percent(float(np.mean([rate.value for rate in rates])))
 
 
 def _say(attack: PersonAttack) -> str:
