@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,11 +22,12 @@ from kpareto.releases.release import release
 from kpareto.tables.partition import Suppression
 from kpareto.tables.recoding import bottom, node
 from kpareto.tables.schema import Schema
+from kpareto.tables.table import Population
 from kpareto.verifier import Verified, certificate, digest_of, verify
-from kpareto.verifier.certificate import OPTIONS
+from kpareto.verifier.certificate import OPTIONS, spell_claim
 from kpareto.verifier.definitions import SIZES, TOTALS, VALUES
 from kpareto.verifier.population import PEOPLE
-from tests.twins.releases import AGES, seal
+from tests.twins.releases import AGES, chosen_locally, people, seal
 
 LIMITS = {
     "k": 5, "l(column=illness)": 2, "l(column=ward)": 1, "t": 0.9, "t(distance=ordered)": 0.9, "alpha": 0.9,
@@ -152,6 +154,61 @@ def test_a_threshold_of_suppression_is_believed_as_a_limit_alone(tmp_path: Path)
                 assert f"threshold of {name} = {lie:g}" in verify(tmp_path / "o.csv", given).unchecked
     certificate = change(honest, ("public", "suppression", "thresholds"), {})
     assert "suppression.thresholds = {}" in verify(tmp_path / "o.csv", {"public": certificate["public"]}).said
+
+
+def release_of(kind: str, folder: Path) -> tuple[Path, dict[str, Any]]:
+    """A small release of some kind, under a rule with thresholds, and its certificate."""
+    rows = pa.table({
+        "id": [f"p{place // 2}" for place in range(48)], "age": [20 + place // 12 * 10 for place in range(48)],
+        "sex": ["F", "F", "M", "M"] * 12, "illness": ["flu", "cold", "gout"] * 16,
+    })  # fmt: skip
+    schema = Schema(("age", "sex"), ("illness",), person="id" if kind == "persons" else None, identifier=("id",))
+    if kind == "persons":
+        schema = replace(schema, identifier=())
+    table = read(rows, schema, hierarchies={"age": AGES})
+    limits = {"k": 2.0, "l": 2.0, "t": 0.9}
+    if kind in ("sampled", "census"):
+        table = replace(table, population=Population(fraction=0.1 if kind == "sampled" else 1.0))
+        limits |= {"journalist-risk": 0.9}
+    rule = Suppression("none") if kind == "local" else settled_rule(limits, 0.1)
+    choice = Choice(table, node(table.hierarchies, (1, 0)), rule, limits)
+    if kind == "local":
+        rows = people()
+        choice = chosen_locally(rows)
+    done = release(choice, rows, folder / "o.csv", warnings=(), counts=kind == "counted")
+    return folder / "o.csv", json.loads(done.certificate.text())
+
+
+@pytest.mark.parametrize("kind", ["persons", "sampled", "census", "counted", "local"])
+def test_no_lie_about_any_kind_of_release_passes_without_a_word(kind: str, tmp_path: Path) -> None:
+    """Persons, a sample, a census, counts and local labels: each statement changed is refused or listed."""
+    file, certificate = release_of(kind, tmp_path)
+    accepted, tried = [], 0
+    for path in leaves(certificate["public"]):
+        part: Any = certificate["public"]
+        for key in path:
+            part = part[key]
+        more = [-1, 1e308] if isinstance(part, float) or type(part) is int else []
+        for value in [*other_values(part), *more, None, {}]:
+            if value == part:
+                continue
+            tried += 1
+            lie = {**certificate, "public": change(certificate["public"], path, value)}
+            lie["confidential"] = copy.deepcopy(certificate["confidential"])
+            seal(lie)
+            try:
+                verified = verify(file, lie)
+            except (Unsafe, BadInput):
+                continue
+            # What was counted anew, and is within that limit too, is no lie.
+            weaker = path[0] == "claims" and path[-1] in ("limit", "threshold")
+            told = {name.partition(" = ")[0].partition(" (")[0] for name in verified.unchecked}
+            by_name = path[0] == "claims" and spell_claim(lie["public"]["claims"][path[1]]) in told
+            by_name = by_name or f"threshold of {path[-1]}" in told or (path[-1] == "sha256" and "sha256" in told)
+            if not (weaker or by_name or is_named(path, verified)):
+                accepted.append((path, value))
+    assert tried >= 121
+    assert not accepted
 
 
 def objects(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
