@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
+import gc
 import os
 import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -149,6 +151,49 @@ def test_what_is_loaded_fills_no_registry_and_what_is_compiled_does(loops: Path,
         env={**clean, "PYTHONPATH": str(tmp_path)},
     )
     assert done.stdout.split() == ["60", "False", "5.0", "True", "70.0"]
+
+
+def test_garbage_is_collected_again_after_compiling() -> None:
+    """Nothing is collected while a function is compiled, also within another; after it as before, whatever happened."""
+    seen: list[bool] = []
+
+    def fail() -> None:
+        seen.append(gc.isenabled())
+        raise LookupError("a loop")
+
+    def compile_both() -> None:
+        with suppress(LookupError):
+            compiling.without_collecting(fail)()
+        fail()
+
+    with pytest.raises(LookupError, match="a loop"):
+        compiling.without_collecting(compile_both)()
+    assert (seen, gc.isenabled()) == ([False, False], True)
+    gc.disable()
+    try:
+        with pytest.raises(LookupError, match="a loop"):
+            compiling.without_collecting(fail)()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_scipy_is_spared_by_what_is_compiled_and_what_is_loaded(loops: Path, tmp_path: Path) -> None:
+    """A loop that calls one of numba's array functions has linear algebra imported neither time."""
+    edit(loops / "outer", "\n@compiled", "\nimport numpy as np\n\n@compiled")
+    edit(loops / "outer", "return FACTOR * twice(x)", "return int(np.flip(np.full(x, FACTOR)).mean() * twice(x))")
+    code = "import sys; from loops.outer import scaled; print(scaled(3), sum(scaled.stats.cache_hits.values()), "
+    code += "'numba.np.arraymath' in sys.modules, 'scipy.linalg' in sys.modules)"
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    for hits in ("0", "1"):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**clean, "PYTHONPATH": str(tmp_path)},
+        )
+        assert done.stdout.split() == ["60", hits, "True", "False"]
 
 
 @pytest.mark.parametrize(("version", "refreshed"), [((0, 68), False), ((0, 60), True), ((9, 0), True)])

@@ -7,6 +7,7 @@ hash of all kernel sources, so an edit anywhere in this folder compiles anew.
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import threading
@@ -65,6 +66,25 @@ def spare_scipy() -> None:
             linalg.ensure_blas = ask
 
 
+def spare_loaded() -> None:
+    """Spare SciPy too where loaded code names numba's array functions, whose module is imported with it."""
+    environment: Any = import_module("numba.core.environment")
+    rebuild = getattr(environment, "_rebuild_env", None)
+    if rebuild is None:  # a numba that loads otherwise
+        return
+
+    @wraps(rebuild)
+    def rebuild_spared(module: str, *others: Any) -> Any:
+        if module == "numba.np.arraymath":
+            spare_scipy()
+        return rebuild(module, *others)
+
+    environment._rebuild_env = rebuild_spared
+
+
+spare_loaded()
+
+
 def compiled(function: Any = None, *, memory: bool = True, entry: bool = True) -> Any:
     """Compile a loop without signature, lock or entry for C, cached on disk under the stamp of all kernels.
 
@@ -78,7 +98,7 @@ def compiled(function: Any = None, *, memory: bool = True, entry: bool = True) -
     if not hasattr(dispatcher, "enable_caching"):  # NUMBA_DISABLE_JIT: the plain function
         return dispatcher
     dispatcher.enable_caching()
-    dispatcher.compile = whole_compilation(dispatcher.compile)
+    dispatcher.compile = whole_compilation(without_collecting(dispatcher.compile))
     index: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if hasattr(index, "_source_stamp"):
         index._source_stamp = SOURCES
@@ -123,6 +143,22 @@ def or_ready(cache: Any) -> Callable[[Any, Any], Any]:
         return None
 
     return load_or_ready
+
+
+def without_collecting(compile_one: Callable[..., Any]) -> Callable[..., Any]:
+    """Look for no garbage while a function is compiled: nearly all that compiling makes lives until it is done."""
+
+    @wraps(compile_one)
+    def compile_straight(*arguments: Any, **settings: Any) -> Any:
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            return compile_one(*arguments, **settings)
+        finally:
+            if collects:
+                gc.enable()
+
+    return compile_straight
 
 
 def whole_compilation(compile_one: Callable[..., Any]) -> Callable[..., Any]:
