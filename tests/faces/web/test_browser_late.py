@@ -212,7 +212,7 @@ def test_an_older_line_is_not_drawn_over_a_newer_one(visit: Visit) -> None:
 
 
 def test_older_rows_are_not_drawn_over_newer_ones(visit: Visit) -> None:
-    """Next and Before are pressed, and the rows of Next come last: the rows before are shown."""
+    """Next and Previous are pressed, and the rows of Next come last: the rows before are shown."""
     tab = visit.tab
     visit.open("people.csv")
     card = tab.locator(".card", has=tab.locator("#rows-look"))
