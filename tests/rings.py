@@ -186,6 +186,8 @@ PLACES = {
     "tests/searches/test_levels.py::test_exact_within_levels_is_brute_force[order-case2]": REST,
     "tests/searches/test_levels.py::test_exact_within_levels_is_brute_force[cuts-case2]": REST,
     "tests/searches/test_levels.py::test_exact_with_weights_is_brute_force[lattice-case2]": REST,
+    "tests/searches/test_levels.py::test_exact_with_weights_is_brute_force[order-case2]": REST,
+    "tests/searches/test_levels.py::test_exact_with_weights_is_brute_force[cuts-case2]": REST,
     "tests/releases/test_persons.py::test_persons_who_share_an_illness_are_told_so": REST,
     "tests/jobs/test_inspect.py::test_the_job_of_people_runs_and_counts_persons": REST,
     "tests/faces/report/test_report.py::test_a_report_on_a_local_recoding": REST,
