@@ -59,8 +59,9 @@ def _every(table: Table, quick: bool) -> list[Line]:
         options = {"strict": True} if strict else {}
         try:
             lines.append(_measure(method, table, 0.5 if quick else 10, question, options))
-        except BadJob as refused:  # POkA takes no lattice as large as that of 48 columns
-            lines.append(Line(f"{method}, {table.distinct:,} distinct rows", Time(0, 0, 1), note=str(refused)))
+        except BadJob:
+            if not method.startswith("poka"):  # it takes no lattice as large as that of 48 columns
+                raise
     return lines
 
 
