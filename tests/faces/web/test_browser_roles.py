@@ -247,6 +247,12 @@ def levels_found(tab: Tab) -> set[int]:
     return {each["level"] for each in ages}
 
 
+def losses_by_levels(tab: Tab) -> dict[tuple[int, ...], float]:
+    """The loss nwp of each point, by the levels of its columns."""
+    points = tab.evaluate(POINTS)
+    return {tuple(each["level"] for each in point["columns"]): point["values"]["nwp"] for point in points}
+
+
 def expect_outside(tab: Tab, levels: set[int]) -> None:
     """Wait until the groups of these levels, and no others, are crossed out in the picture of the hierarchy."""
     for level in range(5):
@@ -329,13 +335,13 @@ def test_the_importance_of_a_column(visit: Visit) -> None:
     with tab.expect_response(lambda answer: answer.url.endswith("/job")):
         tab.get_by_label("Another measure").select_option("nwp")
     visit.explore()
-    before = {tuple(point["levels"]): point["values"]["nwp"] for point in tab.evaluate(POINTS)}
+    before = losses_by_levels(tab)
     tab.get_by_role("link", name="Data").first.click()
     assert choose(tab, "#importance", "4.0")["weight"] == 4
     tab.reload()
     expect(tab.locator("#importance option:checked")).to_have_text("much more")
     visit.search()
-    after = {tuple(point["levels"]): point["values"]["nwp"] for point in tab.evaluate(POINTS)}
+    after = losses_by_levels(tab)
     both = [levels for levels in before if levels in after]
     assert any(before[levels] != pytest.approx(after[levels]) for levels in both)
     tab.get_by_role("link", name="Data").first.click()
