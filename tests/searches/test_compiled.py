@@ -18,9 +18,10 @@ import kpareto as kp
 from kpareto.errors import BadInput, Interrupted, Stopped, Unsafe
 from kpareto.fronts.front import Front
 from kpareto.fronts.problem import Problem, constrained, problem
+from kpareto.kernels.cuts import genitor
 from kpareto.searches import compiled, driver
 from kpareto.searches.compiled import can_compile
-from kpareto.searches.cuts import genitor, recut
+from kpareto.searches.cuts import recut
 from kpareto.searches.cuts.genitor import Result
 from kpareto.searches.driver import Cancelled
 from kpareto.searches.run import Plan, run_plan

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from kpareto.faces.cli import main
-from kpareto.searches.cuts import genitor, recut
+from kpareto.kernels.cuts import genitor
+from kpareto.searches.cuts import recut
 
 JOB = [
     "adult", "--set", "search.space=cuts", "--set", 'search.objectives=["lm"]', "--set", "suppression.rule=constraint",
