@@ -119,6 +119,23 @@ def test_what_comes_above_a_view_moves_no_pressed_button(visit: Visit) -> None:
     visit.errors.clear()  # the browser itself notes that questions got no answer
 
 
+def test_rows_that_come_late_move_no_pressed_button(visit: Visit) -> None:
+    """The first rows arrive while a button below them is pressed: they are drawn after the click is heard."""
+    tab = visit.tab
+    rows = LateAnswer(tab, re.compile(r"/table/rows"))
+    visit.open("people.csv")
+    rows.wait()
+    button = tab.locator('button[data-column="sex"]')
+    button.scroll_into_view_if_needed()
+    before = place_of(button)
+    press(tab, button)
+    rows.let_go()
+    assert place_of(button) == before
+    tab.mouse.up()
+    expect(tab.get_by_role("heading", name="Hierarchy of sex")).to_be_visible()
+    expect(tab.locator(".first-rows")).to_be_visible()
+
+
 def test_start_goes_by_the_list_that_was_walked_before(visit: Visit) -> None:
     """Start is pressed a moment after an arrow key: the search is the one that the list shows."""
     tab = visit.tab

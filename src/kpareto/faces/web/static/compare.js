@@ -7,7 +7,6 @@ import {
   fillFrom,
   formula,
   h,
-  handsOff,
   inRow,
   makeButton,
   num,
@@ -45,7 +44,6 @@ export async function compare(page, front, place, redraw) {
   const what = view.what || "class-size";
   const work = async () => {
     const comparison = await api.get(`/compare?a=${a}&b=${b}&by=${encodeURIComponent(by)}&what=${what}`);
-    await handsOff();
     return [
       h(
         "div",

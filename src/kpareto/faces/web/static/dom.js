@@ -168,13 +168,15 @@ export function replace(element, ...children) {
   return element;
 }
 
-// What work brings takes its place, and an error is told there; of two that were asked for, the later one is shown.
+// What work brings takes its place, and an error is told there; of two that were asked for, the later one is shown. It
+// moves what stands below, so it waits until the hand lets go: a button that moves away under it hears no click.
 const turns = new WeakMap();
 
 export async function fillFrom(place, work, tell = (error) => bad(error.message)) {
   const mine = (turns.get(place) || 0) + 1;
   turns.set(place, mine);
   const content = await work().catch(tell);
+  await handsOff();
   if (turns.get(place) === mine) replace(place, content);
 }
 

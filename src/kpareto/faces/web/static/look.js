@@ -6,6 +6,7 @@ import {
   drawing,
   fillFrom,
   h,
+  handsOff,
   inRow,
   list,
   makeButton,
@@ -110,9 +111,10 @@ export function formRow(page, encodings) {
     page.redraw();
   };
   page.facts
-    .then(({ form_keys: keys }) => {
+    .then(async ({ form_keys: keys }) => {
       const has = (key, box) => (keys.includes(key) ? box() : null);
       if (!keys.length) return;
+      await handsOff();
       replace(
         place,
         has("encoding", () =>
@@ -233,6 +235,7 @@ export function factsLine(page) {
       } catch (error) {
         words = h("span", { class: "bad" }, error.message);
       }
+      await handsOff();
       if (!again) replace(line, size, words);
     }
     running = false;

@@ -8,7 +8,6 @@ import {
   fillFrom,
   formula,
   h,
-  handsOff,
   inRow,
   makeButton,
   num,
@@ -189,7 +188,6 @@ export function runsCard(page) {
     fillFrom(picture, async () => {
       if (wanted.length < 1) return quiet("Tick two or more runs to see their fronts on one picture.");
       for (const run of wanted) if (!fetched.has(run.id)) fetched.set(run.id, await api.get(`/runs/${run.id}/points`));
-      await handsOff();
       return drawn(wanted, runs);
     });
   }
