@@ -17,9 +17,9 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo         the main job on the embedded Adult table, from a fresh clone"
-	@echo "make quick        while one works: lint, the rules of the house, the rooms that compute (about 4 minutes)"
-	@echo "make test         before every change: lint, types, every room (about 13 minutes, and 6 more in a fresh clone)"
-	@echo "make test-all     everything: browsers, Spark, PostgreSQL, papers, benchmarks, … (about an hour)"
+	@echo "make quick        while one works: lint, the rules of the house, the rooms that compute (about 3 minutes)"
+	@echo "make test         before every change: lint, types, every room (about 11 minutes, and 5 more in a fresh clone)"
+	@echo "make test-all     everything: browsers, Spark, PostgreSQL, papers, benchmarks, … (about 50 minutes)"
 	@echo "make docs         the pages as a site that needs no network: site/index.html"
 	@echo "make lint         Python by ruff, JavaScript by oxlint and oxfmt"
 	@echo "make format       let these rewrite what they can"
